@@ -1,0 +1,10 @@
+/** @type {import('jest').Config} */
+export default {
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/{src,local}/**/*.spec.ts', '<rootDir>/test/*.e2e-spec.ts'],
+  transform: { '^.+\\.ts$': '@swc/jest' },
+  extensionsToTreatAsEsm: ['.ts'],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.local'],
+  testTimeout: 30_000,
+  maxWorkers: 2,
+};

@@ -1,0 +1,51 @@
+import type { Server } from 'node:http';
+import { DurableStreamTestServer } from '@durable-streams/server';
+
+/** Where Durable Streams servers mount their streams by convention; this one serves every path. */
+const MOUNT_PATH = '/v1/stream';
+
+export interface HistoryOptions {
+  /** 0 or absent: a free one. */
+  port?: number;
+  host?: string;
+  /** Absent: the streams are kept in memory only. */
+  dataDir?: string;
+  longPollTimeoutMs?: number;
+}
+
+export interface RunningHistory {
+  /** With the mount path, as GATEWAY_HISTORY_URL wants it. */
+  readonly url: string;
+  readonly port: number;
+  /** Answers parked reads, cuts what is still open, and closes the store. */
+  stop(): Promise<void>;
+}
+
+/** Starts the Durable Streams server of `@durable-streams/server` in this process. */
+export async function startHistory(options: HistoryOptions = {}): Promise<RunningHistory> {
+  const server = new DurableStreamTestServer({
+    port: options.port ?? 0,
+    host: options.host,
+    dataDir: options.dataDir,
+    longPollTimeout: options.longPollTimeoutMs,
+  });
+  const origin = await server.start();
+  return {
+    url: `${origin}${MOUNT_PATH}`,
+    port: Number(new URL(origin).port),
+    stop: async () => {
+      const stopped = server.stop();
+      cutConnections(server);
+      await stopped;
+    },
+  };
+}
+
+/**
+ * The server's own stop waits for clients to leave: a connection that never sent a request, or that
+ * goes idle after it, holds it for seconds. It keeps its HTTP server to itself, hence `Reflect`.
+ */
+function cutConnections(server: DurableStreamTestServer): void {
+  const http = Reflect.get(server, 'server') as Server;
+  setImmediate(() => http.closeAllConnections());
+}

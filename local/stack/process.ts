@@ -1,0 +1,168 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+const LAST_LINES_KEPT = 20;
+const DEFAULT_GRACE_MS = 3_000;
+
+export interface ProcessOptions {
+  /** How messages name this process. */
+  name: string;
+  command: string;
+  args?: string[];
+  /** The whole environment of the process, not an addition to this one's. */
+  env: NodeJS.ProcessEnv;
+  onLine?: (line: string) => void;
+}
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface RunningProcess {
+  readonly name: string;
+  readonly pid: number;
+  /** Fulfils once the process has ended and all its output has been read. */
+  readonly exited: Promise<Exit>;
+  /** The newest output, at most 20 lines. */
+  lastLines(): string[];
+  /** The first line from now on that matches, if ever one does: see `untilReady`. */
+  waitForLine(matches: (line: string) => boolean): Promise<string>;
+  /** SIGTERM, then SIGKILL after the grace, to the process and all that it started. */
+  stop(graceMs?: number): Promise<void>;
+  /** SIGKILL to the process and all that it started. */
+  kill(): Promise<void>;
+}
+
+/** A process that had to go on running has ended. */
+export class ProcessEndedError extends Error {
+  constructor(process: RunningProcess, exit: Exit) {
+    const how = exit.signal ? `by ${exit.signal}` : `with exit code ${exit.code}`;
+    super(`${process.name} ended ${how}. ${lastWords(process)}`);
+  }
+}
+
+/** Starts a process that ends with this one, however this one ends. */
+export function startProcess(options: ProcessOptions): RunningProcess {
+  const { name } = options;
+  // A process group of its own: a Ctrl-C in the terminal reaches only us, who stop the parts in
+  // order, and one signal to the group reaches grandchildren too.
+  const child = spawn(options.command, options.args ?? [], {
+    env: options.env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const pid = child.pid;
+  if (pid === undefined) {
+    child.on('error', () => {});
+    throw new Error(`${name} cannot be started: ${options.command}`);
+  }
+  const dismissWatchdog = setWatchdog(pid);
+
+  const lines: string[] = [];
+  const listeners = new Set<(line: string) => void>();
+  if (options.onLine) listeners.add(options.onLine);
+  for (const output of [child.stdout, child.stderr]) {
+    createInterface({ input: output }).on('line', (line) => {
+      lines.push(line);
+      if (lines.length > LAST_LINES_KEPT) lines.shift();
+      for (const listener of listeners) listener(line);
+    });
+  }
+
+  child.on('exit', () => {
+    // A grandchild left behind would keep the output open, and its port taken.
+    signalGroup(pid, 'SIGKILL');
+    dismissWatchdog();
+  });
+  const exited = new Promise<Exit>((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal }));
+  });
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+
+  const running: RunningProcess = {
+    name,
+    pid,
+    exited,
+    lastLines: () => [...lines],
+    waitForLine: (matches) =>
+      new Promise((resolve) => {
+        const listener = (line: string) => {
+          if (!matches(line)) return;
+          listeners.delete(listener);
+          resolve(line);
+        };
+        listeners.add(listener);
+      }),
+    stop: async (graceMs = DEFAULT_GRACE_MS) => {
+      if (!hasEnded()) signalGroup(pid, 'SIGTERM');
+      const timer = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs);
+      await exited;
+      clearTimeout(timer);
+    },
+    kill: async () => {
+      if (!hasEnded()) signalGroup(pid, 'SIGKILL');
+      await exited;
+    },
+  };
+  return running;
+}
+
+/**
+ * What `ready` gives. Kills the process, aborts `ready` and rejects when the process ends first, or
+ * is not ready in time.
+ */
+export async function untilReady<T>(
+  process: RunningProcess,
+  timeoutMs: number,
+  ready: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const givenUp = new AbortController();
+  const timer = setTimeout(() => givenUp.abort(), timeoutMs);
+  const tooLate = new Promise<never>((_, reject) => {
+    givenUp.signal.addEventListener('abort', () => {
+      reject(new Error(`${process.name} was not ready in ${timeoutMs} ms. ${lastWords(process)}`));
+    });
+  });
+  try {
+    return await Promise.race([ready(givenUp.signal), rejectWhenEnded(process), tooLate]);
+  } catch (error) {
+    await process.kill();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    givenUp.abort();
+  }
+}
+
+async function rejectWhenEnded(process: RunningProcess): Promise<never> {
+  throw new ProcessEndedError(process, await process.exited);
+}
+
+function lastWords(process: RunningProcess): string {
+  const lines = process.lastLines();
+  return lines.length > 0 ? `Its last lines:\n  ${lines.join('\n  ')}` : 'It said nothing.';
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/**
+ * A shell that waits for its input to end, which it does when this process dies, be it by SIGKILL,
+ * and then kills the group (no `--`: dash knows none). Node offers no PR_SET_PDEATHSIG, and macOS has none.
+ */
+function setWatchdog(groupPid: number): () => void {
+  const script = `read -r _; kill -9 -${groupPid}`;
+  const watchdog = spawn('/bin/sh', ['-c', script], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  watchdog.on('error', () => {});
+  watchdog.unref();
+  return () => watchdog.kill('SIGKILL');
+}

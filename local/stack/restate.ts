@@ -1,0 +1,169 @@
+import { mkdir } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import { awaitOk } from './await-ok.ts';
+import { startProcess, untilReady, type Exit, type RunningProcess } from './process.ts';
+
+const START_TIMEOUT_MS = 30_000;
+
+export interface RestateOptions {
+  dataDir: string;
+  /** 0 or absent: Restate picks a free one. */
+  ingressPort?: number;
+  adminPort?: number;
+  nodePort?: number;
+  /** Warnings and errors of Restate, a line each. */
+  onOutput?: (line: string) => void;
+}
+
+export interface RunningRestate {
+  readonly ingressUrl: string;
+  readonly adminUrl: string;
+  /** Of the process that runs now: another one after `restart`. */
+  readonly pid: number;
+  readonly exited: Promise<Exit>;
+  lastLines(): string[];
+  stop(): Promise<void>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  /** Stops it if it still runs, and starts it again on the same ports and data. */
+  restart(): Promise<void>;
+}
+
+/** The listeners of one Restate, as its log names them. */
+const LISTENERS = {
+  ingress: 'http-ingress-server',
+  admin: 'admin-api-server',
+  node: 'message-fabric-server',
+};
+type Ports = Record<keyof typeof LISTENERS, number>;
+
+/** Starts the Restate server of `@restatedev/restate-server`; fulfils when it takes requests. */
+export async function startRestate(options: RestateOptions): Promise<RunningRestate> {
+  let running = await launch(options, {
+    ingress: options.ingressPort ?? 0,
+    admin: options.adminPort ?? 0,
+    node: options.nodePort ?? 0,
+  });
+  const { ports } = running;
+  return {
+    ingressUrl: `http://127.0.0.1:${ports.ingress}`,
+    adminUrl: `http://127.0.0.1:${ports.admin}`,
+    get pid() {
+      return running.process.pid;
+    },
+    get exited() {
+      return running.process.exited;
+    },
+    lastLines: () => running.process.lastLines(),
+    stop: () => running.process.stop(),
+    kill: () => running.process.kill(),
+    restart: async () => {
+      await running.process.stop();
+      running = await launch(options, ports);
+    },
+  };
+}
+
+async function launch(
+  options: RestateOptions,
+  wanted: Ports,
+): Promise<{ process: RunningProcess; ports: Ports }> {
+  const dataDir = resolve(options.dataDir);
+  const temporaryDir = join(dataDir, 'tmp');
+  await mkdir(temporaryDir, { recursive: true });
+
+  const restate = startProcess({
+    name: 'restate',
+    command: binaryPath(),
+    args: [
+      '--no-logo',
+      `--base-dir=${join(dataDir, 'data')}`,
+      // The data belongs to the node's name, which is otherwise the machine's.
+      '--node-name=local',
+      // Its Unix sockets would lie in folders that two instances share.
+      '--listen-mode=tcp',
+      '--bind-ip=127.0.0.1',
+      '--use-random-ports=true',
+    ],
+    env: environment(temporaryDir, wanted),
+    onLine: (line) => {
+      const text = readable(line);
+      if (text !== undefined) options.onOutput?.(text);
+    },
+  });
+  const ports = await untilReady(restate, START_TIMEOUT_MS, async (signal) => {
+    const [ingress, admin, node] = await Promise.all([
+      listeningPort(restate, LISTENERS.ingress),
+      listeningPort(restate, LISTENERS.admin),
+      listeningPort(restate, LISTENERS.node),
+    ]);
+    await awaitOk(`http://127.0.0.1:${admin}/health`, signal);
+    await awaitOk(`http://127.0.0.1:${ingress}/restate/health`, signal);
+    return { ingress, admin, node };
+  });
+  return { process: restate, ports };
+}
+
+/** As `@restatedev/restate-server` finds it; its own script would be one more process between. */
+function binaryPath(): string {
+  const server = createRequire(import.meta.url).resolve('@restatedev/restate-server/package.json');
+  const platform = `${process.platform}-${process.arch}`;
+  return createRequire(server).resolve(`@restatedev/restate-server-${platform}/bin/restate-server`);
+}
+
+/** Nothing is inherited but PATH: a RESTATE_* of the developer's own must not reconfigure this one. */
+function environment(temporaryDir: string, ports: Ports): NodeJS.ProcessEnv {
+  const bind = (port: number) => `127.0.0.1:${port}`;
+  return {
+    PATH: process.env.PATH,
+    TMPDIR: temporaryDir,
+    ...(ports.ingress && { RESTATE_INGRESS__BIND_ADDRESS: bind(ports.ingress) }),
+    ...(ports.admin && { RESTATE_ADMIN__BIND_ADDRESS: bind(ports.admin) }),
+    ...(ports.node && { RESTATE_BIND_ADDRESS: bind(ports.node) }),
+    RESTATE_DISABLE_TELEMETRY: 'true',
+    // It asks GitHub for its newest release at every start, which no setting turns off; where
+    // there is no internet it need not say so.
+    RESTATE_LOG_FILTER: 'warn,restate=info,octocrab=off',
+    RESTATE_LOG_FORMAT: 'json',
+    RESTATE_DEFAULT_NUM_PARTITIONS: '2',
+    RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '128 MiB',
+    RESTATE_BIFROST__RECORD_CACHE_MEMORY_SIZE: '16 MiB',
+    // An agent that is restarted while one watches is back soon.
+    RESTATE_DEFAULT_RETRY_POLICY__INITIAL_INTERVAL: '100ms',
+    RESTATE_DEFAULT_RETRY_POLICY__MAX_INTERVAL: '2s',
+    RESTATE_SHUTDOWN_TIMEOUT: '3s',
+  };
+}
+
+interface LogLine {
+  level: string;
+  target?: string;
+  fields: { message?: string; error?: string };
+  span?: { server_name?: string; 'server.port'?: number };
+}
+
+async function listeningPort(restate: RunningProcess, server: string): Promise<number> {
+  const line = await restate.waitForLine((text) => {
+    const log = parse(text);
+    return log?.span?.server_name === server && log.fields.message?.endsWith('listening') === true;
+  });
+  return Number(parse(line)?.span?.['server.port']);
+}
+
+/** A warning or error in one line; nothing for the rest. What is no JSON is a panic, and stays. */
+function readable(line: string): string | undefined {
+  const log = parse(line);
+  if (!log) return line;
+  if (log.level !== 'WARN' && log.level !== 'ERROR') return undefined;
+  const { message = '', error } = log.fields;
+  return `${log.level} ${message}${error ? `: ${error}` : ''}`;
+}
+
+function parse(line: string): LogLine | undefined {
+  try {
+    return JSON.parse(line) as LogLine;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { format } from 'node:util';
+import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk';
+
+/** The Restate that `global-setup.ts` started for the whole run. */
+export function restateUrls(): { ingressUrl: string; adminUrl: string } {
+  const ingressUrl = process.env.TEST_RESTATE_INGRESS_URL;
+  const adminUrl = process.env.TEST_RESTATE_ADMIN_URL;
+  if (!ingressUrl || !adminUrl) throw new Error('global-setup.ts has started no Restate.');
+  return { ingressUrl, adminUrl };
+}
+
+export interface RegisteredAgents {
+  /** Where Restate calls the services. */
+  readonly uri: string;
+  readonly deploymentId: string;
+  /** Takes the services out of Restate, with what they still have to do, and ends the server. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves these services of the Restate SDK on a free port and registers them.
+ *
+ * The test files share one Restate: a service's name must be unique to its file (such as
+ * `commands-echo`), else the newer registration takes the calls of the older one. A handler that
+ * takes any message needs `accept: '*\/*'`, because Restate compares Content-Types.
+ */
+export async function registerAgents(
+  services: EndpointOptions['services'],
+): Promise<RegisteredAgents> {
+  const server = createServer(createEndpointHandler({ services, logger: logErrors }));
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.on('close', () => sessions.delete(session));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = () => closeServer(server, sessions);
+
+  try {
+    const deploymentId = await register(uri);
+    const stop = async () => {
+      await deregister(deploymentId);
+      await close();
+    };
+    return { uri, deploymentId, stop };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+const logErrors: EndpointOptions['logger'] = (meta, ...message) => {
+  if (meta.level === 'error') process.stderr.write(`${format(...message)}\n`);
+};
+
+async function register(uri: string): Promise<string> {
+  const response = await fetch(`${restateUrls().adminUrl}/deployments`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ uri }),
+  });
+  const body = await response.text();
+  if (!response.ok) throw new Error(`Restate refused ${uri}: ${response.status} ${body}`);
+  return (JSON.parse(body) as { id: string }).id;
+}
+
+async function deregister(deploymentId: string): Promise<void> {
+  const url = `${restateUrls().adminUrl}/deployments/${deploymentId}?force=true`;
+  const response = await fetch(url, { method: 'DELETE' });
+  if (!response.ok) throw new Error(`Restate kept ${deploymentId}: ${response.status}`);
+}
+
+async function closeServer(server: Http2Server, sessions: Set<ServerHttp2Session>): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  // Restate keeps its HTTP/2 sessions open, and `close` waits for them.
+  for (const session of sessions) session.destroy();
+  await closed;
+}

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http2';
+import type { ServerHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { createEndpointHandler } from '@restatedev/restate-sdk';
+import { logFailures } from './agent-log.ts';
+import { assistantAgent } from './assistant-agent.ts';
+import { catalogRowWriter } from './catalog-row.ts';
+import { echoAgent } from './echo-agent.ts';
+import type { AgentOptions } from './entity.ts';
+
+export interface AgentsServerOptions extends AgentOptions {
+  /** 0 takes a free one. */
+  port: number;
+  /** Default `127.0.0.1`. A runtime in a container needs an address that it can reach. */
+  host?: string;
+}
+
+export interface RunningAgents {
+  /** What to register as the deployment's `uri`. */
+  readonly url: string;
+  readonly port: number;
+  /** At once: whatever is cut off, Restate runs again elsewhere or later. */
+  stop(): Promise<void>;
+}
+
+/** Serves the example agents to Restate. */
+export async function startAgents(options: AgentsServerOptions): Promise<RunningAgents> {
+  const { host = '127.0.0.1' } = options;
+  const services = [echoAgent(options), assistantAgent(options)];
+  const rows = options.catalogUrl === undefined ? [] : [catalogRowWriter(options.catalogUrl)];
+  // HTTP/2 without TLS, as the SDK's own `serve`, which cannot be stopped nor bound to an address.
+  const endpoint = { services: [...services, ...rows], logger: logFailures };
+  const server = createServer(createEndpointHandler(endpoint));
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.on('close', () => sessions.delete(session));
+  });
+  server.listen(options.port, host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    port,
+    stop: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      for (const session of sessions) session.destroy();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { handlers, object, serde, TerminalError } from '@restatedev/restate-sdk';
+import type { ObjectContext } from '@restatedev/restate-sdk';
+import { spawnChild } from './child.ts';
+import { readControl, readSpawn } from './command.ts';
+import { begin, control as applyControl, receive, sayWord } from './conversation.ts';
+import type { Assistant } from './conversation.ts';
+import { command, findEntity, keepRow, openEntity, record, requestIdOf } from './entity.ts';
+import type { AgentOptions } from './entity.ts';
+import { readMessage } from './message.ts';
+import { planReply } from './reply.ts';
+import { retryForever } from './retry-forever.ts';
+import type { NewEvent } from './timeline.ts';
+
+const NAME = 'assistant';
+
+/**
+ * Says its reply word by word, each word an event.
+ *
+ * One invocation runs at a time for an entity, so a handler that said a whole reply would make an
+ * interrupt wait for its end. Here every word is an invocation of its own: `step` says one and
+ * sends itself the next, and what arrived meanwhile has its turn in between. Messages that come
+ * during a reply wait in the entity's inbox.
+ */
+export function assistantAgent(options: AgentOptions) {
+  return object({
+    name: NAME,
+    options: { retryPolicy: retryForever },
+    handlers: {
+      spawn: command(async (ctx, body) => {
+        const spawn = readSpawn(body);
+        if (!spawn) throw new TerminalError('not a spawn', { errorCode: 400 });
+        await openEntity(ctx, options, spawn);
+      }),
+
+      wake: command(async (ctx, body) => {
+        const self = await openEntity<Assistant>(ctx, options);
+        await change(ctx, options, self, () => receive(self, readMessage(body), requestIdOf(ctx)));
+      }),
+
+      control: command(async (ctx, body) => {
+        const verb = readControl(body);
+        const self = await findEntity<Assistant>(ctx, options);
+        if (!verb || !self) throw new TerminalError('nothing to control', { errorCode: 404 });
+        await change(ctx, options, self, () => applyControl(self, verb, requestIdOf(ctx)));
+      }),
+
+      step: handlers.object.exclusive(
+        { ingressPrivate: true, journalRetention: 0 },
+        async (ctx: ObjectContext, step: number) => {
+          const self = await findEntity<Assistant>(ctx, options);
+          if (self?.status !== 'running' || step !== nextStepOf(self)) return;
+          const opening = self.reply ? [] : await open(ctx, options, self);
+          self.nextStep = step + 1;
+          await change(ctx, options, self, () => [...opening, ...sayWord(self)]);
+        },
+      ),
+    },
+  });
+}
+
+/** Decides, records, keeps the row, and sees to it that a reply goes on. */
+async function change(
+  ctx: ObjectContext,
+  options: AgentOptions,
+  self: Assistant,
+  decide: () => NewEvent[],
+): Promise<void> {
+  const statusBefore = self.status;
+  await record(ctx, options, self, decide());
+  if (self.status !== statusBefore) await keepRow(ctx, options, self);
+  // Sent also when a step is on its way already: of two with the same number the later one does
+  // nothing, and a reply whose step was lost (an operator killed it) goes on.
+  if (self.status === 'running') {
+    ctx.genericSend({
+      service: NAME,
+      method: 'step',
+      key: ctx.key,
+      parameter: nextStepOf(self),
+      inputSerde: serde.json,
+      delay: options.wordDelayMs,
+    });
+  }
+}
+
+/** Begins the reply to the oldest message in the inbox. */
+async function open(
+  ctx: ObjectContext,
+  options: AgentOptions,
+  self: Assistant,
+): Promise<NewEvent[]> {
+  const question = self.inbox?.[0];
+  if (!question) return [];
+  const { words, child } = planReply(question.text, new Date(await ctx.date.now()));
+  if (!child) {
+    begin(self, words);
+    return [];
+  }
+  const spawned = await spawnChild(ctx, options, self.url, child);
+  if ('refusal' in spawned) {
+    begin(self, ['I', 'cannot', 'spawn', 'that.']);
+    return [{ kind: 'error', message: `child refused: ${spawned.refusal}`, replyTo: question.seq }];
+  }
+  begin(self, [...words, spawned.url]);
+  return [{ kind: 'child', url: spawned.url, replyTo: question.seq }];
+}
+
+function nextStepOf(self: Assistant): number {
+  return self.nextStep ?? 0;
+}

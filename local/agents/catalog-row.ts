@@ -1,0 +1,64 @@
+import { object, serde } from '@restatedev/restate-sdk';
+import type { ObjectContext } from '@restatedev/restate-sdk';
+import { describe, request } from './gateway-client.ts';
+import { retryForever } from './retry-forever.ts';
+
+/** A row of the catalog's table `entities`, as the catalog engine takes it. */
+export interface CatalogRow {
+  url: string;
+  type: string;
+  id: string;
+  status: string;
+  parent: string | null;
+  tenant: string;
+  created_at: string;
+  updated_at: string;
+}
+
+const SERVICE_NAME = 'catalogRow';
+
+/** Hands the row over and goes on. Rows of one entity arrive in the order they were sent in. */
+export function sendRow(ctx: ObjectContext, row: CatalogRow): void {
+  ctx.genericSend({
+    service: SERVICE_NAME,
+    method: 'put',
+    key: row.url,
+    parameter: row,
+    inputSerde: serde.json,
+  });
+}
+
+/**
+ * Writes rows on behalf of the agents. It is a virtual object of its own, keyed by the entity, so
+ * that a catalog that is down delays rows but never a reply.
+ */
+export function catalogRowWriter(catalogUrl: string) {
+  return object({
+    name: SERVICE_NAME,
+    options: { retryPolicy: retryForever, ingressPrivate: true, journalRetention: 0 },
+    handlers: {
+      put: async (ctx: ObjectContext, row: CatalogRow) => {
+        const { attemptCompletedSignal } = ctx.request();
+        const refusal = await ctx.run('put row', () =>
+          putRow(catalogUrl, row, attemptCompletedSignal),
+        );
+        // The row is a copy: an entity whose row is refused works on, and its next row may do.
+        if (refusal !== null) ctx.console.error(`row of ${row.url} refused: ${refusal}`);
+      },
+    },
+  });
+}
+
+async function putRow(
+  catalogUrl: string,
+  row: CatalogRow,
+  attemptEnded: AbortSignal,
+): Promise<string | null> {
+  const init = {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(row),
+  };
+  const answer = await request(`${catalogUrl}/rows/entities`, init, attemptEnded);
+  return answer.status >= 300 ? describe(answer) : null;
+}

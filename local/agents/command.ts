@@ -1,0 +1,53 @@
+import { isObject, isTooDeep, parseJson } from './json.ts';
+import type { Json } from './json.ts';
+
+export type Verb = 'interrupt' | 'pause' | 'resume' | 'archive';
+
+export interface Control {
+  verb: Verb;
+  reason?: string;
+}
+
+export interface Spawn {
+  args?: Json;
+  parent?: string;
+  workspaceRef?: string;
+}
+
+const VERBS: readonly string[] = ['interrupt', 'pause', 'resume', 'archive'] satisfies Verb[];
+
+// The gateway has checked both bodies. Who calls Restate's ingress directly may still send
+// anything: what cannot be read is `undefined` here, and never an exception (see message.ts).
+
+export function readControl(body: Uint8Array): Control | undefined {
+  const value = readObject(body);
+  if (typeof value?.verb !== 'string' || !VERBS.includes(value.verb)) return undefined;
+  return { verb: value.verb as Verb, ...textField(value, 'reason') };
+}
+
+export function readSpawn(body: Uint8Array): Spawn | undefined {
+  const value = readObject(body);
+  if (value === undefined) return undefined;
+  return {
+    ...(value.args === undefined ? {} : { args: value.args }),
+    ...textField(value, 'parent'),
+    ...textField(value, 'workspaceRef'),
+  };
+}
+
+function readObject(body: Uint8Array): { [name: string]: Json } | undefined {
+  try {
+    const value = parseJson(body);
+    return isObject(value) && !isTooDeep(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function textField<Name extends string>(
+  value: { [name: string]: Json },
+  name: Name,
+): { [name in Name]?: string } {
+  const text = value[name];
+  return (typeof text === 'string' ? { [name]: text } : {}) as { [name in Name]?: string };
+}

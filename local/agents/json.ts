@@ -1,0 +1,27 @@
+export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
+
+/**
+ * `JSON.parse` takes any depth, `JSON.stringify` overflows the stack somewhere in the thousands:
+ * a value nested deeper than anyone means would fail at every try to write it down.
+ */
+const MAX_DEPTH = 64;
+
+/** @throws SyntaxError for what is no JSON, TypeError for what is no UTF-8. */
+export function parseJson(bytes: Uint8Array): Json {
+  return JSON.parse(decodeText(bytes)) as Json;
+}
+
+/** @throws TypeError for what is no UTF-8. */
+export function decodeText(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+}
+
+export function isTooDeep(value: Json, levelsLeft = MAX_DEPTH): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levelsLeft === 0) return true;
+  return Object.values(value).some((inner) => isTooDeep(inner, levelsLeft - 1));
+}
+
+export function isObject(value: unknown): value is { [name: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,44 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import type { Logger } from 'pino';
+import { AccessGuard } from './auth/access.guard.ts';
+import { AuthModule } from './auth/auth.module.ts';
+import { CommandsModule } from './commands/commands.module.ts';
+import type { GatewayConfig } from './config/gateway-config.ts';
+import { GatewayConfigModule } from './config/gateway-config.module.ts';
+import { ProblemFilter } from './errors/problem.filter.ts';
+import { HealthModule } from './health/health.module.ts';
+import { LOGGER, LogModule } from './log/log.module.ts';
+import { RegistryModule } from './registry/registry.module.ts';
+import { BodyCapInterceptor } from './request/body-cap.interceptor.ts';
+import { ShapesModule } from './shapes/shapes.module.ts';
+import { StreamsModule } from './streams/streams.module.ts';
+
+/** The public port's application. */
+@Module({})
+export class AppModule {
+  static with(config: GatewayConfig, logger: Logger): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        GatewayConfigModule.with(config),
+        LogModule.with(logger),
+        AuthModule,
+        CommandsModule,
+        StreamsModule,
+        ShapesModule,
+        RegistryModule,
+        HealthModule,
+      ],
+      providers: [
+        { provide: APP_GUARD, useExisting: AccessGuard },
+        { provide: APP_INTERCEPTOR, useClass: BodyCapInterceptor },
+        {
+          provide: APP_FILTER,
+          inject: [LOGGER],
+          useFactory: (logger: Logger) => new ProblemFilter(logger),
+        },
+      ],
+    };
+  }
+}

@@ -1,0 +1,37 @@
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Request } from 'express';
+import { requestContext } from '../request/request-context.ts';
+import { ACCESS_RULE, type AccessRule } from './access.decorator.ts';
+import { ApiKeyGuard } from './api-key.guard.ts';
+import { ReadAccessGuard } from './read-access.guard.ts';
+
+/** Applies to every route the access that the route itself declares. */
+@Injectable()
+export class AccessGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly apiKeyGuard: ApiKeyGuard,
+    private readonly readAccessGuard: ReadAccessGuard,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const request = context.switchToHttp().getRequest<Request>();
+    requestContext(request).route = request.route?.path;
+    const rule = this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    switch (rule) {
+      case 'public':
+        return true;
+      case 'api-key':
+        return this.apiKeyGuard.canActivate(context);
+      case 'api-key-or-read-token':
+        return this.readAccessGuard.canActivate(context);
+      default:
+        // Start-up refuses such a route; this is the second lock.
+        throw new Error(`${context.getClass().name} declares no access for a route`);
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { SecretList } from '../config/secret-list.ts';
+
+/** The API keys of this deployment, each valid at once, so that keys rotate without downtime. */
+export class ApiKeys {
+  private readonly digests: SecretList<Buffer>;
+
+  constructor(digests: SecretList<Buffer>) {
+    this.digests = digests;
+  }
+
+  /** Compares by digest and in constant time, and always with every key. */
+  has(credential: string): boolean {
+    const digest = hash('sha256', credential, 'buffer');
+    let found = false;
+    for (const known of this.digests.entries) {
+      if (timingSafeEqual(known, digest)) found = true;
+    }
+    return found;
+  }
+}

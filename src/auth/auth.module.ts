@@ -1,0 +1,71 @@
+import { Module } from '@nestjs/common';
+import { getConfigToken } from '@nestjs/config';
+import { DiscoveryModule } from '@nestjs/core';
+import type { Logger } from 'pino';
+import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
+import { SecretList } from '../config/secret-list.ts';
+import { parseApiKeys, parseReadTokenSecrets } from '../config/secret-lists.ts';
+import { LOGGER } from '../log/log.module.ts';
+import { AccessGuard } from './access.guard.ts';
+import { ApiKeyGuard } from './api-key.guard.ts';
+import { ApiKeys } from './api-keys.ts';
+import { DeclaredAccess } from './declared-access.ts';
+import { ReadAccessGuard } from './read-access.guard.ts';
+import { ReadTokenVerifier } from './read-token-verifier.ts';
+import { TokenKeySet } from './token-key-set.ts';
+
+const API_KEY_LIST = Symbol('API key list');
+const READ_TOKEN_SECRET_LIST = Symbol('read token secret list');
+const CONFIG = getConfigToken(CONFIG_NAMESPACE);
+
+/** Who may do what: API keys, read tokens, and the guard that every route passes. */
+@Module({
+  imports: [DiscoveryModule],
+  providers: [
+    {
+      provide: API_KEY_LIST,
+      inject: [CONFIG, LOGGER],
+      useFactory: ({ apiKeys }: GatewayConfig, logger: Logger) =>
+        SecretList.open('GATEWAY_API_KEYS_FILE', apiKeys, parseApiKeys, logger),
+    },
+    {
+      provide: READ_TOKEN_SECRET_LIST,
+      inject: [CONFIG, LOGGER],
+      useFactory: ({ readTokens }: GatewayConfig, logger: Logger) =>
+        SecretList.open(
+          'GATEWAY_READ_TOKEN_SECRETS_FILE',
+          readTokens.secrets,
+          parseReadTokenSecrets,
+          logger,
+        ),
+    },
+    {
+      provide: ApiKeys,
+      inject: [API_KEY_LIST],
+      useFactory: (list: SecretList<Buffer>) => new ApiKeys(list),
+    },
+    {
+      provide: ReadTokenVerifier,
+      inject: [READ_TOKEN_SECRET_LIST, CONFIG, LOGGER],
+      useFactory: createReadTokenVerifier,
+    },
+    ApiKeyGuard,
+    ReadAccessGuard,
+    AccessGuard,
+    DeclaredAccess,
+  ],
+  exports: [AccessGuard],
+})
+export class AuthModule {}
+
+function createReadTokenVerifier(
+  secrets: SecretList<Buffer>,
+  { tenant, readTokens }: GatewayConfig,
+  logger: Logger,
+): ReadTokenVerifier {
+  const { jwks, maxTtlSeconds } = readTokens;
+  const keySet = jwks === undefined ? undefined : new TokenKeySet(jwks, logger);
+  // Not waited for: a key set that cannot be had must not keep the gateway from starting.
+  void keySet?.warmUp();
+  return new ReadTokenVerifier(secrets, keySet, { tenant, maxTtlSeconds });
+}

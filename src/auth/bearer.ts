@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../errors/gateway-error.ts';
+
+const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
+
+/**
+ * The credential of `Authorization: Bearer <credential>` (RFC 6750 §2.1), the scheme in any case.
+ * Nothing else carries one: no cookie, no query. Throws `missing_credentials`, or
+ * `invalid_credentials` for another scheme.
+ */
+export function bearerCredential(request: IncomingMessage): string {
+  const header = request.headers.authorization;
+  if (header === undefined) {
+    throw new GatewayError(
+      'missing_credentials',
+      'Send the header "Authorization: Bearer <credential>".',
+      { headers: { 'WWW-Authenticate': 'Bearer' } },
+    );
+  }
+  const credential = BEARER.exec(header)?.[1];
+  if (credential === undefined)
+    throw invalidCredentials('The Authorization header must be "Bearer <credential>".');
+  return credential;
+}
+
+/** A 401 for a credential that was sent and is of no use (RFC 6750 §3). */
+export function invalidCredentials(detail: string, cause?: unknown): GatewayError {
+  return new GatewayError('invalid_credentials', detail, {
+    cause,
+    headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+  });
+}
+
+/** A 401 for a read token that was good and is no longer: come back with a fresh one. */
+export function tokenExpired(): GatewayError {
+  return new GatewayError(
+    'token_expired',
+    'The read token has expired; get a fresh one and go on from the last offset.',
+    { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
+  );
+}

@@ -1,0 +1,56 @@
+import { Injectable, RequestMethod, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import { ACCESS_RULE, type AccessRule } from './access.decorator.ts';
+
+/** A route as its controller declares it. */
+export interface DeclaredRoute {
+  method: string;
+  path: string;
+  handler: string;
+  access: AccessRule | undefined;
+}
+
+/** Refuses to start with a route that declares no access: nothing is open by omission. */
+@Injectable()
+export class DeclaredAccess implements OnModuleInit {
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+  ) {}
+
+  onModuleInit(): void {
+    const undeclared = this.routes().filter(({ access }) => access === undefined);
+    if (undeclared.length > 0) {
+      const names = undeclared.map(({ handler }) => handler).join(', ');
+      throw new Error(`these routes declare no access, so the gateway does not start: ${names}`);
+    }
+  }
+
+  /** Every route of every controller. */
+  routes(): DeclaredRoute[] {
+    return this.discovery.getControllers().flatMap(({ metatype }) => {
+      if (typeof metatype !== 'function') return [];
+      const prototype = metatype.prototype as object;
+      return this.scanner
+        .getAllMethodNames(prototype)
+        .flatMap((name) => this.routesOf(metatype, prototype, name));
+    });
+  }
+
+  private routesOf(controller: Function, prototype: object, name: string): DeclaredRoute[] {
+    const handler = Reflect.get(prototype, name) as object;
+    const paths = Reflect.getMetadata(PATH_METADATA, handler) as string | string[] | undefined;
+    if (paths === undefined) return [];
+    const base = String(Reflect.getMetadata(PATH_METADATA, controller) ?? '');
+    const access = (Reflect.getMetadata(ACCESS_RULE, handler) ??
+      Reflect.getMetadata(ACCESS_RULE, controller)) as AccessRule | undefined;
+    const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod];
+    return [paths].flat().map((path) => ({
+      method,
+      path: `/${base}/${path}`.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1'),
+      handler: `${controller.name}.${name}`,
+      access,
+    }));
+  }
+}

@@ -1,0 +1,44 @@
+import { pathProblem } from '../request/request-path.ts';
+import { READ_PREFIXES } from '../request/routes.ts';
+
+/** What a token's prefixes cover: each one as its decoded segments. */
+export type PathScope = readonly (readonly string[])[];
+
+/** The protocol's control plane in the history store, which is for API keys only. */
+const CONTROL_PLANE_SEGMENT = '__ds';
+
+const READ_ROOTS: readonly string[] = READ_PREFIXES.map((prefix) => prefix.slice(1));
+
+/** The scope of a token's prefixes, or undefined if one of them is not a prefix of a read path. */
+export function parsePathScope(prefixes: readonly string[]): PathScope | undefined {
+  const scope: string[][] = [];
+  for (const prefix of prefixes) {
+    if (!prefix.startsWith('/') || pathProblem(prefix) !== undefined) return undefined;
+    const segments = decodedSegments(prefix);
+    if (!READ_ROOTS.includes(segments[0] ?? '')) return undefined;
+    scope.push(segments);
+  }
+  return scope;
+}
+
+/**
+ * Whether a prefix's segments are the path's first segments: `/streams/t/a1` covers
+ * `/streams/t/a1/x` and never `/streams/t/a10`. The path must have passed `pathProblem`, so that
+ * decoding once gives the segments that any upstream can see in it.
+ */
+export function scopeCovers(scope: PathScope, path: string): boolean {
+  const segments = decodedSegments(path);
+  return scope.some((prefix) => prefix.every((segment, i) => segments[i] === segment));
+}
+
+/** Whether a path names the history store's control plane, however it is encoded. */
+export function isControlPlanePath(path: string): boolean {
+  return decodedSegments(path).includes(CONTROL_PLANE_SEGMENT);
+}
+
+/** A trailing slash changes nothing, so the empty segment behind it is left out. */
+function decodedSegments(path: string): string[] {
+  const segments = path.split('/').slice(1);
+  if (segments.at(-1) === '') segments.pop();
+  return path.includes('%') ? segments.map(decodeURIComponent) : segments;
+}

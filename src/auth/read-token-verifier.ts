@@ -1,0 +1,109 @@
+import { compactVerify, decodeProtectedHeader, type CompactVerifyResult } from 'jose';
+import type { SecretList } from '../config/secret-list.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { invalidCredentials, tokenExpired } from './bearer.ts';
+import { JWKS_ALGORITHMS, KeysUnavailable, type TokenKeySet } from './token-key-set.ts';
+import {
+  readTokenFromClaims,
+  TokenRefusal,
+  type ClaimRules,
+  type ReadToken,
+} from './read-token.ts';
+
+const SECRET_ALGORITHM = 'HS256';
+const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** Verifies read tokens: the signature first, then the claims. */
+export class ReadTokenVerifier {
+  private readonly secrets: Pick<SecretList<Buffer>, 'entries'>;
+  private readonly keySet: TokenKeySet | undefined;
+  private readonly rules: ClaimRules;
+  private readonly now: () => number;
+
+  /** `now` gives milliseconds since 1970. */
+  constructor(
+    secrets: Pick<SecretList<Buffer>, 'entries'>,
+    keySet: TokenKeySet | undefined,
+    rules: ClaimRules,
+    now: () => number = Date.now,
+  ) {
+    this.secrets = secrets;
+    this.keySet = keySet;
+    this.rules = rules;
+    this.now = now;
+  }
+
+  /**
+   * The token that a credential is. Throws the answer to a request with one that is not:
+   * `token_expired`, `invalid_credentials`, or `keys_unavailable` where it cannot be judged.
+   */
+  async verify(credential: string): Promise<ReadToken> {
+    try {
+      return await this.judge(credential);
+    } catch (error) {
+      if (error instanceof KeysUnavailable) {
+        throw new GatewayError(
+          'keys_unavailable',
+          'The keys that read tokens are signed with cannot be had just now; try again.',
+          { cause: error, headers: { 'Retry-After': '1' } },
+        );
+      }
+      if (!(error instanceof TokenRefusal)) throw error;
+      throw error.reason === 'expired' ? tokenExpired() : invalidCredentials(error.message, error);
+    }
+  }
+
+  /** The token that a credential is. Throws `TokenRefusal` or `KeysUnavailable`. */
+  async judge(credential: string): Promise<ReadToken> {
+    const payload = await this.verifiedPayload(credential);
+    return readTokenFromClaims(parseClaims(payload), this.rules, this.now() / 1000);
+  }
+
+  private async verifiedPayload(credential: string): Promise<Uint8Array> {
+    // A JWE has five parts, so it is refused here.
+    if (!COMPACT_JWS.test(credential)) throw malformed();
+    const algorithm = headerAlgorithm(credential);
+    // The configured keys say which algorithms there are; the header only chooses among them.
+    if (algorithm === SECRET_ALGORITHM && this.secrets.entries.length > 0) {
+      return this.verifyWithSecrets(credential);
+    }
+    if (JWKS_ALGORITHMS.includes(algorithm) && this.keySet) {
+      return (await this.keySet.verify(credential)).payload;
+    }
+    throw new TokenRefusal('signature', 'The read token is signed in a way not accepted here.');
+  }
+
+  private async verifyWithSecrets(credential: string): Promise<Uint8Array> {
+    for (const secret of this.secrets.entries) {
+      const verified = await compactVerify(credential, secret, {
+        algorithms: [SECRET_ALGORITHM],
+      }).catch((): CompactVerifyResult | undefined => undefined);
+      if (verified) return verified.payload;
+    }
+    throw new TokenRefusal('signature', "The read token's signature is not valid here.");
+  }
+}
+
+function headerAlgorithm(credential: string): string {
+  try {
+    return decodeProtectedHeader(credential).alg ?? '';
+  } catch {
+    throw malformed();
+  }
+}
+
+function parseClaims(payload: Uint8Array): Record<string, unknown> {
+  try {
+    const claims: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
+    if (typeof claims === 'object' && claims !== null && !Array.isArray(claims)) {
+      return claims as Record<string, unknown>;
+    }
+  } catch {
+    // Falls through to the refusal.
+  }
+  throw new TokenRefusal('claims', 'The read token holds no claims.');
+}
+
+function malformed(): TokenRefusal {
+  return new TokenRefusal('malformed', 'The credential is neither an API key nor a read token.');
+}

@@ -1,0 +1,107 @@
+import { parsePathScope, type PathScope } from './path-scope.ts';
+import { parseShapeScope, type ShapeScope } from './shape-scope.ts';
+
+/** A verified read token. */
+export interface ReadToken {
+  scope: PathScope;
+  shape: ShapeScope | undefined;
+  /** `exp`, in seconds since 1970. */
+  expiresAtSeconds: number;
+  subject: string | undefined;
+}
+
+/** Why a token is refused. `expired` is told apart, as its holder may come back with a fresh one. */
+export type TokenRefusalReason = 'malformed' | 'signature' | 'claims' | 'expired';
+
+/** A token that is not accepted. The message says why and never holds any part of the token. */
+export class TokenRefusal extends Error {
+  readonly reason: TokenRefusalReason;
+
+  constructor(reason: TokenRefusalReason, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'TokenRefusal';
+    this.reason = reason;
+  }
+}
+
+export interface ClaimRules {
+  tenant: string;
+  maxTtlSeconds: number;
+}
+
+const MAX_PREFIXES = 16;
+/** How far ahead of the gateway's clock the clock of a minting back end may run. */
+const MAX_ISSUED_AHEAD_SECONDS = 60;
+
+/**
+ * Judges the claims of a token whose signature is already verified. Throws `TokenRefusal`; expiry is
+ * looked at last, so that `expired` means a token that was good in all else.
+ */
+export function readTokenFromClaims(
+  claims: Record<string, unknown>,
+  rules: ClaimRules,
+  nowSeconds: number,
+): ReadToken {
+  const { aud, sub, shape } = claims;
+  const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
+  if (!audiences.every((entry) => typeof entry === 'string') || !audiences.includes(rules.tenant)) {
+    throw refusedClaim('aud must be the tenant of this deployment, or an array that holds it');
+  }
+  if (sub !== undefined && typeof sub !== 'string') throw refusedClaim('sub must be a string');
+  const scope = prefixScope(claims.prefix);
+  const shapeScope = shape === undefined ? undefined : parseShapeScope(shape);
+  if (shape !== undefined && shapeScope === undefined) {
+    throw refusedClaim('shape must be {table, where?, params?, columns?}, params naming every $n');
+  }
+  const expiresAtSeconds = checkTimes(claims, rules.maxTtlSeconds, nowSeconds);
+  return { scope, shape: shapeScope, expiresAtSeconds, subject: sub };
+}
+
+function prefixScope(prefix: unknown): PathScope {
+  const prefixes: unknown[] = Array.isArray(prefix) ? prefix : [prefix];
+  const strings = prefixes.filter((entry) => typeof entry === 'string');
+  const scope = parsePathScope(strings);
+  if (
+    scope === undefined ||
+    strings.length !== prefixes.length ||
+    strings.length === 0 ||
+    strings.length > MAX_PREFIXES
+  ) {
+    throw refusedClaim(
+      `prefix must be a path, or up to ${MAX_PREFIXES} of them, each beginning with /streams or /shapes`,
+    );
+  }
+  return scope;
+}
+
+/** RFC 7519 §4.1.4–4.1.6; there is no leeway for `exp`. */
+function checkTimes(
+  claims: Record<string, unknown>,
+  maxTtlSeconds: number,
+  nowSeconds: number,
+): number {
+  const issuedAt = numericDate(claims.iat);
+  const expiresAt = numericDate(claims.exp);
+  if (issuedAt === undefined) throw refusedClaim('iat is required, in seconds since 1970');
+  if (expiresAt === undefined) throw refusedClaim('exp is required, in seconds since 1970');
+  if (issuedAt > nowSeconds + MAX_ISSUED_AHEAD_SECONDS) throw refusedClaim('iat is in the future');
+  if (expiresAt - issuedAt > maxTtlSeconds) {
+    throw refusedClaim(`exp - iat must not be over ${maxTtlSeconds} seconds`);
+  }
+  if (claims.nbf !== undefined) {
+    const notBefore = numericDate(claims.nbf);
+    if (notBefore === undefined) throw refusedClaim('nbf must be in seconds since 1970');
+    if (notBefore > nowSeconds) throw refusedClaim('nbf is in the future');
+  }
+  if (expiresAt <= nowSeconds) throw new TokenRefusal('expired', 'The read token has expired.');
+  return expiresAt;
+}
+
+/** A non-negative finite number; `1e400` parses to Infinity and is none. */
+function numericDate(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+function refusedClaim(message: string): TokenRefusal {
+  return new TokenRefusal('claims', `The read token is not valid here: ${message}.`);
+}

@@ -1,0 +1,100 @@
+import { validateSync, type ValidationError } from 'class-validator';
+import type { ErrorCode } from '../errors/error-codes.ts';
+import { GatewayError, type FieldError } from '../errors/gateway-error.ts';
+import { topLevelKeys } from './top-level-keys.ts';
+
+/** A validated body: what it says, and the very bytes that came, which alone are sent on. */
+export interface CommandBody<Dto> {
+  bytes: Buffer;
+  dto: Dto;
+}
+
+export interface CommandDtoClass<Dto extends object> {
+  new (): Dto;
+  /** The fields it knows; any other is refused by name. */
+  readonly fields: readonly string[];
+  /** The fields that the gateway itself acts on, which must not be given twice. */
+  readonly decisive: readonly string[];
+}
+
+/** A field error that may have a code of its own, such as `unknown_verb`. */
+export interface CodedFieldError extends FieldError {
+  code?: ErrorCode;
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * Parses and validates the body of a spawn or control command; `check` adds what a DTO alone cannot
+ * judge. Throws one 400 that names every field that is wrong.
+ */
+export function parseCommandBody<Dto extends object>(
+  bytes: Buffer,
+  Dto: CommandDtoClass<Dto>,
+  check: (dto: Dto) => FieldError[] = () => [],
+): CommandBody<Dto> {
+  const text = decodeJsonText(bytes);
+  const object = parseObject(text);
+  // Two readers must not read two things: JSON parsers differ on which of two equal keys counts.
+  const keys = topLevelKeys(text);
+  const errors: CodedFieldError[] = [
+    ...Dto.decisive
+      .filter((field) => keys.indexOf(field) !== keys.lastIndexOf(field))
+      .map((field) => ({ field, message: 'must be given only once' })),
+    ...Object.keys(object)
+      .filter((field) => !Dto.fields.includes(field))
+      .map((field) => ({ field, message: 'is not a known field' })),
+  ];
+  const dto = new Dto();
+  for (const field of Dto.fields) {
+    if (Object.hasOwn(object, field)) Object.assign(dto, { [field]: object[field] });
+  }
+  errors.push(...validateSync(dto, { stopAtFirstError: true }).map(toFieldError), ...check(dto));
+  if (errors.length > 0) throw invalidFields(errors);
+  return { bytes, dto };
+}
+
+function invalidFields(errors: CodedFieldError[]): GatewayError {
+  const codes = new Set(errors.map(({ code }) => code ?? 'invalid_body'));
+  const [onlyCode] = codes;
+  const code = codes.size === 1 && onlyCode ? onlyCode : 'invalid_body';
+  const detail = errors.map(({ field, message }) => `${JSON.stringify(field)} ${message}`);
+  return new GatewayError(code, `The body is not valid: ${detail.join('; ')}.`, {
+    errors: errors.map(({ field, message }) => ({ field, message })),
+  });
+}
+
+function decodeJsonText(bytes: Buffer): string {
+  let text: string;
+  try {
+    text = UTF8.decode(bytes);
+  } catch (cause) {
+    throw new GatewayError('invalid_body', 'The body must be JSON in valid UTF-8.', { cause });
+  }
+  // RFC 8259 §8.1: a byte-order mark must not be added, and readers differ on ignoring it.
+  if (text.startsWith('\uFEFF')) {
+    throw new GatewayError('invalid_body', 'The body must not begin with a byte-order mark.');
+  }
+  return text;
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new GatewayError('invalid_body', 'The body must be a JSON object; it is not JSON.', {
+      cause,
+    });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new GatewayError('invalid_body', 'The body must be a JSON object.');
+  }
+  return value as Record<string, unknown>;
+}
+
+function toFieldError({ property, constraints, contexts }: ValidationError): CodedFieldError {
+  const [name = '', message = 'is not valid'] = Object.entries(constraints ?? {})[0] ?? [];
+  const context = contexts?.[name] as { code: ErrorCode } | undefined;
+  return { field: property, message, ...(context && { code: context.code }) };
+}

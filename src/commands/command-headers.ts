@@ -1,0 +1,39 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { entityUrl, timelinePath, type EntityAddress } from './entity-address.ts';
+
+/** What of a command's request goes on to the runtime beside its body. */
+export interface CommandCall {
+  requestId: string;
+  idempotencyKey: string | undefined;
+  /** W3C Trace Context, where the client's is well-formed. */
+  trace: Record<string, string>;
+  contentType: string | undefined;
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]*)?$/;
+
+/** `traceparent`, and `tracestate` along with it (W3C Trace Context §3.2, §3.3). */
+export function traceHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const { traceparent, tracestate } = headers;
+  if (typeof traceparent !== 'string' || !TRACEPARENT.test(traceparent)) return {};
+  return typeof tracestate === 'string' ? { traceparent, tracestate } : { traceparent };
+}
+
+/**
+ * The headers of a runtime request: these and nothing else of the client's. The runtime journals
+ * every header that it gets and shows it in its UI, so no credential may be among them.
+ */
+export function runtimeHeaders(
+  address: EntityAddress,
+  call: CommandCall,
+  contentType: string,
+): Record<string, string> {
+  return {
+    'content-type': contentType,
+    'x-entity-url': entityUrl(address),
+    'x-entity-stream': timelinePath(address),
+    'x-request-id': call.requestId,
+    ...call.trace,
+    ...(call.idempotencyKey !== undefined && { 'idempotency-key': call.idempotencyKey }),
+  };
+}

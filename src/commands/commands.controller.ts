@@ -1,0 +1,60 @@
+import {
+  Body,
+  Controller,
+  HttpCode,
+  Param,
+  Post,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
+import { Access } from '../auth/access.decorator.ts';
+import type { CommandBody } from './command-body.ts';
+import { ControlBodyPipe, SpawnBodyPipe } from './command-body.pipe.ts';
+import { Call } from './command-call.decorator.ts';
+import type { CommandCall } from './command-headers.ts';
+import { CommandsService, type CommandOutcome } from './commands.service.ts';
+import type { ControlDto } from './dto/control.dto.ts';
+import type { SpawnDto } from './dto/spawn.dto.ts';
+import { IdempotencyKeyInterceptor } from './idempotency-key.interceptor.ts';
+import { RawBodyInterceptor } from './raw-body.interceptor.ts';
+import { ServedTenantGuard } from './served-tenant.guard.ts';
+
+/** Commands, plain and fully qualified by tenant. */
+@Controller('api')
+@Access('api-key')
+@UseGuards(ServedTenantGuard)
+@UseInterceptors(IdempotencyKeyInterceptor, RawBodyInterceptor)
+export class CommandsController {
+  constructor(private readonly commands: CommandsService) {}
+
+  @Post(['spawn', 't/:tenant/spawn'])
+  @HttpCode(202)
+  spawn(
+    @Body(SpawnBodyPipe) body: CommandBody<SpawnDto>,
+    @Call() call: CommandCall,
+  ): Promise<CommandOutcome> {
+    return this.commands.spawn(body, call);
+  }
+
+  @Post(['a/:type/:id/send', 't/:tenant/a/:type/:id/send'])
+  @HttpCode(202)
+  send(
+    @Param('type') type: string,
+    @Param('id') id: string,
+    @Body() body: Buffer,
+    @Call() call: CommandCall,
+  ): Promise<CommandOutcome> {
+    return this.commands.wake(type, id, body, call);
+  }
+
+  @Post(['a/:type/:id/control', 't/:tenant/a/:type/:id/control'])
+  @HttpCode(202)
+  control(
+    @Param('type') type: string,
+    @Param('id') id: string,
+    @Body(ControlBodyPipe) body: CommandBody<ControlDto>,
+    @Call() call: CommandCall,
+  ): Promise<CommandOutcome> {
+    return this.commands.control(type, id, body, call);
+  }
+}

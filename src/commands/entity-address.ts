@@ -1,0 +1,80 @@
+import { GatewayError } from '../errors/gateway-error.ts';
+
+/** What the parts of an address look like. */
+export const ADDRESS_PATTERNS = {
+  type: /^[A-Za-z][A-Za-z0-9_.-]{0,62}$/,
+  id: /^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,127}$/,
+  tenant: /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/,
+};
+
+/** Paths of the runtime's own: a service of this name could not be called through its ingress. */
+const RESERVED_TYPES = new Set(['restate', 'openapi']);
+
+export interface EntityAddress {
+  tenant: string;
+  type: string;
+  id: string;
+}
+
+/** @returns what is wrong with an entity type, or undefined if nothing is. */
+export function entityTypeProblem(type: unknown): string | undefined {
+  if (typeof type !== 'string' || !ADDRESS_PATTERNS.type.test(type)) {
+    return 'must be 1 to 63 letters, digits, underscores, dots or hyphens, the first a letter';
+  }
+  return RESERVED_TYPES.has(type.toLowerCase())
+    ? 'must not be "restate" or "openapi", which the runtime keeps for itself'
+    : undefined;
+}
+
+/** @returns what is wrong with an entity id, or undefined if nothing is. */
+export function entityIdProblem(id: unknown): string | undefined {
+  return typeof id === 'string' && ADDRESS_PATTERNS.id.test(id)
+    ? undefined
+    : 'must be 1 to 128 characters of A-Z a-z 0-9 . _ ~ : @ -, the first a letter or a digit';
+}
+
+/** Builds an address of checked parts. Throws `invalid_entity_type` or `invalid_entity_id`. */
+export function entityAddress(tenant: string, type: string, id: string): EntityAddress {
+  const typeProblem = entityTypeProblem(type);
+  if (typeProblem) throw new GatewayError('invalid_entity_type', `The entity type ${typeProblem}.`);
+  const idProblem = entityIdProblem(id);
+  if (idProblem) throw new GatewayError('invalid_entity_id', `The entity id ${idProblem}.`);
+  return { tenant, type, id };
+}
+
+/** The entity URL, `/t/<tenant>/a/<type>/<id>`. */
+export function entityUrl({ tenant, type, id }: EntityAddress): string {
+  return `/t/${tenant}/a/${type}/${id}`;
+}
+
+/** The path of the entity's timeline in the history store. */
+export function timelinePath({ tenant, type, id }: EntityAddress): string {
+  return `/t/${tenant}/agents/${type}/${id}/timeline`;
+}
+
+/** Whether a value is the entity URL of an entity of this tenant. */
+export function isEntityUrl(value: unknown, tenant: string): boolean {
+  if (typeof value !== 'string') return false;
+  const [root, t, ofTenant, a, type, id, ...rest] = value.split('/');
+  return (
+    root === '' &&
+    t === 't' &&
+    ofTenant === tenant &&
+    a === 'a' &&
+    entityTypeProblem(type) === undefined &&
+    entityIdProblem(id) === undefined &&
+    rest.length === 0
+  );
+}
+
+/** Whether a value is a workspace key `<tenant>/<name>` of this tenant. */
+export function isWorkspaceRef(value: unknown, tenant: string): boolean {
+  if (typeof value !== 'string') return false;
+  const [ofTenant, name, ...rest] = value.split('/');
+  return ofTenant === tenant && entityIdProblem(name) === undefined && rest.length === 0;
+}
+
+/** The virtual-object key by the deployment's template, such as `{tenant}:{id}`. Not yet encoded. */
+export function objectKey(template: string, address: EntityAddress): string {
+  return template.replace(/\{(tenant|type|id)\}/g, (_, part: keyof EntityAddress) => address[part]);
+}

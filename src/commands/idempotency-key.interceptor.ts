@@ -1,0 +1,52 @@
+import {
+  Injectable,
+  type CallHandler,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { map, type Observable } from 'rxjs';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { requestContext } from '../request/request-context.ts';
+import type { CommandOutcome, CommandResponse } from './commands.service.ts';
+
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * Checks `Idempotency-Key` on the way in, and on the way out tells with `Idempotency-Replayed: true`
+ * that the runtime had the command already.
+ */
+@Injectable()
+export class IdempotencyKeyInterceptor implements NestInterceptor<CommandOutcome, CommandResponse> {
+  intercept(
+    context: ExecutionContext,
+    next: CallHandler<CommandOutcome>,
+  ): Observable<CommandResponse> {
+    const request = context.switchToHttp().getRequest<Request>();
+    const key = idempotencyKeyOf(request);
+    if (key !== undefined) requestContext(request).idempotencyKey = key;
+    return next.handle().pipe(
+      map(({ response, isReplay }) => {
+        if (isReplay) {
+          const answer = context.switchToHttp().getResponse<Response>();
+          answer.setHeader('Idempotency-Replayed', 'true');
+        }
+        return response;
+      }),
+    );
+  }
+}
+
+/** The one key of a request, if it has any. Throws `invalid_idempotency_key`. */
+function idempotencyKeyOf(request: Request): string | undefined {
+  const keys = request.headersDistinct['idempotency-key'];
+  if (keys === undefined) return undefined;
+  const [key, ...more] = keys;
+  if (key === undefined || more.length > 0 || !VISIBLE_ASCII.test(key)) {
+    throw new GatewayError(
+      'invalid_idempotency_key',
+      'Idempotency-Key must be 1 to 255 visible ASCII characters, given once.',
+    );
+  }
+  return key;
+}

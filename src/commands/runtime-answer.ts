@@ -1,0 +1,77 @@
+import { GatewayError } from '../errors/gateway-error.ts';
+
+/** A command that the runtime has in its journal. */
+export interface AcceptedCommand {
+  /** Begins with `inv_`. */
+  invocationId: string;
+  /** The runtime had a command with the same idempotency key already. */
+  isReplay: boolean;
+}
+
+type Headers = Record<string, string | string[] | undefined>;
+
+/** What the runtime's answer to a `/send` means. Throws a `GatewayError` for anything but accepted. */
+export function interpretAnswer(status: number, headers: Headers, text: string): AcceptedCommand {
+  if (status >= 200 && status < 300) return accepted(text);
+  switch (status) {
+    case 404:
+      throw new GatewayError(
+        'entity_type_not_registered',
+        'The runtime knows no such entity type, or not this command of it; register its deployment first.',
+      );
+    case 413:
+      throw new GatewayError('body_too_large', "The body is over the runtime's own limit.");
+    case 429:
+      throw new GatewayError('rate_limited', 'The runtime has too much to do; try again later.', {
+        headers: retryAfter(headers),
+      });
+    case 401:
+    case 403:
+      throw unusable(`the runtime refused the gateway's own credential with ${status}`);
+  }
+  if (status >= 400 && status < 500) {
+    throw new GatewayError(
+      'runtime_rejected',
+      `The runtime rejected the command: ${messageOf(text)}`,
+    );
+  }
+  throw unusable(`the runtime answered ${status}`);
+}
+
+function accepted(text: string): AcceptedCommand {
+  const { invocationId, status } = (parseJson(text) ?? {}) as Record<string, unknown>;
+  if (typeof invocationId !== 'string' || !invocationId.startsWith('inv_')) {
+    throw unusable('the runtime accepted without an invocation id');
+  }
+  return { invocationId, isReplay: status === 'PreviouslyAccepted' };
+}
+
+function messageOf(text: string): string {
+  const { message } = (parseJson(text) ?? {}) as Record<string, unknown>;
+  return typeof message === 'string' && message !== ''
+    ? message.slice(0, MAX_MESSAGE_LENGTH)
+    : 'it gave no reason.';
+}
+
+function retryAfter(headers: Headers): Record<string, string> {
+  const value = headers['retry-after'];
+  return { 'Retry-After': typeof value === 'string' ? value : '1' };
+}
+
+function unusable(reason: string): GatewayError {
+  return new GatewayError(
+    'upstream_invalid_response',
+    'The runtime gave an answer that the gateway cannot use; nothing is known of the command.',
+    { cause: new Error(reason) },
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const MAX_MESSAGE_LENGTH = 1_000;

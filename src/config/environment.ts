@@ -1,0 +1,97 @@
+import { IsIn, IsOptional, Matches } from 'class-validator';
+import { ADDRESS_PATTERNS } from '../commands/entity-address.ts';
+import { IsBaseUrl } from './http-url.decorator.ts';
+import { WholeNumber } from './whole-number.decorator.ts';
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+const BEARER_VALUE = /^[\x21-\x7e]+$/;
+const BEARER_MESSAGE = 'must be visible ASCII characters without spaces, as a bearer credential is';
+const MILLISECONDS_PER_DAY = 86_400_000;
+
+/**
+ * The environment variables of the gateway, one property each, with their defaults. Lists and
+ * secrets are strings here; `load-config.ts` parses them.
+ */
+export class Environment {
+  @Matches(/^[0-9A-Za-z.:_-]+$/, { message: 'must be an IP address or a host name to listen on' })
+  GATEWAY_HOST = '0.0.0.0';
+
+  @WholeNumber(0, 65_535)
+  GATEWAY_PORT = 8787;
+
+  @WholeNumber(0, 65_535)
+  GATEWAY_MANAGEMENT_PORT = 8788;
+
+  @IsOptional()
+  @IsBaseUrl()
+  GATEWAY_PUBLIC_URL?: string;
+
+  @Matches(ADDRESS_PATTERNS.tenant, {
+    message:
+      'must be 1 to 63 letters, digits, underscores or hyphens, the first a letter or a digit',
+  })
+  GATEWAY_TENANT = 'default';
+
+  GATEWAY_API_KEYS?: string;
+  GATEWAY_API_KEYS_FILE?: string;
+  GATEWAY_READ_TOKEN_SECRETS?: string;
+  GATEWAY_READ_TOKEN_SECRETS_FILE?: string;
+  GATEWAY_READ_TOKEN_JWKS?: string;
+
+  @WholeNumber(1, 31_536_000)
+  GATEWAY_READ_TOKEN_MAX_TTL_SECONDS = 86_400;
+
+  @IsBaseUrl()
+  GATEWAY_RUNTIME_INGRESS_URL = 'http://localhost:8080';
+
+  @IsBaseUrl()
+  GATEWAY_RUNTIME_ADMIN_URL = 'http://localhost:9070';
+
+  @IsOptional()
+  @Matches(BEARER_VALUE, { message: BEARER_MESSAGE })
+  GATEWAY_RUNTIME_TOKEN?: string;
+
+  @Matches(/^(?=.*\{id\})(?:[^{}\p{Cc}\p{Cs}]|\{(?:tenant|type|id)\})+$/u, {
+    message: 'must hold {id}, and may hold {tenant} and {type}; no other braces',
+  })
+  GATEWAY_RUNTIME_KEY_TEMPLATE = '{id}';
+
+  @IsBaseUrl()
+  GATEWAY_HISTORY_URL = 'http://localhost:4437/v1/stream';
+
+  @IsOptional()
+  @Matches(BEARER_VALUE, { message: BEARER_MESSAGE })
+  GATEWAY_HISTORY_TOKEN?: string;
+
+  @IsBaseUrl()
+  GATEWAY_SYNC_URL = 'http://localhost:3000';
+
+  GATEWAY_SYNC_SECRET?: string;
+  GATEWAY_SHAPES_TABLES = 'entities';
+
+  @Matches(/^(?:[^"\p{Cc}\p{Cs}]{1,63})?$/u, {
+    message: 'must be a column name without double quotes, or empty for no fence',
+  })
+  GATEWAY_SHAPES_TENANT_COLUMN = 'tenant';
+
+  @WholeNumber(1, 1_073_741_824)
+  GATEWAY_MAX_BODY_BYTES = 1_048_576;
+
+  GATEWAY_CORS_ALLOW_ORIGINS = '*';
+
+  @WholeNumber(1, 600_000)
+  GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS = 2000;
+
+  @WholeNumber(1, MILLISECONDS_PER_DAY)
+  GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS = 15_000;
+
+  @WholeNumber(1, MILLISECONDS_PER_DAY)
+  GATEWAY_LIVE_TIMEOUT_MS = 120_000;
+
+  @WholeNumber(0, MILLISECONDS_PER_DAY)
+  GATEWAY_DRAIN_TIMEOUT_MS = 25_000;
+
+  @IsIn(LOG_LEVELS, { message: `must be one of ${LOG_LEVELS.join(', ')}` })
+  GATEWAY_LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
+}

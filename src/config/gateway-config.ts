@@ -1,0 +1,44 @@
+import { Inject } from '@nestjs/common';
+import { getConfigToken } from '@nestjs/config';
+import type { Environment } from './environment.ts';
+
+/** A list of secrets: what stood in the variable itself, and the file that adds to it. */
+export interface SecretSource<Entry> {
+  inline: Entry[];
+  file: string | undefined;
+}
+
+/** The gateway's settings, checked and parsed. Times are milliseconds, sizes bytes. */
+export interface GatewayConfig {
+  host: string;
+  port: number;
+  managementPort: number;
+  publicUrl: string | undefined;
+  tenant: string;
+  /** SHA-256 digests; the keys themselves are not kept. */
+  apiKeys: SecretSource<Buffer>;
+  readTokens: {
+    secrets: SecretSource<Buffer>;
+    /** File path or http(s) URL of a JWK set. */
+    jwks: string | undefined;
+    maxTtlSeconds: number;
+  };
+  runtime: {
+    ingressUrl: string;
+    adminUrl: string;
+    token: string | undefined;
+    keyTemplate: string;
+  };
+  history: { url: string; token: string | undefined };
+  sync: { url: string; secret: string | undefined };
+  shapes: { tables: '*' | string[]; tenantColumn: string };
+  maxBodyBytes: number;
+  corsOrigins: '*' | string[];
+  timeouts: { connectMs: number; responseMs: number; liveMs: number; drainMs: number };
+  logLevel: Environment['GATEWAY_LOG_LEVEL'];
+}
+
+export const CONFIG_NAMESPACE = 'gateway';
+
+/** Injects the `GatewayConfig`. */
+export const InjectConfig = (): ParameterDecorator => Inject(getConfigToken(CONFIG_NAMESPACE));

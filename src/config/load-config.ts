@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { ConfigError } from './config-error.ts';
+import { Environment } from './environment.ts';
+import type { GatewayConfig, SecretSource } from './gateway-config.ts';
+import {
+  parseApiKeys,
+  parseReadTokenSecrets,
+  type ListForm,
+  type ParsedList,
+} from './secret-lists.ts';
+
+type Variables = Record<string, string | undefined>;
+type ReadFile = (path: string) => string;
+
+/** The one variable for which an empty value means something: no tenant fence. */
+const MAY_BE_EMPTY = new Set(['GATEWAY_SHAPES_TENANT_COLUMN']);
+
+/**
+ * The settings from environment variables, and from the files that they name. Throws one
+ * `ConfigError` that lists every wrong setting and what it must look like.
+ */
+export function loadConfig(
+  variables: Variables,
+  readFile: ReadFile = (path) => readFileSync(path, 'utf8'),
+): GatewayConfig {
+  const env = plainToInstance(Environment, gatewayVariables(variables), {
+    exposeDefaultValues: true,
+  });
+  const problems = validateSync(env).map(
+    ({ property, constraints = {} }) =>
+      `${property} ${[...new Set(Object.values(constraints))].join(', ')}`,
+  );
+  const apiKeys = secretSource(env, 'GATEWAY_API_KEYS', parseApiKeys, readFile, problems);
+  if (apiKeys.count === 0 && !problems.some((problem) => problem.startsWith('GATEWAY_API_KEYS'))) {
+    problems.unshift(
+      'GATEWAY_API_KEYS is required: one or more comma-separated keys of at least 16 characters, ' +
+        'or sha256:<64 hex digits> of one; or GATEWAY_API_KEYS_FILE, a file with one entry a line',
+    );
+  }
+  const secrets = secretSource(
+    env,
+    'GATEWAY_READ_TOKEN_SECRETS',
+    parseReadTokenSecrets,
+    readFile,
+    problems,
+  );
+  const corsOrigins = originList(env.GATEWAY_CORS_ALLOW_ORIGINS, problems);
+  const jwks = jwksSource(env.GATEWAY_READ_TOKEN_JWKS, problems);
+  const tables = tableList(env.GATEWAY_SHAPES_TABLES);
+  if (problems.length > 0) throw new ConfigError(problems);
+
+  return {
+    host: env.GATEWAY_HOST,
+    port: env.GATEWAY_PORT,
+    managementPort: env.GATEWAY_MANAGEMENT_PORT,
+    publicUrl: env.GATEWAY_PUBLIC_URL && withoutTrailingSlash(env.GATEWAY_PUBLIC_URL),
+    tenant: env.GATEWAY_TENANT,
+    apiKeys: apiKeys.source,
+    readTokens: {
+      secrets: secrets.source,
+      jwks,
+      maxTtlSeconds: env.GATEWAY_READ_TOKEN_MAX_TTL_SECONDS,
+    },
+    runtime: {
+      ingressUrl: withoutTrailingSlash(env.GATEWAY_RUNTIME_INGRESS_URL),
+      adminUrl: withoutTrailingSlash(env.GATEWAY_RUNTIME_ADMIN_URL),
+      token: env.GATEWAY_RUNTIME_TOKEN,
+      keyTemplate: env.GATEWAY_RUNTIME_KEY_TEMPLATE,
+    },
+    history: {
+      url: withoutTrailingSlash(env.GATEWAY_HISTORY_URL),
+      token: env.GATEWAY_HISTORY_TOKEN,
+    },
+    sync: { url: withoutTrailingSlash(env.GATEWAY_SYNC_URL), secret: env.GATEWAY_SYNC_SECRET },
+    shapes: { tables, tenantColumn: env.GATEWAY_SHAPES_TENANT_COLUMN },
+    maxBodyBytes: env.GATEWAY_MAX_BODY_BYTES,
+    corsOrigins,
+    timeouts: {
+      connectMs: env.GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS,
+      responseMs: env.GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS,
+      liveMs: env.GATEWAY_LIVE_TIMEOUT_MS,
+      drainMs: env.GATEWAY_DRAIN_TIMEOUT_MS,
+    },
+    logLevel: env.GATEWAY_LOG_LEVEL,
+  };
+}
+
+function gatewayVariables(variables: Variables): Variables {
+  const entries = Object.entries(variables).filter(
+    ([name, value]) =>
+      name.startsWith('GATEWAY_') &&
+      value !== undefined &&
+      (value !== '' || MAY_BE_EMPTY.has(name)),
+  );
+  return Object.fromEntries(entries);
+}
+
+type SecretVariable = 'GATEWAY_API_KEYS' | 'GATEWAY_READ_TOKEN_SECRETS';
+
+/** Reads a list and its `_FILE` form together; both count. */
+function secretSource<Entry>(
+  env: Environment,
+  name: SecretVariable,
+  parse: (text: string, form: ListForm) => ParsedList<Entry>,
+  readFile: ReadFile,
+  problems: string[],
+): { source: SecretSource<Entry>; count: number } {
+  const inline = parse(env[name] ?? '', 'variable');
+  problems.push(...inline.problems.map((problem) => `${name} ${problem}`));
+  const file = env[`${name}_FILE`];
+  let count = inline.entries.length;
+  if (file !== undefined) {
+    try {
+      const fromFile = parse(readFile(file), 'file');
+      problems.push(...fromFile.problems.map((problem) => `${name}_FILE ${problem}`));
+      if (fromFile.entries.length === 0 && fromFile.problems.length === 0) {
+        problems.push(`${name}_FILE must hold at least one entry, one a line`);
+      }
+      count += fromFile.entries.length;
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+      problems.push(`${name}_FILE must be a readable file (${code})`);
+    }
+  }
+  return { source: { inline: inline.entries, file }, count };
+}
+
+function originList(value: string, problems: string[]): '*' | string[] {
+  if (value.trim() === '*') return '*';
+  const origins = value
+    .split(',')
+    .map((origin) => origin.trim())
+    .filter((origin) => origin !== '');
+  const exact = (origin: string): boolean =>
+    URL.canParse(origin) && new URL(origin).origin === origin;
+  if (origins.length === 0 || !origins.every(exact)) {
+    problems.push(
+      'GATEWAY_CORS_ALLOW_ORIGINS must be * or comma-separated exact origins such as ' +
+        'https://app.example (lower case, no path, no trailing slash, no default port)',
+    );
+  }
+  return origins;
+}
+
+function jwksSource(value: string | undefined, problems: string[]): string | undefined {
+  if (value !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(value)) {
+    const url = URL.canParse(value) ? new URL(value) : undefined;
+    if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.password) {
+      problems.push(
+        'GATEWAY_READ_TOKEN_JWKS must be a file path or an http(s) URL without user name',
+      );
+    }
+  }
+  return value;
+}
+
+function tableList(value: string): '*' | string[] {
+  const tables = value
+    .split(',')
+    .map((table) => table.trim())
+    .filter((table) => table !== '');
+  return tables.includes('*') ? '*' : tables;
+}
+
+function withoutTrailingSlash(url: string): string {
+  return url.replace(/\/+$/, '');
+}

@@ -1,0 +1,89 @@
+import { readFile } from 'node:fs/promises';
+import type { OnModuleDestroy } from '@nestjs/common';
+import type { Logger } from 'pino';
+import type { SecretSource } from './gateway-config.ts';
+import type { ListForm, ParsedList } from './secret-lists.ts';
+
+/**
+ * How often a secret file is read again. Contents are compared, not the inode: a Kubernetes secret
+ * mount swaps a symlink, which a watch on the file itself would miss.
+ */
+const REREAD_INTERVAL_MS = 1_000;
+
+/** A list of secrets whose file is read again while the gateway runs. */
+export class SecretList<Entry> implements OnModuleDestroy {
+  private fromFile: Entry[] = [];
+  private text: string | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private all: readonly Entry[];
+
+  private constructor(
+    private readonly name: string,
+    private readonly source: SecretSource<Entry>,
+    private readonly parse: (text: string, form: ListForm) => ParsedList<Entry>,
+    private readonly logger: Logger,
+  ) {
+    this.all = source.inline;
+  }
+
+  /** Reads the file, and goes on doing so until the module is destroyed. `name` is for the log. */
+  static async open<Entry>(
+    name: string,
+    source: SecretSource<Entry>,
+    parse: (text: string, form: ListForm) => ParsedList<Entry>,
+    logger: Logger,
+  ): Promise<SecretList<Entry>> {
+    const list = new SecretList(name, source, parse, logger);
+    if (source.file !== undefined) {
+      await list.reread(source.file);
+      list.scheduleReread(source.file);
+    }
+    return list;
+  }
+
+  /** All entries valid now; those of the variable come first. */
+  get entries(): readonly Entry[] {
+    return this.all;
+  }
+
+  onModuleDestroy(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  private scheduleReread(file: string): void {
+    this.timer = setTimeout(() => {
+      void this.reread(file).finally(() => {
+        if (this.timer) this.scheduleReread(file);
+      });
+    }, REREAD_INTERVAL_MS);
+    this.timer.unref();
+  }
+
+  /** A file that is bad, empty or gone leaves the list as it was, and says so once. */
+  private async reread(file: string): Promise<void> {
+    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => ({ error }));
+    if (typeof text !== 'string') {
+      this.keepOld(`unreadable:${text.error.code}`, `cannot be read (${text.error.code})`);
+      return;
+    }
+    if (text === this.text) return;
+    const { entries, problems } = this.parse(text, 'file');
+    if (problems.length > 0 || entries.length === 0) {
+      this.keepOld(text, problems.join(', ') || 'holds no entry');
+      return;
+    }
+    const isFirst = this.text === undefined;
+    this.text = text;
+    this.fromFile = entries;
+    this.all = [...this.source.inline, ...this.fromFile];
+    if (!isFirst)
+      this.logger.info({ setting: this.name, entries: entries.length }, 'secrets reloaded');
+  }
+
+  private keepOld(seen: string, problem: string): void {
+    if (seen === this.text) return;
+    this.text = seen;
+    this.logger.error({ setting: this.name }, `${this.name} ${problem}; the list in use is kept`);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Server } from 'node:http';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Express } from 'express';
+import type { Logger } from 'pino';
+import type { GatewayConfig } from './config/gateway-config.ts';
+import { corsMiddleware } from './cors/cors.middleware.ts';
+import { refuseConnect } from './request/refuse-connect.ts';
+import { requestContextMiddleware } from './request/request-context.middleware.ts';
+import { RequestLog } from './request/request-log.ts';
+import { requestTargetMiddleware } from './request/request-target.middleware.ts';
+
+/** Longer than load balancers keep idle connections (60 s), or they would send into closed ones. */
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+const HEADERS_TIMEOUT_MS = 60_000;
+
+/** The way of every request before its route, and the listening server; the same in main and tests. */
+export function configureApp(
+  app: NestExpressApplication,
+  config: GatewayConfig,
+  logger: Logger,
+): void {
+  const express = app.getHttpAdapter().getInstance() as Express;
+  // Before the router is made: "/API/spawn" must not be the same as "/api/spawn".
+  express.enable('case sensitive routing');
+  express.disable('x-powered-by');
+  express.disable('etag');
+  // The query is passed on as bytes; nothing reads it parsed.
+  express.set('query parser', false);
+
+  express.use(requestContextMiddleware(new RequestLog(logger)));
+  express.use(corsMiddleware(config.corsOrigins));
+  express.use(requestTargetMiddleware);
+
+  const server = app.getHttpServer() as Server;
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
+  server.headersTimeout = HEADERS_TIMEOUT_MS;
+  // With no listener Node would ask for the body before anyone looked at the credential. Any other
+  // expectation is let be, as RFC 9110 §10.1.1 allows.
+  server.on('checkContinue', express);
+  server.on('checkExpectation', express);
+  server.on('connect', refuseConnect);
+}

@@ -1,0 +1,87 @@
+import type { NextFunction, Request, Response } from 'express';
+import type { GatewayConfig } from '../config/gateway-config.ts';
+import { requestContext } from '../request/request-context.ts';
+import { isReadPath } from '../request/routes.ts';
+
+const ALLOWED_METHODS = 'GET, HEAD';
+const ALLOWED_HEADERS = [
+  'Authorization',
+  'Content-Type',
+  'If-None-Match',
+  'Last-Event-ID',
+  'Cache-Control',
+  'X-Request-Id',
+  'traceparent',
+  'tracestate',
+].join(', ');
+const EXPOSED_HEADERS = [
+  'ETag',
+  'Stream-Next-Offset',
+  'Stream-Cursor',
+  'Stream-Up-To-Date',
+  'Stream-Closed',
+  'Stream-SSE-Data-Encoding',
+  'electric-handle',
+  'electric-offset',
+  'electric-schema',
+  'electric-cursor',
+  'electric-up-to-date',
+  'electric-has-data',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-Request-Id',
+].join(', ');
+/** Two hours is as long as Chromium keeps a preflight's answer. */
+const PREFLIGHT_MAX_AGE_SECONDS = '7200';
+
+/**
+ * CORS for GET and HEAD below `/streams` and `/shapes`, on every answer, errors too: without it a
+ * browser's client sees a network error in place of a 401. Nothing else gets any CORS header; a
+ * preflight for POST that carried one would open POST, which is a safelisted method.
+ */
+export function corsMiddleware(origins: GatewayConfig['corsOrigins']) {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    if (!isReadPath(requestContext(request).path)) {
+      next();
+      return;
+    }
+    if (origins !== '*') response.setHeader('Vary', 'Origin');
+    const allowed = allowedOrigin(origins, request.headers.origin);
+    if (request.method === 'OPTIONS') {
+      answerPreflight(request, response, allowed);
+      return;
+    }
+    if (allowed !== undefined && isReadMethod(request.method)) {
+      response.setHeader('Access-Control-Allow-Origin', allowed);
+      response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
+    }
+    next();
+  };
+}
+
+/** The value for `Access-Control-Allow-Origin`, or undefined where there is none to send. */
+function allowedOrigin(
+  origins: GatewayConfig['corsOrigins'],
+  origin: string | undefined,
+): string | undefined {
+  if (origin === undefined) return undefined;
+  if (origins === '*') return '*';
+  return origins.includes(origin) ? origin : undefined;
+}
+
+/** Needs no credential and touches no upstream (Fetch, "CORS-preflight fetch"). */
+function answerPreflight(request: Request, response: Response, allowed: string | undefined): void {
+  const method = request.headers['access-control-request-method'];
+  if (allowed !== undefined && method !== undefined && isReadMethod(method)) {
+    response.setHeader('Access-Control-Allow-Origin', allowed);
+    response.setHeader('Access-Control-Allow-Methods', ALLOWED_METHODS);
+    response.setHeader('Access-Control-Allow-Headers', ALLOWED_HEADERS);
+    response.setHeader('Access-Control-Max-Age', PREFLIGHT_MAX_AGE_SECONDS);
+  }
+  response.statusCode = 204;
+  response.end();
+}
+
+function isReadMethod(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
+}

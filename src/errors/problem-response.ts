@@ -1,0 +1,47 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { awaitsContinue } from '../request/request-body.ts';
+import type { GatewayError } from './gateway-error.ts';
+import { PROBLEM_CONTENT_TYPE, problemBody } from './problem.ts';
+
+/** How long a refused body is read and thrown away, so that the client gets to see the answer. */
+const LINGER_MS = 2_000;
+
+/** Answers a request with the problem document of an error; the answer must not have begun. */
+export function sendProblem(
+  request: IncomingMessage,
+  response: ServerResponse,
+  error: GatewayError,
+  requestId: string,
+): void {
+  const body = Buffer.from(problemBody(error, requestId));
+  response.statusCode = error.status;
+  response.setHeader('Content-Type', PROBLEM_CONTENT_TYPE);
+  response.setHeader('Content-Length', body.length);
+  response.setHeader('Cache-Control', 'no-store');
+  for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+
+  if (request.complete) {
+    response.end(body);
+    return;
+  }
+  // The rest of the body would be read as the next request, so the connection has to close.
+  response.setHeader('Connection', 'close');
+  if (awaitsContinue(request)) response.end(body);
+  else endAfterBody(request, response, body);
+}
+
+/**
+ * Closing with unread bytes in the socket resets the connection, and the client may lose the answer
+ * (RFC 9112 §9.6). So the answer goes out whole at once, and the end waits for the body, a while.
+ */
+function endAfterBody(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+  const finish = (): void => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(finish, LINGER_MS);
+  request.once('end', finish).once('close', finish).once('error', finish);
+  request.resume();
+  if (request.method === 'HEAD') response.flushHeaders();
+  else response.write(body);
+}

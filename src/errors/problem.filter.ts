@@ -1,0 +1,53 @@
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { requestContext } from '../request/request-context.ts';
+import { GatewayError } from './gateway-error.ts';
+import { sendProblem } from './problem-response.ts';
+
+/** Turns every failure into the one kind of error answer. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  private readonly logger: Logger;
+
+  constructor(logger: Logger) {
+    this.logger = logger;
+  }
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<Request>();
+    const response = host.switchToHttp().getResponse<Response>();
+    const context = requestContext(request);
+    const error = toGatewayError(thrown);
+    context.errorCode = error.code;
+    if (response.destroyed || request.socket.destroyed) return;
+    this.log(error, context.requestId);
+    if (response.headersSent) {
+      // Part of another answer is out: broken off is the truth, a clean end would be a lie.
+      response.destroy();
+      return;
+    }
+    sendProblem(request, response, error, context.requestId);
+  }
+
+  private log(error: GatewayError, requestId: string): void {
+    if (error.status < 500) return;
+    const level = error.code === 'internal_error' ? 'error' : 'warn';
+    this.logger[level]({ requestId, code: error.code, err: error.cause }, error.message);
+  }
+}
+
+function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  if (thrown instanceof HttpException && thrown.getStatus() === 404) {
+    return new GatewayError(
+      'route_not_found',
+      'There is no such route, or not with this method; the HTTP API document lists them all.',
+    );
+  }
+  return new GatewayError(
+    'internal_error',
+    'The gateway failed to handle the request; its log has more under this request id.',
+    { cause: thrown },
+  );
+}

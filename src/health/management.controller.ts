@@ -1,0 +1,47 @@
+import { Controller, Get } from '@nestjs/common';
+import {
+  HealthCheck,
+  HealthCheckService,
+  HealthIndicatorService,
+  type HealthCheckResult,
+} from '@nestjs/terminus';
+import { Access } from '../auth/access.decorator.ts';
+import { GatewayState } from './gateway-state.ts';
+import { UpstreamProbes } from './upstream-probes.ts';
+
+@Controller('health')
+@Access('public')
+export class ManagementController {
+  constructor(
+    private readonly health: HealthCheckService,
+    private readonly indicators: HealthIndicatorService,
+    private readonly state: GatewayState,
+    private readonly upstreams: UpstreamProbes,
+  ) {}
+
+  /** The process answers. */
+  @Get('live')
+  @HealthCheck()
+  live(): Promise<HealthCheckResult> {
+    return this.health.check([]);
+  }
+
+  /**
+   * 200 until the drain begins. Upstreams are named and never fail it: one upstream's outage must
+   * not take every pod out of service.
+   */
+  @Get('ready')
+  @HealthCheck()
+  async ready(): Promise<HealthCheckResult> {
+    const states = await this.upstreams.states();
+    const gateway = this.indicators.check('gateway');
+    return this.health.check([
+      () => (this.state.isDraining ? gateway.down({ state: 'draining' }) : gateway.up()),
+      ...Object.entries(states).map(
+        ([name, state]) =>
+          () =>
+            this.indicators.check(name).up({ state }),
+      ),
+    ]);
+  }
+}

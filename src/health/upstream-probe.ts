@@ -1,0 +1,44 @@
+import { connect } from 'node:net';
+
+export type UpstreamState = 'reachable' | 'unreachable';
+
+/** How long an answer of a probe is good for, so that probes of ours do not become a load. */
+const FRESH_MS = 1_000;
+const PROBE_TIMEOUT_MS = 1_000;
+
+/** Tells whether a TCP connection to an upstream can be made. */
+export class UpstreamProbe {
+  private readonly host: string;
+  private readonly port: number;
+  private probedAtMs = Number.NEGATIVE_INFINITY;
+  private answer: Promise<UpstreamState> = Promise.resolve('unreachable');
+
+  constructor(url: string) {
+    const { hostname, port, protocol } = new URL(url);
+    this.host = hostname.replace(/^\[(.*)\]$/, '$1');
+    this.port = Number(port) || (protocol === 'https:' ? 443 : 80);
+  }
+
+  /** Never rejects. */
+  state(): Promise<UpstreamState> {
+    if (performance.now() - this.probedAtMs > FRESH_MS) {
+      this.probedAtMs = performance.now();
+      this.answer = this.probe();
+    }
+    return this.answer;
+  }
+
+  private probe(): Promise<UpstreamState> {
+    return new Promise((resolve) => {
+      const socket = connect({ host: this.host, port: this.port });
+      const settle = (state: UpstreamState): void => {
+        clearTimeout(timer);
+        socket.destroy();
+        resolve(state);
+      };
+      const timer = setTimeout(() => settle('unreachable'), PROBE_TIMEOUT_MS);
+      socket.once('connect', () => settle('reachable'));
+      socket.once('error', () => settle('unreachable'));
+    });
+  }
+}

@@ -1,0 +1,23 @@
+import type { GatewayConfig } from '../config/gateway-config.ts';
+import { UpstreamProbe, type UpstreamState } from './upstream-probe.ts';
+
+/** The state of every upstream, by its name in logs and metrics. */
+export class UpstreamProbes {
+  private readonly probes: Readonly<Record<string, UpstreamProbe>>;
+
+  constructor({ runtime, history, sync }: GatewayConfig) {
+    this.probes = {
+      'runtime-ingress': new UpstreamProbe(runtime.ingressUrl),
+      'runtime-admin': new UpstreamProbe(runtime.adminUrl),
+      history: new UpstreamProbe(history.url),
+      sync: new UpstreamProbe(sync.url),
+    };
+  }
+
+  async states(): Promise<Record<string, UpstreamState>> {
+    const entries = Object.entries(this.probes).map(
+      async ([name, probe]) => [name, await probe.state()] as const,
+    );
+    return Object.fromEntries(await Promise.all(entries));
+  }
+}

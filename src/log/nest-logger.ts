@@ -1,0 +1,31 @@
+import type { LoggerService } from '@nestjs/common';
+import type { Logger } from 'pino';
+
+/** Nest's own messages as JSON lines; its chatter about modules and routes only at debug level. */
+export class NestLogger implements LoggerService {
+  private readonly logger: Logger;
+
+  constructor(logger: Logger) {
+    this.logger = logger;
+  }
+
+  log(message: unknown, context?: unknown): void {
+    this.logger.debug({ context }, String(message));
+  }
+
+  warn(message: unknown, context?: unknown): void {
+    this.logger.warn({ context }, String(message));
+  }
+
+  error(message: unknown, stackOrContext?: unknown): void {
+    this.logger.error({ detail: stackOrContext }, String(message));
+  }
+
+  debug(message: unknown, context?: unknown): void {
+    this.logger.debug({ context }, String(message));
+  }
+
+  verbose(message: unknown, context?: unknown): void {
+    this.logger.trace({ context }, String(message));
+  }
+}

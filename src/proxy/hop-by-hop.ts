@@ -1,0 +1,42 @@
+/** Headers that concern one connection only (RFC 9110 §7.6.1), with the older ones of that kind. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'proxy-authenticate',
+  'proxy-authorization',
+]);
+
+/** Calls `keep` with each header that may pass a proxy: lower-case name, name as it came, value. */
+export function eachEndToEndHeader(
+  rawHeaders: readonly string[],
+  keep: (lowerName: string, name: string, value: string) => void,
+): void {
+  const nominated = nominatedByConnection(rawHeaders);
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? '';
+    const lowerName = name.toLowerCase();
+    if (HOP_BY_HOP.has(lowerName) || nominated?.has(lowerName)) continue;
+    keep(lowerName, name, rawHeaders[i + 1] ?? '');
+  }
+}
+
+/** The further header names that `Connection` lists, or undefined where there are none. */
+function nominatedByConnection(rawHeaders: readonly string[]): Set<string> | undefined {
+  let nominated: Set<string> | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() !== 'connection') continue;
+    for (const option of (rawHeaders[i + 1] ?? '').split(',')) {
+      const name = option.trim().toLowerCase();
+      if (name !== '' && name !== 'keep-alive' && name !== 'close') {
+        nominated ??= new Set();
+        nominated.add(name);
+      }
+    }
+  }
+  return nominated;
+}

@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { getConfigToken } from '@nestjs/config';
+import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
+import { HttpProxyEngine } from './http-proxy-engine.ts';
+import { ProxyService } from './proxy.service.ts';
+import { Upstreams } from './upstreams.ts';
+
+@Module({
+  providers: [
+    ProxyService,
+    HttpProxyEngine,
+    {
+      provide: Upstreams,
+      inject: [getConfigToken(CONFIG_NAMESPACE)],
+      useFactory: (config: GatewayConfig) => new Upstreams(config),
+    },
+  ],
+  exports: [ProxyService, Upstreams],
+})
+export class ProxyModule {}

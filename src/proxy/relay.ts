@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { SseBoundary } from './sse-boundary.ts';
+
+/** How long an event stream that is to end may stay inside an event before it is broken off. */
+const STALLED_EVENT_MS = 2_000;
+
+/** The event after which a reader of the history store can resume without repeats. */
+export const RESUMABLE_EVENT = 'control';
+
+/**
+ * Passes an upstream's body on to the client as it comes, with backpressure. A body that the
+ * upstream breaks off is broken off toward the client, never ended as if it were whole; a client
+ * that goes away ends the upstream's answer at once.
+ */
+export class Relay {
+  private readonly source: IncomingMessage;
+  private readonly response: ServerResponse;
+  private readonly boundary: SseBoundary | undefined;
+  private isEnding = false;
+  private stallTimer: NodeJS.Timeout | undefined;
+
+  /** `safeEvent` is the event after which an event stream may end; see `SseBoundary`. */
+  constructor(source: IncomingMessage, response: ServerResponse, safeEvent?: string) {
+    this.source = source;
+    this.response = response;
+    if (isEventStream(source)) this.boundary = new SseBoundary(safeEvent);
+  }
+
+  start(): void {
+    const { source, response } = this;
+    source.on('data', (chunk: Buffer) => this.pass(chunk));
+    source.once('end', () => response.end());
+    source.once('error', () => response.destroy());
+    source.once('close', () => {
+      if (!source.readableEnded && !response.writableEnded) response.destroy();
+    });
+    response.on('drain', () => source.resume());
+    response.once('close', () => {
+      clearTimeout(this.stallTimer);
+      source.destroy();
+    });
+  }
+
+  /**
+   * Ends an event stream where its reader can resume, or breaks it off if that place does not come.
+   * Any other body under way is finite and is left to finish.
+   */
+  endAtBoundary(): void {
+    if (!this.boundary || this.isEnding || this.response.writableEnded) return;
+    this.isEnding = true;
+    if (this.boundary.isSafe) this.finish();
+    else this.stallTimer = setTimeout(() => this.response.destroy(), STALLED_EVENT_MS);
+  }
+
+  private pass(chunk: Buffer): void {
+    if (this.isEnding && this.boundary) {
+      const end = this.boundary.firstSafeEnd(chunk);
+      if (end !== -1) {
+        this.response.write(chunk.subarray(0, end));
+        this.finish();
+        return;
+      }
+    } else {
+      this.boundary?.follow(chunk);
+    }
+    if (!this.response.write(chunk)) this.source.pause();
+  }
+
+  private finish(): void {
+    this.response.end();
+    this.source.destroy();
+  }
+}
+
+function isEventStream(message: IncomingMessage): boolean {
+  return /^text\/event-stream\b/i.test(message.headers['content-type'] ?? '');
+}

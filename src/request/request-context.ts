@@ -1,0 +1,38 @@
+import type { IncomingMessage } from 'node:http';
+import type { ReadToken } from '../auth/read-token.ts';
+
+/** What the gateway knows of a request beside its own headers. */
+export interface RequestContext {
+  requestId: string;
+  /** The raw request target, split at the first `?`: these very bytes are judged and sent on. */
+  path: string;
+  /** With its leading `?`, or empty. */
+  query: string;
+  /** Milliseconds of `performance.now()`. */
+  startedAtMs: number;
+  /** The matched route's pattern, once there is one; bounded, for logs and metrics. */
+  route?: string;
+  /** The upstream that the request went to, once it did. */
+  upstream?: string;
+  /** The code of the gateway's own error, where it answered one. */
+  errorCode?: string;
+  /** A checked `Idempotency-Key`. */
+  idempotencyKey?: string;
+  /** The read token that opened this request; none where an API key did. */
+  readToken?: ReadToken;
+}
+
+const CONTEXT = Symbol('request context');
+
+type Contextual = IncomingMessage & { [CONTEXT]?: RequestContext };
+
+export function setRequestContext(request: IncomingMessage, context: RequestContext): void {
+  (request as Contextual)[CONTEXT] = context;
+}
+
+/** The context of a request that has passed the first middleware. Throws a plain Error otherwise. */
+export function requestContext(request: IncomingMessage): RequestContext {
+  const context = (request as Contextual)[CONTEXT];
+  if (!context) throw new Error('the request has no context: its first middleware did not run');
+  return context;
+}

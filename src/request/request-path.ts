@@ -1,0 +1,51 @@
+/**
+ * Judges a raw request path that is to be sent to an upstream as it is. Whatever one server could
+ * read in another way than the next is refused, never normalized: an upstream that resolves
+ * `/t/x/%2e%2e/y` to `/t/y` would serve a path that nobody judged (CVE-2021-29492, CVE-2021-21322).
+ *
+ * @returns what is wrong, or undefined if nothing is.
+ */
+export function pathProblem(path: string): string | undefined {
+  // RFC 3986 §3.3: a path is made of visible ASCII; node hands on bytes of 0x80 and above as they are.
+  if (/[^\x21-\x7e]/.test(path)) return 'holds a character that must be percent-encoded';
+  if (path.includes('\\')) return 'holds a backslash';
+  if (path.includes('#')) return 'holds a "#", which must be written %23';
+  if (path.includes('//')) return 'holds an empty segment ("//")';
+  if (!path.includes('%')) return path.includes('/.') ? dotSegmentProblem(path) : undefined;
+
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(path);
+  } catch {
+    return 'holds percent-encoding that is broken or not UTF-8';
+  }
+  return (
+    hiddenProblem(path, decoded) ??
+    // A second reader may decode once more: `%252e%252e` would then be `..`.
+    (decoded.includes('%') ? hiddenProblem(decoded, decodeLeniently(decoded)) : undefined)
+  );
+}
+
+/** What decoding brought to light that was not there before. */
+function hiddenProblem(encoded: string, decoded: string): string | undefined {
+  if (/%2f|%5c/i.test(encoded)) return 'holds an encoded slash or backslash';
+  if (/\p{Cc}/u.test(decoded)) return 'holds an encoded control character';
+  return dotSegmentProblem(decoded);
+}
+
+function dotSegmentProblem(path: string): string | undefined {
+  return /(?:^|\/)\.{1,2}(?:\/|$)/.test(path) ? 'holds a dot segment ("." or "..")' : undefined;
+}
+
+/** Decodes what is valid percent-encoding and leaves everything else alone. */
+function decodeLeniently(text: string): string {
+  return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+    try {
+      return decodeURIComponent(run);
+    } catch {
+      return run.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
+      );
+    }
+  });
+}

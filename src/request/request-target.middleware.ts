@@ -1,0 +1,54 @@
+import type { NextFunction, Request, Response } from 'express';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { requestContext } from './request-context.ts';
+import { pathProblem } from './request-path.ts';
+import { isProxiedPath } from './routes.ts';
+
+/**
+ * Refuses what must not be routed or sent on, before any credential is looked at: a target that is
+ * not in origin form (RFC 9112 §3.2.1) on every route, and a malformed path on the proxied ones.
+ */
+export function requestTargetMiddleware(
+  request: Request,
+  _response: Response,
+  next: NextFunction,
+): void {
+  const { path, query } = requestContext(request);
+  if (!path.startsWith('/') || path.includes('#')) {
+    throw new GatewayError(
+      'malformed_path',
+      'The request target must be a path beginning with "/", with an optional query (origin form).',
+    );
+  }
+  if (isProxiedPath(path)) {
+    const problem = pathProblem(path);
+    if (problem) {
+      throw new GatewayError(
+        'malformed_path',
+        `The path ${problem}; send it in its plain, normalized form.`,
+      );
+    }
+  } else {
+    // Express would answer broken percent-encoding by itself before any guard runs. As a literal
+    // "%" it reaches the route, whose own checks then say what is wrong. Nothing of it is sent on.
+    request.url = withLiteralPercents(path) + query;
+  }
+  next();
+}
+
+function withLiteralPercents(path: string): string {
+  if (!path.includes('%')) return path;
+  return path
+    .split('/')
+    .map((segment) => (isDecodable(segment) ? segment : segment.replaceAll('%', '%25')))
+    .join('/');
+}
+
+function isDecodable(segment: string): boolean {
+  try {
+    decodeURIComponent(segment);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,35 @@
+import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { Access } from '../auth/access.decorator.ts';
+import { ProxyService } from '../proxy/proxy.service.ts';
+import { Upstreams } from '../proxy/upstreams.ts';
+
+/** Timelines: the Durable Streams protocol, passed on to the history store. GET stands for HEAD too. */
+@Controller('streams')
+@Access('api-key-or-read-token')
+export class StreamsController {
+  constructor(
+    private readonly proxy: ProxyService,
+    private readonly upstreams: Upstreams,
+  ) {}
+
+  @Get('{*path}')
+  read(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.proxy.forward(request, response, this.upstreams.history);
+  }
+
+  @Put('{*path}')
+  create(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.proxy.forward(request, response, this.upstreams.history);
+  }
+
+  @Post('{*path}')
+  append(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.proxy.forward(request, response, this.upstreams.history);
+  }
+
+  @Delete('{*path}')
+  remove(@Req() request: Request, @Res() response: Response): Promise<void> {
+    return this.proxy.forward(request, response, this.upstreams.history);
+  }
+}

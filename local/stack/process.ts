@@ -11,6 +11,9 @@ export interface ProcessOptions {
   args?: string[];
   /** The whole environment of the process, not an addition to this one's. */
   env: NodeJS.ProcessEnv;
+  /** What is shown and remembered of a line of its output: absent all of it, undefined nothing. */
+  readable?: (line: string) => string | undefined;
+  /** Receives each line as `readable` gives it. */
   onLine?: (line: string) => void;
 }
 
@@ -19,24 +22,27 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-export interface RunningProcess {
+export interface RunningPart {
   readonly name: string;
-  readonly pid: number;
   /** Fulfils once the process has ended and all its output has been read. */
   readonly exited: Promise<Exit>;
-  /** The newest output, at most 20 lines. */
+  /** The newest readable output, at most 20 lines. */
   lastLines(): string[];
-  /** The first line from now on that matches, if ever one does: see `untilReady`. */
-  waitForLine(matches: (line: string) => boolean): Promise<string>;
   /** SIGTERM, then SIGKILL after the grace, to the process and all that it started. */
   stop(graceMs?: number): Promise<void>;
+}
+
+export interface RunningProcess extends RunningPart {
+  readonly pid: number;
+  /** The first line from now on that matches as it came, if ever one does: see `untilReady`. */
+  waitForLine(matches: (line: string) => boolean): Promise<string>;
   /** SIGKILL to the process and all that it started. */
   kill(): Promise<void>;
 }
 
 /** A process that had to go on running has ended. */
 export class ProcessEndedError extends Error {
-  constructor(process: RunningProcess, exit: Exit) {
+  constructor(process: RunningPart, exit: Exit) {
     const how = exit.signal ? `by ${exit.signal}` : `with exit code ${exit.code}`;
     super(`${process.name} ended ${how}. ${lastWords(process)}`);
   }
@@ -60,13 +66,15 @@ export function startProcess(options: ProcessOptions): RunningProcess {
   const dismissWatchdog = setWatchdog(pid);
 
   const lines: string[] = [];
-  const listeners = new Set<(line: string) => void>();
-  if (options.onLine) listeners.add(options.onLine);
+  const rawListeners = new Set<(line: string) => void>();
   for (const output of [child.stdout, child.stderr]) {
-    createInterface({ input: output }).on('line', (line) => {
+    createInterface({ input: output }).on('line', (rawLine) => {
+      for (const listener of rawListeners) listener(rawLine);
+      const line = options.readable ? options.readable(rawLine) : rawLine;
+      if (line === undefined) return;
       lines.push(line);
       if (lines.length > LAST_LINES_KEPT) lines.shift();
-      for (const listener of listeners) listener(line);
+      options.onLine?.(line);
     });
   }
 
@@ -89,10 +97,10 @@ export function startProcess(options: ProcessOptions): RunningProcess {
       new Promise((resolve) => {
         const listener = (line: string) => {
           if (!matches(line)) return;
-          listeners.delete(listener);
+          rawListeners.delete(listener);
           resolve(line);
         };
-        listeners.add(listener);
+        rawListeners.add(listener);
       }),
     stop: async (graceMs = DEFAULT_GRACE_MS) => {
       if (!hasEnded()) signalGroup(pid, 'SIGTERM');
@@ -135,11 +143,12 @@ export async function untilReady<T>(
   }
 }
 
-async function rejectWhenEnded(process: RunningProcess): Promise<never> {
+/** Rejects with a ProcessEndedError as soon as the process ends. */
+export async function rejectWhenEnded(process: RunningPart): Promise<never> {
   throw new ProcessEndedError(process, await process.exited);
 }
 
-function lastWords(process: RunningProcess): string {
+function lastWords(process: RunningPart): string {
   const lines = process.lastLines();
   return lines.length > 0 ? `Its last lines:\n  ${lines.join('\n  ')}` : 'It said nothing.';
 }

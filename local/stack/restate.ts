@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { awaitOk } from './await-ok.ts';
-import { startProcess, untilReady, type Exit, type RunningProcess } from './process.ts';
+import { startProcess, untilReady, type RunningPart, type RunningProcess } from './process.ts';
 
 const START_TIMEOUT_MS = 30_000;
 
@@ -16,14 +16,11 @@ export interface RestateOptions {
   onOutput?: (line: string) => void;
 }
 
-export interface RunningRestate {
+export interface RunningRestate extends RunningPart {
   readonly ingressUrl: string;
   readonly adminUrl: string;
   /** Of the process that runs now: another one after `restart`. */
   readonly pid: number;
-  readonly exited: Promise<Exit>;
-  lastLines(): string[];
-  stop(): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
   /** Stops it if it still runs, and starts it again on the same ports and data. */
@@ -47,6 +44,7 @@ export async function startRestate(options: RestateOptions): Promise<RunningRest
   });
   const { ports } = running;
   return {
+    name: 'restate',
     ingressUrl: `http://127.0.0.1:${ports.ingress}`,
     adminUrl: `http://127.0.0.1:${ports.admin}`,
     get pid() {
@@ -56,7 +54,7 @@ export async function startRestate(options: RestateOptions): Promise<RunningRest
       return running.process.exited;
     },
     lastLines: () => running.process.lastLines(),
-    stop: () => running.process.stop(),
+    stop: (graceMs) => running.process.stop(graceMs),
     kill: () => running.process.kill(),
     restart: async () => {
       await running.process.stop();
@@ -87,10 +85,8 @@ async function launch(
       '--use-random-ports=true',
     ],
     env: environment(temporaryDir, wanted),
-    onLine: (line) => {
-      const text = readable(line);
-      if (text !== undefined) options.onOutput?.(text);
-    },
+    readable,
+    onLine: options.onOutput,
   });
   const ports = await untilReady(restate, START_TIMEOUT_MS, async (signal) => {
     const [ingress, admin, node] = await Promise.all([

@@ -1,0 +1,110 @@
+/** `npm run local`: the whole system on this machine, with real upstreams. */
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openDataFolder } from './stack/data-folder.ts';
+import { firstSteps } from './stack/first-steps.ts';
+import { say } from './stack/output.ts';
+import { loopback, PARTS, USUAL_PORTS, type Context, type Ports } from './stack/parts.ts';
+import { choosePorts } from './stack/ports.ts';
+import { registerAgents } from './stack/register.ts';
+import { RunningParts } from './stack/running-parts.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const STOP_GRACE_MS = 3_000;
+
+const HELP = `npm run local [-- OPTIONS]
+
+Starts Restate, the history store, the catalog engine, the example agents and the gateway.
+
+  --fresh       Start empty: forget all agents, timelines and catalog rows (not the API key).
+  --data DIR    Keep the data there instead of in .local/
+  --any-ports   Take free ports instead of the usual ones, so that a second system can run.
+  --help        Show this.
+
+GATEWAY_* settings of the environment reach the gateway, where this command does not set them.
+`;
+
+async function main(): Promise<void> {
+  const { values: options } = parseArgs({
+    options: {
+      fresh: { type: 'boolean', default: false },
+      data: { type: 'string', default: join(ROOT, '.local') },
+      'any-ports': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (options.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  if (!existsSync(join(ROOT, 'dist/main.js'))) throw new Error('Build first: npm run build');
+
+  const data = openDataFolder(resolve(options.data), options);
+  try {
+    const usual = options['any-ports'] ? zeroPorts() : USUAL_PORTS;
+    const agents = data.settings.agentsPort ?? usual.agents;
+    const ports = await choosePorts({ ...usual, agents });
+    if (!options['any-ports']) sayMovedPorts(ports);
+    data.save({ ...data.settings, agentsPort: ports.agents });
+    await run({ data, ports });
+  } finally {
+    data.unlock();
+  }
+}
+
+/** Until a signal comes, which ends all in good order, or a part ends by itself, which is an error. */
+async function run(context: Context): Promise<void> {
+  const parts = new RunningParts();
+  const told = stopSignal();
+  try {
+    await Promise.race([told, parts.ended, startAll(context, parts)]);
+    await Promise.race([told, parts.ended]);
+  } finally {
+    say('local', 'stopping everything');
+    await parts.stop(STOP_GRACE_MS);
+  }
+}
+
+async function startAll(context: Context, parts: RunningParts): Promise<void> {
+  for (const { name, start } of PARTS) {
+    if (parts.stopping) return;
+    say('local', `starting ${name}`);
+    parts.add(await start(context));
+  }
+  if (parts.stopping) return;
+  const { ports, data } = context;
+  const baseUrl = loopback(ports.gateway);
+  await registerAgents(baseUrl, data.settings.apiKey, loopback(ports.agents));
+  const tenant = process.env.GATEWAY_TENANT || 'default';
+  process.stdout.write(firstSteps(baseUrl, data.settings.apiKey, tenant));
+}
+
+/** Fulfils at the first signal to stop; further ones change nothing (npm repeats a Ctrl-C). */
+function stopSignal(): Promise<void> {
+  return new Promise((resolveTold) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => resolveTold());
+    }
+  });
+}
+
+function zeroPorts(): Ports {
+  return Object.fromEntries(Object.keys(USUAL_PORTS).map((name) => [name, 0])) as Ports;
+}
+
+function sayMovedPorts(ports: Ports): void {
+  for (const [name, usual] of Object.entries(USUAL_PORTS)) {
+    const port = ports[name as keyof Ports];
+    if (port !== usual) say('local', `port ${usual} (${name}) is taken: using ${port}`);
+  }
+}
+
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
+  // At once: what was just starting ends with this process, see `startProcess`.
+  process.exit(1);
+}

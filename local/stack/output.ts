@@ -1,0 +1,34 @@
+import { styleText } from 'node:util';
+
+const COLOURS = {
+  restate: 'magenta',
+  history: 'cyan',
+  catalog: 'yellow',
+  agents: 'green',
+  gateway: 'blue',
+  local: 'bold',
+} as const;
+export type Speaker = keyof typeof COLOURS;
+
+const PREFIX_WIDTH = Math.max(...Object.keys(COLOURS).map((name) => name.length));
+
+/** Prints a line behind its speaker's prefix: coloured on a terminal, unless NO_COLOR is set. */
+export function say(speaker: Speaker, line: string): void {
+  const prefix = `${speaker.padEnd(PREFIX_WIDTH)} |`;
+  process.stdout.write(`${styleText(COLOURS[speaker], prefix)} ${line}\n`);
+}
+
+/** The gateway's JSON log line as one for people: a request in brief, anything else in full. */
+export function readableLogLine(line: string): string {
+  let entry: Record<string, unknown>;
+  try {
+    entry = JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return line;
+  }
+  const { method, path, status, durationMs, code } = entry;
+  if (method === undefined || status === undefined) {
+    return typeof entry.message === 'string' && entry.level === 'info' ? entry.message : line;
+  }
+  return [method, path, status, `${String(durationMs)} ms`, code].filter(Boolean).join(' ');
+}

@@ -1,0 +1,132 @@
+import { join } from 'node:path';
+import { awaitOk } from './await-ok.ts';
+import type { DataFolder } from './data-folder.ts';
+import { readableLogLine, say, type Speaker } from './output.ts';
+import { startProcess, untilReady, type RunningPart, type RunningProcess } from './process.ts';
+import { startRestate } from './restate.ts';
+
+const READY_TIMEOUT_MS = 30_000;
+const ROOT = join(import.meta.dirname, '../..');
+
+/** The ports one would expect, the real systems' own. */
+export const USUAL_PORTS = {
+  ingress: 8080,
+  admin: 9070,
+  node: 5122,
+  history: 4437,
+  catalog: 3000,
+  agents: 9080,
+  gateway: 8787,
+  management: 8788,
+};
+export type Ports = typeof USUAL_PORTS;
+
+export interface Context {
+  data: DataFolder;
+  ports: Ports;
+}
+
+export interface Part {
+  name: Speaker;
+  /** Fulfils once the part can be used. */
+  start: (context: Context) => Promise<RunningPart>;
+}
+
+/** In the order in which they start: each may use those before it. */
+export const PARTS: Part[] = [
+  { name: 'restate', start: startRuntime },
+  { name: 'history', start: startHistory },
+  { name: 'catalog', start: startCatalog },
+  { name: 'agents', start: startAgents },
+  { name: 'gateway', start: startGateway },
+];
+
+export const loopback = (port: number) => `http://127.0.0.1:${port}`;
+
+function startRuntime({ data, ports }: Context): Promise<RunningPart> {
+  return startRestate({
+    dataDir: data.restate,
+    ingressPort: ports.ingress,
+    adminPort: ports.admin,
+    nodePort: ports.node,
+    onOutput: (line) => say('restate', line),
+  });
+}
+
+async function startHistory({ data, ports }: Context): Promise<RunningPart> {
+  const history = startNode('history', 'local/stack/history-main.ts', {
+    HISTORY_PORT: ports.history,
+    HISTORY_DATA: data.history,
+  });
+  await untilListening(history);
+  return history;
+}
+
+async function startCatalog({ data, ports }: Context): Promise<RunningPart> {
+  const catalog = startNode('catalog', 'local/catalog/main.ts', {
+    CATALOG_PORT: ports.catalog,
+    CATALOG_DATA: join(data.catalog, 'catalog.sqlite'),
+    CATALOG_SECRET: data.settings.catalogSecret,
+  });
+  await untilOk(catalog, `${loopback(ports.catalog)}/v1/health`);
+  return catalog;
+}
+
+async function startAgents({ data, ports }: Context): Promise<RunningPart> {
+  const agents = startNode('agents', 'local/agents/main.ts', {
+    AGENTS_PORT: ports.agents,
+    GATEWAY_URL: loopback(ports.gateway),
+    GATEWAY_API_KEY: data.settings.apiKey,
+    CATALOG_URL: loopback(ports.catalog),
+  });
+  await untilListening(agents);
+  return agents;
+}
+
+async function startGateway({ data, ports }: Context): Promise<RunningPart> {
+  const settings = {
+    GATEWAY_PORT: ports.gateway,
+    GATEWAY_MANAGEMENT_PORT: ports.management,
+    GATEWAY_API_KEYS: data.settings.apiKey,
+    GATEWAY_READ_TOKEN_SECRETS: data.settings.readTokenSecret,
+    GATEWAY_RUNTIME_INGRESS_URL: loopback(ports.ingress),
+    GATEWAY_RUNTIME_ADMIN_URL: loopback(ports.admin),
+    GATEWAY_HISTORY_URL: `${loopback(ports.history)}/v1/stream`,
+    GATEWAY_SYNC_URL: loopback(ports.catalog),
+    GATEWAY_SYNC_SECRET: data.settings.catalogSecret,
+  };
+  // Only these may be set from outside: on one machine one neither serves the network unasked nor
+  // waits long for the end.
+  const defaults = { GATEWAY_HOST: '127.0.0.1', GATEWAY_DRAIN_TIMEOUT_MS: '2000' };
+  const env = { ...defaults, ...process.env, ...settings };
+  const gateway = startNode('gateway', 'dist/main.js', env, readableLogLine);
+  await untilOk(gateway, `${loopback(ports.gateway)}/health`);
+  return gateway;
+}
+
+function startNode(
+  name: Speaker,
+  script: string,
+  settings: Record<string, string | number | undefined>,
+  readable?: (line: string) => string,
+): RunningProcess {
+  const texts = Object.entries(settings).map(([key, value]) => [key, value?.toString()]);
+  return startProcess({
+    name,
+    command: process.execPath,
+    args: [join(ROOT, script)],
+    env: { ...process.env, ...(Object.fromEntries(texts) as NodeJS.ProcessEnv) },
+    readable,
+    onLine: (line) => say(name, line),
+  });
+}
+
+async function untilListening(part: RunningProcess): Promise<void> {
+  await untilReady(part, READY_TIMEOUT_MS, () =>
+    part.waitForLine((line) => line.includes('listening')),
+  );
+}
+
+async function untilOk(part: RunningProcess, url: string): Promise<void> {
+  await untilReady(part, READY_TIMEOUT_MS, (signal) => awaitOk(url, signal));
+}

@@ -4,9 +4,11 @@ import { requestContext } from '../request/request-context.ts';
 import { traceHeaders, type CommandCall } from './command-headers.ts';
 
 /** What of the request goes on to the runtime beside the body. */
-export const Call = createParamDecorator((_: unknown, context: ExecutionContext): CommandCall => {
-  const request = context.switchToHttp().getRequest<Request>();
-  const { requestId, idempotencyKey } = requestContext(request);
+export const Call = createParamDecorator((_: unknown, execution: ExecutionContext): CommandCall => {
+  const request = execution.switchToHttp().getRequest<Request>();
+  const context = requestContext(request);
+  context.upstream = 'runtime-ingress';
+  const { requestId, idempotencyKey } = context;
   return {
     requestId,
     idempotencyKey,

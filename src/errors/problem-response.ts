@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { awaitsContinue } from '../request/request-body.ts';
+import { awaitsContinue, hasBody } from '../request/request-body.ts';
 import type { GatewayError } from './gateway-error.ts';
 import { PROBLEM_CONTENT_TYPE, problemBody } from './problem.ts';
 
@@ -20,7 +20,7 @@ export function sendProblem(
   response.setHeader('Cache-Control', 'no-store');
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
 
-  if (request.complete) {
+  if (request.complete || !hasBody(request)) {
     response.end(body);
     return;
   }

@@ -1,0 +1,66 @@
+import { Writable } from 'node:stream';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { startGateway, type RunningGateway } from '../../src/gateway.ts';
+import { createLogger } from '../../src/log/create-logger.ts';
+
+/** The API key of every test gateway. */
+export const API_KEY = 'test-api-key-0123456789';
+export const AUTHORIZED = { authorization: `Bearer ${API_KEY}` };
+/** Signs read tokens for test gateways. */
+export const READ_TOKEN_SECRET = 'test-read-token-secret-0123456789abcdef';
+
+/** A port where nothing listens: connections are refused. */
+const NOBODY = 'http://127.0.0.1:1';
+
+export interface TestGateway {
+  /** Its public base URL. */
+  url: string;
+  port: number;
+  managementUrl: string | undefined;
+  running: RunningGateway;
+  /** What it has logged so far, a line each. */
+  logLines: string[];
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a real, listening gateway on a free port, in this process. Upstreams that a test does not
+ * name refuse connections.
+ */
+export async function startTestGateway(env: Record<string, string> = {}): Promise<TestGateway> {
+  const config = loadConfig({
+    GATEWAY_HOST: '127.0.0.1',
+    GATEWAY_PORT: '0',
+    GATEWAY_MANAGEMENT_PORT: '0',
+    GATEWAY_API_KEYS: API_KEY,
+    GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
+    GATEWAY_RUNTIME_INGRESS_URL: NOBODY,
+    GATEWAY_RUNTIME_ADMIN_URL: NOBODY,
+    GATEWAY_HISTORY_URL: NOBODY,
+    GATEWAY_SYNC_URL: NOBODY,
+    ...env,
+  });
+  const logLines: string[] = [];
+  const sink = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      logLines.push(...chunk.toString('utf8').split('\n').filter(Boolean));
+      done();
+    },
+  });
+  const running = await startGateway(config, createLogger(config.logLevel, sink));
+  return {
+    url: `http://127.0.0.1:${running.port}`,
+    port: running.port,
+    managementUrl:
+      running.managementPort === undefined
+        ? undefined
+        : `http://127.0.0.1:${running.managementPort}`,
+    running,
+    logLines,
+    stop: async () => {
+      const closed = running.close();
+      (running.app.getHttpServer() as import('node:http').Server).closeAllConnections();
+      await closed;
+    },
+  };
+}

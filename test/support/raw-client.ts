@@ -1,0 +1,33 @@
+import { connect } from 'node:net';
+
+/**
+ * Sends bytes to a server as they are and resolves with everything it answers until it closes the
+ * connection. For requests that no HTTP client would send; ask for `Connection: close` in them.
+ */
+export function sendRaw(port: number, request: string | Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(request));
+    let answer = '';
+    socket.setEncoding('latin1');
+    socket.on('data', (chunk: string) => (answer += chunk));
+    socket.once('close', () => resolve(answer));
+    socket.once('error', reject);
+  });
+}
+
+/** A request line and headers, as text; `Host` and `Connection: close` are there already. */
+export function rawRequest(line: string, headers: string[] = [], body = ''): string {
+  return [`${line} HTTP/1.1`, 'Host: gateway.test', 'Connection: close', ...headers, '', body].join(
+    '\r\n',
+  );
+}
+
+/** Status and body of an answer that `sendRaw` got; a chunked body is left as it came. */
+export function parseRaw(answer: string): { status: number; head: string; body: string } {
+  const headEnd = answer.indexOf('\r\n\r\n');
+  return {
+    status: Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1]),
+    head: answer.slice(0, headEnd),
+    body: answer.slice(headEnd + 4),
+  };
+}

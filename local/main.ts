@@ -42,10 +42,10 @@ async function main(): Promise<void> {
 
   const data = openDataFolder(resolve(options.data), options);
   try {
-    const usual = options['any-ports'] ? zeroPorts() : USUAL_PORTS;
-    const agents = data.settings.agentsPort ?? usual.agents;
-    const ports = await choosePorts({ ...usual, agents });
-    if (!options['any-ports']) sayMovedPorts(ports);
+    const usual = options['any-ports'] ? anyPorts() : USUAL_PORTS;
+    const wanted = { ...usual, agents: data.settings.agentsPort ?? usual.agents };
+    const ports = await choosePorts(wanted);
+    sayMovedPorts(wanted, ports);
     data.save({ ...data.settings, agentsPort: ports.agents });
     await run({ data, ports });
   } finally {
@@ -69,8 +69,9 @@ async function run(context: Context): Promise<void> {
 async function startAll(context: Context, parts: RunningParts): Promise<void> {
   for (const { name, start } of PARTS) {
     if (parts.stopping) return;
-    say('local', `starting ${name}`);
-    parts.add(await start(context));
+    const part = await start(context);
+    parts.add(part);
+    say('local', `${name} is ready (pid ${part.pid})`);
   }
   if (parts.stopping) return;
   const { ports, data } = context;
@@ -89,14 +90,14 @@ function stopSignal(): Promise<void> {
   });
 }
 
-function zeroPorts(): Ports {
+function anyPorts(): Ports {
   return Object.fromEntries(Object.keys(USUAL_PORTS).map((name) => [name, 0])) as Ports;
 }
 
-function sayMovedPorts(ports: Ports): void {
-  for (const [name, usual] of Object.entries(USUAL_PORTS)) {
-    const port = ports[name as keyof Ports];
-    if (port !== usual) say('local', `port ${usual} (${name}) is taken: using ${port}`);
+function sayMovedPorts(wanted: Ports, chosen: Ports): void {
+  for (const name of Object.keys(wanted) as (keyof Ports)[]) {
+    if (wanted[name] === 0 || wanted[name] === chosen[name]) continue;
+    say('local', `port ${wanted[name]} (${name}) is taken: using ${chosen[name]}`);
   }
 }
 

@@ -24,6 +24,7 @@ export interface Exit {
 
 export interface RunningPart {
   readonly name: string;
+  readonly pid: number;
   /** Fulfils once the process has ended and all its output has been read. */
   readonly exited: Promise<Exit>;
   /** The newest readable output, at most 20 lines. */
@@ -33,7 +34,6 @@ export interface RunningPart {
 }
 
 export interface RunningProcess extends RunningPart {
-  readonly pid: number;
   /** The first line from now on that matches as it came, if ever one does: see `untilReady`. */
   waitForLine(matches: (line: string) => boolean): Promise<string>;
   /** SIGKILL to the process and all that it started. */
@@ -157,7 +157,9 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    // EPERM: macOS, of a group whose last processes have ended and are not yet reaped.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error;
   }
 }
 

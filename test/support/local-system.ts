@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
+
+const MAIN = join(import.meta.dirname, '../../local/main.ts');
+const READY_TIMEOUT_MS = 25_000;
+
+export interface LocalSystem {
+  readonly process: RunningProcess;
+  /** All that it has said, a line each. */
+  readonly said: string[];
+  /** The printed base address and key. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** What it printed to be pasted. */
+  readonly commands: string[];
+  /** The process id of one of its parts. */
+  partPid: (name: string) => number;
+  /** With the printed key. */
+  get: (path: string) => Promise<Response>;
+}
+
+/** Runs `local/main.ts` on free ports, with its data in that folder, until it says it is ready. */
+export async function startLocalSystem(dataDir: string, ...args: string[]): Promise<LocalSystem> {
+  const said: string[] = [];
+  const main = runMain(dataDir, args, (line) => said.push(line));
+  await untilReady(main, READY_TIMEOUT_MS, () =>
+    main.waitForLine((line) => line.startsWith('Ctrl-C')),
+  );
+  const find = (pattern: RegExp) => {
+    const match = said.map((line) => pattern.exec(line)?.[1]).find(Boolean);
+    if (!match) throw new Error(`Nothing said matches ${pattern}:\n${said.join('\n')}`);
+    return match;
+  };
+  const baseUrl = find(/^The gateway is at (\S+)$/);
+  const apiKey = find(/^Development API key: (\S+)$/);
+  return {
+    process: main,
+    said,
+    baseUrl,
+    apiKey,
+    commands: said.filter((line) => line.startsWith('  curl ')),
+    partPid: (name) => Number(find(new RegExp(`${name} is ready \\(pid (\\d+)\\)`))),
+    get: (path) => fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }),
+  };
+}
+
+/** Runs `local/main.ts` where it is not expected to get ready. */
+export function runMain(
+  dataDir: string,
+  args: string[],
+  onLine: (line: string) => void = () => {},
+): RunningProcess {
+  return startProcess({
+    name: 'npm run local',
+    command: process.execPath,
+    args: [MAIN, '--any-ports', '--data', dataDir, ...args],
+    // The assistant need not take its time between two words.
+    env: { ...process.env, AGENT_WORD_DELAY_MS: '1' },
+    onLine,
+  });
+}

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { handlers, object, type ObjectContext, serde } from '@restatedev/restate-sdk';
+import { startRestate } from '../local/stack/restate.ts';
 import { startHistory, type RunningHistory } from './support/history.ts';
 import { registerAgents, restateUrls, type RegisteredAgents } from './support/restate.ts';
 
@@ -55,6 +56,42 @@ describe('the real upstreams of the tests', () => {
       const url = `${ingressUrl}/upstreams-gone/a1/wake/send`;
       expect((await fetch(url, { method: 'POST' })).status).toBe(404);
     });
+  });
+
+  it('has a Restate of its own that, killed and restarted, tries again what was under way', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'gateway-restate-'));
+    const restate = await startRestate({ dataDir });
+    const woken = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    let attempts = 0;
+    const probe = object({
+      name: 'probe',
+      handlers: {
+        wake: async () => {
+          attempts += 1;
+          begun.resolve();
+          if (attempts === 1) await new Promise(() => {});
+          woken.resolve();
+        },
+      },
+    });
+    const agents = await registerAgents([probe], restate.adminUrl);
+    try {
+      const url = `${restate.ingressUrl}/probe/a1/wake/send`;
+      expect((await fetch(url, { method: 'POST' })).status).toBe(202);
+      await begun.promise;
+
+      await restate.kill();
+      await restate.restart();
+
+      await woken.promise;
+      const services = await fetch(`${restate.adminUrl}/services`);
+      expect(await services.json()).toMatchObject({ services: [{ name: 'probe' }] });
+    } finally {
+      await agents.stop();
+      await restate.stop();
+      await rm(dataDir, { recursive: true });
+    }
   });
 
   describe.each(['in memory', 'on disk'])('Durable Streams %s', (store) => {

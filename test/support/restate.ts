@@ -21,14 +21,16 @@ export interface RegisteredAgents {
 }
 
 /**
- * Serves these services of the Restate SDK on a free port and registers them.
+ * Serves these services of the Restate SDK on a free port and registers them, where no other
+ * Restate is named with the one of the whole run.
  *
- * The test files share one Restate: a service's name must be unique to its file (such as
+ * The test files share that one: a service's name must be unique to its file (such as
  * `commands-echo`), else the newer registration takes the calls of the older one. A handler that
  * takes any message needs `accept: '*\/*'`, because Restate compares Content-Types.
  */
 export async function registerAgents(
   services: EndpointOptions['services'],
+  adminUrl = restateUrls().adminUrl,
 ): Promise<RegisteredAgents> {
   const server = createServer(createEndpointHandler({ services, logger: logErrors }));
   const sessions = new Set<ServerHttp2Session>();
@@ -42,9 +44,9 @@ export async function registerAgents(
   const close = () => closeServer(server, sessions);
 
   try {
-    const deploymentId = await register(uri);
+    const deploymentId = await register(adminUrl, uri);
     const stop = async () => {
-      await deregister(deploymentId);
+      await deregister(adminUrl, deploymentId);
       await close();
     };
     return { uri, deploymentId, stop };
@@ -58,8 +60,8 @@ const logErrors: EndpointOptions['logger'] = (meta, ...message) => {
   if (meta.level === 'error') process.stderr.write(`${format(...message)}\n`);
 };
 
-async function register(uri: string): Promise<string> {
-  const response = await fetch(`${restateUrls().adminUrl}/deployments`, {
+async function register(adminUrl: string, uri: string): Promise<string> {
+  const response = await fetch(`${adminUrl}/deployments`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ uri }),
@@ -69,8 +71,8 @@ async function register(uri: string): Promise<string> {
   return (JSON.parse(body) as { id: string }).id;
 }
 
-async function deregister(deploymentId: string): Promise<void> {
-  const url = `${restateUrls().adminUrl}/deployments/${deploymentId}?force=true`;
+async function deregister(adminUrl: string, deploymentId: string): Promise<void> {
+  const url = `${adminUrl}/deployments/${deploymentId}?force=true`;
   const response = await fetch(url, { method: 'DELETE' });
   if (!response.ok) throw new Error(`Restate kept ${deploymentId}: ${response.status}`);
 }

@@ -13,7 +13,7 @@ async function bootstrap(): Promise<void> {
   );
   const stop = (signal: NodeJS.Signals): void => {
     logger.info({ signal }, 'the gateway stops');
-    gateway.state.isDraining = true;
+    gateway.state.phase = 'lame-duck';
     void gateway.close().then(() => process.exit(0));
   };
   process.once('SIGTERM', stop).once('SIGINT', stop);

@@ -1,4 +1,14 @@
-/** What the process is doing; shared between the public port and the management port. */
+/**
+ * What the process is doing, shared between the public port and the management port: serving; from
+ * the signal on out of service but still taking what comes (`lame-duck`); no longer listening
+ * (`closing`); turning new requests on kept connections away (`refusing`).
+ */
+export type GatewayPhase = 'serving' | 'lame-duck' | 'closing' | 'refusing';
+
 export class GatewayState {
-  isDraining = false;
+  phase: GatewayPhase = 'serving';
+
+  get isDraining(): boolean {
+    return this.phase !== 'serving';
+  }
 }

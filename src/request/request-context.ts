@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ReadToken } from '../auth/read-token.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
 
 /** What the gateway knows of a request beside its own headers. */
 export interface RequestContext {
@@ -16,6 +17,8 @@ export interface RequestContext {
   upstream?: string;
   /** The code of the gateway's own error, where it answered one. */
   errorCode?: string;
+  /** Ends a read under way: with the error if its answer has not begun, else where it can resume. */
+  endRead?: (error: GatewayError) => void;
   /** A checked `Idempotency-Key`. */
   idempotencyKey?: string;
   /** The read token that opened this request; none where an API key did. */

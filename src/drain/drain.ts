@@ -1,0 +1,90 @@
+import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { GatewayState } from '../health/gateway-state.ts';
+import type { OpenRequests } from '../request/open-requests.ts';
+import type { Connections } from './connections.ts';
+
+/** The shares of the drain's time at which its phases begin. */
+const LISTENER_CLOSES_AT = 0.2;
+const PARKED_READS_END_AT = 0.8;
+/** Reads are ended spread over the time up to here, so that clients do not all come back at once. */
+const LAST_READ_ENDS_AT = 0.95;
+const IDLE_SWEEP_MS = 1_000;
+
+export interface DrainParts {
+  server: Server;
+  connections: Connections;
+  openRequests: OpenRequests;
+  state: GatewayState;
+  logger: Logger;
+  /** From the signal to the end at the latest. */
+  timeoutMs: number;
+}
+
+/**
+ * Takes a gateway out of service without losing a request.
+ *
+ * 1. Lame duck: readiness says 503, and the listener stays open while load balancers notice.
+ * 2. The listener closes; what is under way finishes; idle connections are closed.
+ * 3. At the soft deadline reads that are still parked get a 503 to come back elsewhere, and event
+ *    streams end where their reader can resume. New requests on kept connections get the same 503.
+ * 4. At the hard deadline whatever is left is broken off: a half-sent body must not look whole, and a
+ *    command that may be with the runtime must not get an answer that invites another try.
+ *
+ * Resolves when nothing is left, at the hard deadline at the latest.
+ */
+export async function drain(parts: DrainParts): Promise<void> {
+  const { server, connections, openRequests, state, timeoutMs } = parts;
+  const startedAtMs = performance.now();
+  const untilShare = (share: number): number =>
+    Math.max(0, share * timeoutMs - (performance.now() - startedAtMs));
+
+  state.phase = 'lame-duck';
+  connections.announceClose();
+  await sleep(untilShare(LISTENER_CLOSES_AT));
+
+  state.phase = 'closing';
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  connections.closeIdle();
+  const sweep = setInterval(() => connections.closeIdle(), IDLE_SWEEP_MS);
+  const endReads = scheduleEndOfReads(parts, untilShare);
+  const hardDeadline = new AbortController();
+  await Promise.race([
+    closed,
+    sleep(untilShare(1), undefined, { signal: hardDeadline.signal }).catch(() => undefined),
+  ]);
+  hardDeadline.abort();
+  clearInterval(sweep);
+  endReads.callOff();
+  if (openRequests.count > 0) {
+    parts.logger.warn({ requests: openRequests.count }, 'requests broken off at the drain deadline');
+  }
+  connections.destroyAll();
+}
+
+/** Ends parked reads from the soft deadline on, one after the other over the time that is left. */
+function scheduleEndOfReads(
+  { openRequests, state }: DrainParts,
+  untilShare: (share: number) => number,
+): { callOff: () => void } {
+  const timers: NodeJS.Timeout[] = [];
+  const softDeadline = (): void => {
+    state.phase = 'refusing';
+    const reads = openRequests.endable();
+    const spanMs = untilShare(LAST_READ_ENDS_AT);
+    for (const [index, read] of reads.entries()) {
+      timers.push(setTimeout(() => read.end(drainingError()), (spanMs * index) / reads.length));
+    }
+  };
+  timers.push(setTimeout(softDeadline, untilShare(PARKED_READS_END_AT)));
+  return { callOff: () => timers.forEach((timer) => clearTimeout(timer)) };
+}
+
+/** A 503 that sends the client elsewhere; only ever given while nothing was sent to an upstream. */
+export function drainingError(): GatewayError {
+  return new GatewayError('draining', 'This copy of the gateway is shutting down; try again.', {
+    headers: { 'Retry-After': '1', Connection: 'close' },
+  });
+}

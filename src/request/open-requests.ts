@@ -1,0 +1,29 @@
+import type { GatewayError } from '../errors/gateway-error.ts';
+import type { RequestContext } from './request-context.ts';
+
+/** A read that can be ended from outside: answered with the error, or ended at an event boundary. */
+export interface EndableRead {
+  end(error: GatewayError): void;
+}
+
+/** The requests under way, for the drain and for limits. */
+export class OpenRequests {
+  private readonly contexts = new Set<RequestContext>();
+
+  get count(): number {
+    return this.contexts.size;
+  }
+
+  add(context: RequestContext): void {
+    this.contexts.add(context);
+  }
+
+  delete(context: RequestContext): void {
+    this.contexts.delete(context);
+  }
+
+  /** The reads under way. */
+  endable(): EndableRead[] {
+    return [...this.contexts].flatMap(({ endRead }) => (endRead ? [{ end: endRead }] : []));
+  }
+}

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 
 const LAST_LINES_KEPT = 20;
 const DEFAULT_GRACE_MS = 3_000;
@@ -64,20 +65,6 @@ export function startProcess(options: ProcessOptions): RunningProcess {
     throw new Error(`${name} cannot be started: ${options.command}`);
   }
   const dismissWatchdog = setWatchdog(pid);
-
-  const lines: string[] = [];
-  const rawListeners = new Set<(line: string) => void>();
-  for (const output of [child.stdout, child.stderr]) {
-    createInterface({ input: output }).on('line', (rawLine) => {
-      for (const listener of rawListeners) listener(rawLine);
-      const line = options.readable ? options.readable(rawLine) : rawLine;
-      if (line === undefined) return;
-      lines.push(line);
-      if (lines.length > LAST_LINES_KEPT) lines.shift();
-      options.onLine?.(line);
-    });
-  }
-
   child.on('exit', () => {
     // A grandchild left behind would keep the output open, and its port taken.
     signalGroup(pid, 'SIGKILL');
@@ -86,12 +73,44 @@ export function startProcess(options: ProcessOptions): RunningProcess {
   const exited = new Promise<Exit>((resolve) => {
     child.on('close', (code, signal) => resolve({ code, signal }));
   });
-  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
-
-  const running: RunningProcess = {
+  const signalIfRunning = (signal: NodeJS.Signals) => {
+    if (child.exitCode === null && child.signalCode === null) signalGroup(pid, signal);
+  };
+  return {
     name,
     pid,
     exited,
+    ...readOutput([child.stdout, child.stderr], options),
+    stop: async (graceMs = DEFAULT_GRACE_MS) => {
+      signalIfRunning('SIGTERM');
+      const timer = setTimeout(() => signalIfRunning('SIGKILL'), graceMs);
+      await exited;
+      clearTimeout(timer);
+    },
+    kill: async () => {
+      signalIfRunning('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+function readOutput(
+  outputs: Readable[],
+  { readable = (line) => line, onLine }: ProcessOptions,
+): Pick<RunningProcess, 'lastLines' | 'waitForLine'> {
+  const lines: string[] = [];
+  const rawListeners = new Set<(line: string) => void>();
+  for (const output of outputs) {
+    createInterface({ input: output }).on('line', (rawLine) => {
+      for (const listener of rawListeners) listener(rawLine);
+      const line = readable(rawLine);
+      if (line === undefined) return;
+      lines.push(line);
+      if (lines.length > LAST_LINES_KEPT) lines.shift();
+      onLine?.(line);
+    });
+  }
+  return {
     lastLines: () => [...lines],
     waitForLine: (matches) =>
       new Promise((resolve) => {
@@ -102,18 +121,7 @@ export function startProcess(options: ProcessOptions): RunningProcess {
         };
         rawListeners.add(listener);
       }),
-    stop: async (graceMs = DEFAULT_GRACE_MS) => {
-      if (!hasEnded()) signalGroup(pid, 'SIGTERM');
-      const timer = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs);
-      await exited;
-      clearTimeout(timer);
-    },
-    kill: async () => {
-      if (!hasEnded()) signalGroup(pid, 'SIGKILL');
-      await exited;
-    },
   };
-  return running;
 }
 
 /**

@@ -14,6 +14,9 @@ export const logFailures: LoggerTransport = ({ level, replaying, context }, ...m
 };
 
 function oneLine(part: unknown): string {
-  if (!(part instanceof Error)) return String(part).trim();
-  return part.cause instanceof Error ? `${part.message} (${part.cause.message})` : part.message;
+  const cause = part instanceof Error && part.cause instanceof Error ? part.cause : undefined;
+  const text = part instanceof Error ? part.message : String(part);
+  // The SDK appends the stack to the message.
+  const [line = ''] = text.trim().split('\n');
+  return cause ? `${line} (${cause.message})` : line;
 }

@@ -1,0 +1,161 @@
+import { isChangeMessage, isControlMessage, Shape, ShapeStream } from '@electric-sql/client';
+import type { Message, ShapeStreamOptions } from '@electric-sql/client';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { startCatalog } from './catalog-server.ts';
+import type { Catalog, CatalogOptions } from './catalog-server.ts';
+import type { Row } from './tables.ts';
+import './unref-client-timers.ts';
+
+/** What a spec started, ended again in the reverse order by `endAll`. */
+const started: (() => unknown)[] = [];
+
+export async function endAll(): Promise<void> {
+  for (const end of started.splice(0).reverse()) await end();
+}
+
+export function endLater(end: () => unknown): void {
+  started.push(end);
+}
+
+export async function start(options: Partial<CatalogOptions> = {}): Promise<Catalog> {
+  const catalog = await startCatalog({ port: 0, databasePath: ':memory:', ...options });
+  endLater(() => catalog.stop());
+  return catalog;
+}
+
+/** Writes a full row of `entities`, or part of one where the row is there. */
+export async function putEntity(catalog: Catalog, row: Row, oldUrl?: string): Promise<void> {
+  const query = oldUrl === undefined ? '' : `?url=${encodeURIComponent(oldUrl)}`;
+  const response = await fetch(`${catalog.url}/rows/entities${query}`, {
+    method: 'PUT',
+    body: JSON.stringify(row),
+  });
+  if (response.status !== 204) throw new Error(await response.text());
+}
+
+export async function deleteEntity(catalog: Catalog, url: string): Promise<void> {
+  const address = `${catalog.url}/rows/entities?url=${encodeURIComponent(url)}`;
+  const response = await fetch(address, { method: 'DELETE' });
+  if (response.status !== 204) throw new Error(await response.text());
+}
+
+export function entity(id: string, values: Row = {}): Row {
+  return {
+    url: `/t/acme/a/echo/${id}`,
+    type: 'echo',
+    id,
+    status: 'idle',
+    parent: null,
+    tenant: 'acme',
+    created_at: '2026-01-01T00:00:00.000Z',
+    updated_at: '2026-01-01T00:00:00.000Z',
+    ...values,
+  };
+}
+
+/** Asks `/v1/shape` as the protocol has it, without a client. */
+export function readShape(
+  catalog: Catalog,
+  params: Record<string, string>,
+  init?: RequestInit,
+): Promise<Response> {
+  const query = new URLSearchParams({ table: 'entities', ...params });
+  return fetch(`${catalog.url}/v1/shape?${query}`, init);
+}
+
+/** How a parked read ended: with an answer, or broken off. */
+type Settled = { status: number | undefined; body: unknown } | { brokenOff: string | undefined };
+
+/**
+ * Sends a live read and returns once it is parked: the server writes 100 in the very tick in which
+ * it handles the request.
+ */
+export async function parkRead(
+  catalog: Catalog,
+  params: Record<string, string>,
+): Promise<{ settled: Promise<Settled> }> {
+  const query = new URLSearchParams({ table: 'entities', live: 'true', ...params });
+  const live = request(`${catalog.url}/v1/shape?${query}`, {
+    headers: { expect: '100-continue' },
+  });
+  const settled = new Promise<Settled>((resolve, reject) => {
+    live.on('error', (error: NodeJS.ErrnoException) => resolve({ brokenOff: error.code }));
+    live.on('response', (response) => {
+      json(response).then((body) => resolve({ status: response.statusCode, body }), reject);
+    });
+  });
+  live.end();
+  await once(live, 'continue');
+  return { settled };
+}
+
+export interface Followed {
+  readonly stream: ShapeStream<Row>;
+  readonly shape: Shape<Row>;
+  readonly abort: () => void;
+}
+
+/** A real Electric client on a shape; it ends with the test. */
+export function follow(
+  catalog: Catalog,
+  params: ShapeStreamOptions['params'] = {},
+  options: Partial<ShapeStreamOptions> = {},
+): Followed {
+  const controller = new AbortController();
+  const stream = new ShapeStream<Row>({
+    url: `${catalog.url}/v1/shape`,
+    params: { table: 'entities', ...params },
+    signal: controller.signal,
+    backoffOptions: { initialDelay: 10, maxDelay: 50, multiplier: 1 },
+    ...options,
+  });
+  const shape = new Shape<Row>(stream);
+  endLater(() => controller.abort());
+  return { stream, shape, abort: () => controller.abort() };
+}
+
+export type Seen = ['up-to-date' | 'must-refetch'] | ['insert' | 'update' | 'delete', Row];
+
+/** What a stream delivers: control messages by their name, changes by operation and value. */
+export function record({ stream }: Followed): Seen[] {
+  const seen: Seen[] = [];
+  stream.subscribe((messages) => {
+    for (const message of messages) {
+      if (isChangeMessage(message)) seen.push([message.headers.operation, message.value]);
+      else if (isUpToDate(message)) seen.push(['up-to-date']);
+      else seen.push(['must-refetch']);
+    }
+  });
+  return seen;
+}
+
+function isUpToDate(message: Message<Row>): boolean {
+  return isControlMessage(message) && message.headers.control === 'up-to-date';
+}
+
+/** The shape's rows by url, as soon as `isReady` holds for them. */
+export function rowsWhen(
+  { shape }: Followed,
+  isReady: (rows: readonly Row[]) => boolean,
+): Promise<Row[]> {
+  return new Promise((resolve, reject) => {
+    const check = (rows: Row[]): void => {
+      if (shape.error !== false) reject(shape.error);
+      else if (shape.isUpToDate && isReady(rows)) resolve(byUrl(rows));
+      else return;
+      unsubscribe();
+    };
+    const unsubscribe = shape.subscribe(({ rows }) => check(rows));
+    check(shape.currentRows);
+  });
+}
+
+export function byUrl(rows: readonly Row[]): Row[] {
+  return rows.toSorted((a, b) => ((a['url'] ?? '') < (b['url'] ?? '') ? -1 : 1));
+}
+
+export function ids(rows: readonly Row[]): (string | null | undefined)[] {
+  return rows.map((row) => row['id']);
+}

@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import type { Row, TableDefinition } from './tables.ts';
+
+/** One changed row. `old` is missing on an insert, `new` on a delete. */
+export interface RowChange {
+  readonly table: TableDefinition;
+  readonly old?: Row;
+  readonly new?: Row;
+}
+
+export interface LoggedChange extends RowChange {
+  readonly lsn: number;
+}
+
+/** Someone who waits for what comes next: a parked live read. */
+export interface ChangeFollower {
+  changed(change: LoggedChange): void;
+  rotated(): void;
+}
+
+/**
+ * The latest changes, numbered without a gap. It lives in memory only: each start has a new
+ * generation, which makes every handle of the last one stale (409, must-refetch).
+ */
+export class ChangeLog {
+  readonly #maxChanges: number;
+  readonly #followers = new Set<ChangeFollower>();
+  readonly #changes: LoggedChange[] = [];
+  #generation = newGeneration();
+  #lsn = 0;
+  #base = 0;
+
+  /** @param maxChanges how many changes a reader may lag behind before it must fetch all again */
+  constructor(maxChanges: number) {
+    this.#maxChanges = maxChanges;
+  }
+
+  get generation(): string {
+    return this.#generation;
+  }
+
+  /** The number of the last change. */
+  get lsn(): number {
+    return this.#lsn;
+  }
+
+  /** The number of the last change that was discarded: the oldest offset still served. */
+  get base(): number {
+    return this.#base;
+  }
+
+  append(change: RowChange): void {
+    const logged: LoggedChange = { ...change, lsn: ++this.#lsn };
+    this.#changes.push(logged);
+    if (this.#changes.length > this.#maxChanges) {
+      this.#changes.shift();
+      this.#base += 1;
+    }
+    // A follower that is served leaves the set while it is walked, which a Set allows.
+    for (const follower of this.#followers) follower.changed(logged);
+  }
+
+  /** The changes after `lsn`, which must not be below `base`. */
+  since(lsn: number): LoggedChange[] {
+    return this.#changes.slice(lsn - this.#base);
+  }
+
+  /** Makes every handle stale, as Electric does when it drops a shape. */
+  rotate(): void {
+    this.#generation = newGeneration();
+    for (const follower of this.#followers) follower.rotated();
+  }
+
+  /** @returns the way to stop following */
+  follow(follower: ChangeFollower): () => void {
+    this.#followers.add(follower);
+    return () => {
+      this.#followers.delete(follower);
+    };
+  }
+}
+
+function newGeneration(): string {
+  return randomBytes(6).toString('hex');
+}

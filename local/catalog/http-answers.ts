@@ -1,0 +1,42 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+export function sendJson(
+  res: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  const bytes = Buffer.from(JSON.stringify(body));
+  res.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': bytes.length,
+    ...headers,
+  });
+  // For a HEAD request Node sends the headers alone.
+  res.end(bytes);
+}
+
+/**
+ * The CORS headers that Electric puts on every answer but its 401: it echoes the origin, without a
+ * `Vary`. A gateway in front has to strip them, so the stand-in sends them too.
+ */
+export function setElectricCors(req: IncomingMessage, res: ServerResponse): void {
+  res.setHeader('access-control-allow-origin', req.headers.origin ?? '*');
+  res.setHeader(
+    'access-control-expose-headers',
+    'electric-cursor,electric-handle,electric-offset,electric-schema,electric-up-to-date,electric-has-data',
+  );
+  res.setHeader('access-control-allow-methods', 'GET, HEAD, OPTIONS');
+}
+
+/** Electric's preflight allows `If-None-Match` alone: a browser with a bearer token fails at it. */
+export function answerPreflight(req: IncomingMessage, res: ServerResponse): void {
+  const asked = (req.headers['access-control-request-headers'] ?? '')
+    .toLowerCase()
+    .split(/\s*,\s*/);
+  res.writeHead(204, {
+    'access-control-max-age': '86400',
+    ...(asked.includes('if-none-match') ? { 'access-control-allow-headers': 'if-none-match' } : {}),
+  });
+  res.end();
+}

@@ -1,0 +1,168 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { deleteEntity, endAll, entity, putEntity, readShape, start } from './catalog-fixture.ts';
+import type { Catalog } from './catalog-server.ts';
+import type { Row } from './tables.ts';
+
+let catalog: Catalog;
+beforeEach(async () => {
+  catalog = await start();
+});
+afterEach(endAll);
+
+async function rows(table = 'entities'): Promise<Row[]> {
+  const response = await readShape(catalog, { table, offset: '-1' });
+  const messages = (await response.json()) as { value?: Row }[];
+  return messages.flatMap(({ value }) => (value ? [value] : []));
+}
+
+/** The number of the last change. */
+async function lsn(): Promise<string | null> {
+  return (await readShape(catalog, { offset: 'now' })).headers.get('electric-offset');
+}
+
+function put(body: BodyInit, path = '/rows/entities'): Promise<Response> {
+  return fetch(`${catalog.url}${path}`, { method: 'PUT', body });
+}
+
+describe('PUT /rows/<table>', () => {
+  it('writes a new row, its times set where none are given', async () => {
+    const before = new Date().toISOString();
+    const { url, type, id, status, tenant } = entity('a');
+    const response = await put(JSON.stringify({ url, type, id, status, tenant }));
+
+    expect(response.status).toBe(204);
+    const [row] = await rows();
+    expect(row).toEqual(
+      entity('a', { created_at: row!['created_at']!, updated_at: row!['created_at']! }),
+    );
+    expect(row!['created_at']! >= before).toBe(true);
+    expect(row!['created_at']! <= new Date().toISOString()).toBe(true);
+  });
+
+  it('keeps what a partial row leaves out, and the first created_at', async () => {
+    await putEntity(catalog, entity('a', { parent: '/p' }));
+    await putEntity(catalog, { url: '/t/acme/a/echo/a', status: 'busy', created_at: 'later' });
+    expect(await rows()).toEqual([entity('a', { parent: '/p', status: 'busy' })]);
+
+    await putEntity(catalog, { url: '/t/acme/a/echo/a', parent: null, updated_at: 'later' });
+    expect(await rows()).toEqual([entity('a', { status: 'busy', updated_at: 'later' })]);
+  });
+
+  it('counts a write that changes nothing as no change', async () => {
+    await putEntity(catalog, entity('a'));
+    await putEntity(catalog, entity('a'));
+
+    expect(await lsn()).toBe('1_0');
+  });
+
+  it('moves the row named in the query to the key of the body', async () => {
+    await putEntity(catalog, entity('a', { parent: '/p' }));
+    await putEntity(catalog, { url: '/new' }, '/t/acme/a/echo/a');
+
+    expect(await rows()).toEqual([entity('a', { url: '/new', parent: '/p' })]);
+    expect(await lsn()).toBe('2_0');
+  });
+
+  it('keeps text as it is, other tables too', async () => {
+    const body = `'"\\ %_ é 漢 😀 \n`;
+    const response = await put(JSON.stringify({ id: "'1'", tenant: 'acme', body }), '/rows/notes');
+
+    expect(response.status).toBe(204);
+    expect(await rows('notes')).toEqual([{ id: "'1'", tenant: 'acme', body }]);
+  });
+
+  const known = 'url, type, id, status, parent, tenant, created_at, updated_at';
+  it.each([
+    ['no body', '', 'the body must be JSON in UTF-8'],
+    ['no JSON', '{', 'the body must be JSON in UTF-8'],
+    ['no UTF-8', Uint8Array.of(0x22, 0xff, 0x22), 'the body must be JSON in UTF-8'],
+    ['no object', '[]', 'the body must be a JSON object, one property a column'],
+    ['no key', '{"status":"x"}', 'url is required: it is the key of entities'],
+    ['an empty key', '{"url":""}', 'url is required: it is the key of entities'],
+    ['an unknown column', '{"url":"x","a":"b"}', `"a" is no column of entities: ${known}`],
+    ['a number', '{"url":"x","status":1}', 'status must be a text'],
+    ['null for what must not be', '{"url":"x","status":null}', 'status must be a text'],
+    ['an object for what may be null', '{"url":"x","parent":{}}', 'parent must be a text or null'],
+    ['a NUL', '{"url":"x\\u0000"}', 'url must be a text'],
+    ['half a surrogate pair', '{"url":"\\ud800"}', 'url must be a text'],
+    [
+      'a new row in part',
+      '{"url":"x","type":"t"}',
+      'a new row of entities also needs id, status, tenant',
+    ],
+  ])('refuses %s with a 400 and writes nothing', async (_case, body, message) => {
+    const response = await put(body);
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ message });
+    expect(await rows()).toEqual([]);
+    expect(await lsn()).toBe('0_0');
+  });
+
+  it('refuses to move a row that is not there, or onto another', async () => {
+    await putEntity(catalog, entity('a'));
+    await putEntity(catalog, entity('b'));
+    const onto = JSON.stringify({ url: '/t/acme/a/echo/b' });
+    const taken = await put(onto, '/rows/entities?url=/t/acme/a/echo/a');
+    const missing = await put(JSON.stringify(entity('c')), '/rows/entities?url=/gone');
+
+    expect([taken.status, await taken.json()]).toEqual([
+      400,
+      { message: '"/t/acme/a/echo/b" is taken' },
+    ]);
+    expect([missing.status, await missing.json()]).toEqual([
+      400,
+      { message: 'there is no row "/gone" to move' },
+    ]);
+    expect(await rows()).toEqual([entity('a'), entity('b')]);
+  });
+
+  it('refuses a body over 1 MiB with a 413', async () => {
+    const response = await put(JSON.stringify(entity('a', { status: 'x'.repeat(1_048_576) })));
+
+    expect(response.status).toBe(413);
+    expect(await response.json()).toEqual({ message: 'a row has at most 1048576 bytes' });
+    expect(await rows()).toEqual([]);
+  });
+});
+
+describe('DELETE /rows/<table>', () => {
+  it('takes the row away, and does not mind one that is not there', async () => {
+    await putEntity(catalog, entity('a'));
+    await putEntity(catalog, entity('b'));
+    await deleteEntity(catalog, '/t/acme/a/echo/a');
+    await deleteEntity(catalog, '/t/acme/a/echo/a');
+
+    expect(await rows()).toEqual([entity('b')]);
+    expect(await lsn()).toBe('3_0');
+  });
+
+  it('asks for the key where none is named', async () => {
+    const response = await fetch(`${catalog.url}/rows/entities`, { method: 'DELETE' });
+
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ message: 'name the row: ?url=<percent-encoded url>' });
+  });
+});
+
+describe('/rows', () => {
+  it.each([
+    ['POST', '/rows/entities', 405, 'Use PUT or DELETE'],
+    ['PUT', '/rows/users', 404, 'There is no table "users"'],
+  ])('answers %s %s with %i', async (method, path, status, message) => {
+    const response = await fetch(`${catalog.url}${path}`, { method });
+
+    expect(response.status).toBe(status);
+    expect(await response.json()).toEqual({ message });
+  });
+
+  it('gives a browser no leave to write from another origin', async () => {
+    const response = await fetch(`${catalog.url}/rows/entities`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://evil.example', 'access-control-request-method': 'PUT' },
+    });
+
+    expect(response.status).toBe(405);
+    expect(response.headers.get('access-control-allow-origin')).toBeNull();
+  });
+});

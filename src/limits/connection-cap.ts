@@ -1,0 +1,35 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { overloaded } from './open-read-limits.ts';
+
+/** How long a connection beyond the cap may take to send the request that is turned away. */
+const REFUSAL_TIMEOUT_MS = 5_000;
+/** Beyond the cap by this factor connections are dropped unheard. */
+const DROP_FACTOR = 1.1;
+
+/**
+ * Caps the connections of a server. One beyond the cap gets to hear so: its first request is answered
+ * 503 and it is closed. Far beyond it, connections are dropped at once.
+ */
+export class ConnectionCap {
+  private readonly refused = new WeakSet<Socket>();
+  private open = 0;
+
+  constructor(server: Server, maxConnections: number) {
+    server.maxConnections = Math.ceil(maxConnections * DROP_FACTOR);
+    server.on('connection', (socket: Socket) => {
+      this.open++;
+      socket.once('close', () => this.open--);
+      if (this.open <= maxConnections) return;
+      this.refused.add(socket);
+      socket.setTimeout(REFUSAL_TIMEOUT_MS, () => socket.destroy());
+    });
+  }
+
+  /** Throws `overloaded` for a request on a connection beyond the cap. */
+  check(socket: Socket, response: ServerResponse): void {
+    if (!this.refused.has(socket)) return;
+    response.setHeader('Connection', 'close');
+    throw overloaded('The gateway has too many connections open');
+  }
+}

@@ -1,0 +1,57 @@
+import { GatewayError } from '../errors/gateway-error.ts';
+
+export interface OpenReadCaps {
+  /** Reads open at once, of all callers together. */
+  total: number;
+  /** Reads open at once with one credential. */
+  perCredential: number;
+}
+
+/**
+ * Caps the reads that are open at once, so that one caller, or all of them together, cannot take the
+ * process down: beyond the caps new reads are turned away, and those that are open stay.
+ */
+export class OpenReadLimits {
+  private readonly caps: OpenReadCaps;
+  private readonly byCredential = new Map<string, number>();
+  private open = 0;
+
+  constructor(caps: OpenReadCaps) {
+    this.caps = caps;
+  }
+
+  get openReads(): number {
+    return this.open;
+  }
+
+  /** Takes a place; the returned function gives it back, once. Throws `overloaded`. */
+  enter(credentialId: string): () => void {
+    const ofCredential = this.byCredential.get(credentialId) ?? 0;
+    if (this.open >= this.caps.total) throw overloaded('The gateway has too many reads open');
+    if (ofCredential >= this.caps.perCredential) {
+      throw overloaded('Too many reads are open with this credential');
+    }
+    this.open++;
+    this.byCredential.set(credentialId, ofCredential + 1);
+    let isIn = true;
+    return () => {
+      if (!isIn) return;
+      isIn = false;
+      this.leave(credentialId);
+    };
+  }
+
+  private leave(credentialId: string): void {
+    this.open--;
+    const left = (this.byCredential.get(credentialId) ?? 1) - 1;
+    if (left === 0) this.byCredential.delete(credentialId);
+    else this.byCredential.set(credentialId, left);
+  }
+}
+
+/** A 503 for work that is turned away before anything of it was sent on. */
+export function overloaded(what: string): GatewayError {
+  return new GatewayError('overloaded', `${what}; try again in a moment.`, {
+    headers: { 'Retry-After': '1' },
+  });
+}

@@ -4,6 +4,11 @@ import type { Express } from 'express';
 import type { Logger } from 'pino';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { corsMiddleware } from './cors/cors.middleware.ts';
+import { Connections } from './drain/connections.ts';
+import type { GatewayState } from './health/gateway-state.ts';
+import { ConnectionCap } from './limits/connection-cap.ts';
+import { admissionMiddleware } from './request/admission.middleware.ts';
+import { OpenRequests } from './request/open-requests.ts';
 import { refuseConnect } from './request/refuse-connect.ts';
 import { requestContextMiddleware } from './request/request-context.middleware.ts';
 import { RequestLog } from './request/request-log.ts';
@@ -13,12 +18,20 @@ import { requestTargetMiddleware } from './request/request-target.middleware.ts'
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
 const HEADERS_TIMEOUT_MS = 60_000;
 
+/** What the drain has to do with. */
+export interface ServerParts {
+  server: Server;
+  connections: Connections;
+  openRequests: OpenRequests;
+}
+
 /** The way of every request before its route, and the listening server; the same in main and tests. */
 export function configureApp(
   app: NestExpressApplication,
   config: GatewayConfig,
   logger: Logger,
-): void {
+  state: GatewayState,
+): ServerParts {
   const express = app.getHttpAdapter().getInstance() as Express;
   // Before the router is made: "/API/spawn" must not be the same as "/api/spawn".
   express.enable('case sensitive routing');
@@ -27,11 +40,15 @@ export function configureApp(
   // The query is passed on as bytes; nothing reads it parsed.
   express.set('query parser', false);
 
-  express.use(requestContextMiddleware(new RequestLog(logger)));
+  const server = app.getHttpServer() as Server;
+  const parts = { server, connections: new Connections(server), openRequests: new OpenRequests() };
+  const connectionCap = new ConnectionCap(server, config.limits.maxConnections);
+
+  express.use(requestContextMiddleware(new RequestLog(logger), parts.openRequests));
   express.use(corsMiddleware(config.corsOrigins));
+  express.use(admissionMiddleware(state, connectionCap));
   express.use(requestTargetMiddleware);
 
-  const server = app.getHttpServer() as Server;
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   // With no listener Node would ask for the body before anyone looked at the credential. Any other
@@ -39,4 +56,5 @@ export function configureApp(
   server.on('checkContinue', express);
   server.on('checkExpectation', express);
   server.on('connect', refuseConnect);
+  return parts;
 }

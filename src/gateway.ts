@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { configureApp } from './configure-app.ts';
+import { drain } from './drain/drain.ts';
 import { GatewayState } from './health/gateway-state.ts';
 import { ManagementModule } from './health/management.module.ts';
 import { NestLogger } from './log/nest-logger.ts';
@@ -16,7 +17,9 @@ export interface RunningGateway {
   /** The ports it got, which differ from the settings where those say 0. */
   port: number;
   managementPort: number | undefined;
-  /** Closes both ports and every connection. */
+  /** Takes the gateway out of service without losing a request; see `drain`. */
+  drain(): Promise<void>;
+  /** Closes both ports, once the connections are gone. */
   close(): Promise<void>;
 }
 
@@ -32,7 +35,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     AppModule.with(config, logger),
     options,
   );
-  configureApp(app, config, logger);
+  const parts = configureApp(app, config, logger, state);
   const management =
     config.managementPort === 0
       ? undefined
@@ -47,6 +50,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     state,
     port: portOf(app),
     managementPort: management && portOf(management),
+    drain: () => drain({ ...parts, state, logger, timeoutMs: config.timeouts.drainMs }),
     close: async () => {
       await Promise.all([app.close(), management?.close()]);
     },

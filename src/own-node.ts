@@ -26,7 +26,9 @@ export function runOnOwnNode(): boolean {
     stdio: 'inherit',
   });
   for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
-  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal ?? 'SIGTERM']));
+  child.on('exit', (code, signal) =>
+    process.exit(code ?? 128 + constants.signals[signal ?? 'SIGTERM']),
+  );
   return true;
 }
 

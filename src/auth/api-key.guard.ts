@@ -1,7 +1,8 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import { ApiKeys } from './api-keys.ts';
-import { bearerCredential, invalidCredentials } from './bearer.ts';
+import { requestContext } from '../request/request-context.ts';
+import { bearerCredential, credentialDigest, invalidCredentials } from './bearer.ts';
 
 /** Lets in a request with one of the deployment's API keys, else 401. */
 @Injectable()
@@ -9,8 +10,10 @@ export class ApiKeyGuard implements CanActivate {
   constructor(private readonly apiKeys: ApiKeys) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const credential = bearerCredential(context.switchToHttp().getRequest<Request>());
-    if (this.apiKeys.has(credential)) return true;
+    const request = context.switchToHttp().getRequest<Request>();
+    const digest = credentialDigest(bearerCredential(request));
+    requestContext(request).credentialId = digest.toString('base64');
+    if (this.apiKeys.has(digest)) return true;
     throw invalidCredentials('This route needs an API key, and the credential is not one of them.');
   }
 }

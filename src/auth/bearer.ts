@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors/gateway-error.ts';
 
@@ -21,6 +22,11 @@ export function bearerCredential(request: IncomingMessage): string {
   if (credential === undefined)
     throw invalidCredentials('The Authorization header must be "Bearer <credential>".');
   return credential;
+}
+
+/** The SHA-256 of a credential: what keys are compared by, and what tells callers apart. */
+export function credentialDigest(credential: string): Buffer {
+  return hash('sha256', credential, 'buffer');
 }
 
 /** A 401 for a credential that was sent and is of no use (RFC 6750 §3). */

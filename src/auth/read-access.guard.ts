@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { requestContext } from '../request/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
-import { bearerCredential } from './bearer.ts';
+import { bearerCredential, credentialDigest } from './bearer.ts';
 import { isControlPlanePath, scopeCovers } from './path-scope.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 
@@ -18,7 +18,9 @@ export class ReadAccessGuard implements CanActivate {
   canActivate(executionContext: ExecutionContext): boolean | Promise<boolean> {
     const request = executionContext.switchToHttp().getRequest<Request>();
     const credential = bearerCredential(request);
-    return this.apiKeys.has(credential) || this.checkReadToken(request, credential);
+    const digest = credentialDigest(credential);
+    requestContext(request).credentialId = digest.toString('base64');
+    return this.apiKeys.has(digest) || this.checkReadToken(request, credential);
   }
 
   private async checkReadToken(request: Request, credential: string): Promise<boolean> {

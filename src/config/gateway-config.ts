@@ -34,6 +34,13 @@ export interface GatewayConfig {
   shapes: { tables: '*' | string[]; tenantColumn: string };
   maxBodyBytes: number;
   corsOrigins: '*' | string[];
+  limits: {
+    maxConnections: number;
+    maxOpenReads: number;
+    maxOpenReadsPerCredential: number;
+    /** Requests a second with one credential; 0 for no limit. */
+    requestsPerSecond: number;
+  };
   timeouts: { connectMs: number; responseMs: number; liveMs: number; drainMs: number };
   logLevel: Environment['GATEWAY_LOG_LEVEL'];
 }

@@ -77,6 +77,12 @@ export function loadConfig(
     shapes: { tables, tenantColumn: env.GATEWAY_SHAPES_TENANT_COLUMN },
     maxBodyBytes: env.GATEWAY_MAX_BODY_BYTES,
     corsOrigins,
+    limits: {
+      maxConnections: env.GATEWAY_MAX_CONNECTIONS,
+      maxOpenReads: env.GATEWAY_MAX_OPEN_READS,
+      maxOpenReadsPerCredential: env.GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL,
+      requestsPerSecond: env.GATEWAY_RATE_LIMIT_PER_SECOND,
+    },
     timeouts: {
       connectMs: env.GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS,
       responseMs: env.GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS,

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 export class Connections {
   /** Requests under way, by connection. */
   private readonly open = new Map<Socket, Set<ServerResponse>>();
+  private closesIdle = false;
 
   constructor(server: Server) {
     server.on('connection', (socket: Socket) => {
@@ -31,8 +32,9 @@ export class Connections {
     }
   }
 
-  /** Closes every connection with nothing under way. */
+  /** Closes every connection with nothing under way, now and as soon as that is so. */
   closeIdle(): void {
+    this.closesIdle = true;
     for (const [socket, responses] of this.open) {
       if (responses.size === 0) socket.destroySoon();
     }
@@ -47,7 +49,10 @@ export class Connections {
     const responses = this.open.get(request.socket);
     if (!responses) return;
     responses.add(response);
-    response.once('close', () => responses.delete(response));
+    response.once('close', () => {
+      responses.delete(response);
+      if (this.closesIdle && responses.size === 0) request.socket.destroySoon();
+    });
   };
 }
 

@@ -11,7 +11,6 @@ const LISTENER_CLOSES_AT = 0.2;
 const PARKED_READS_END_AT = 0.8;
 /** Reads are ended spread over the time up to here, so that clients do not all come back at once. */
 const LAST_READ_ENDS_AT = 0.95;
-const IDLE_SWEEP_MS = 1_000;
 
 export interface DrainParts {
   server: Server;
@@ -48,7 +47,6 @@ export async function drain(parts: DrainParts): Promise<void> {
   state.phase = 'closing';
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   connections.closeIdle();
-  const sweep = setInterval(() => connections.closeIdle(), IDLE_SWEEP_MS);
   const endReads = scheduleEndOfReads(parts, untilShare);
   const hardDeadline = new AbortController();
   await Promise.race([
@@ -56,10 +54,12 @@ export async function drain(parts: DrainParts): Promise<void> {
     sleep(untilShare(1), undefined, { signal: hardDeadline.signal }).catch(() => undefined),
   ]);
   hardDeadline.abort();
-  clearInterval(sweep);
   endReads.callOff();
   if (openRequests.count > 0) {
-    parts.logger.warn({ requests: openRequests.count }, 'requests broken off at the drain deadline');
+    parts.logger.warn(
+      { requests: openRequests.count },
+      'requests broken off at the drain deadline',
+    );
   }
   connections.destroyAll();
 }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { getConfigToken } from '@nestjs/config';
 import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
+import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
 import { ProxyService } from './proxy.service.ts';
 import { Upstreams } from './upstreams.ts';
@@ -9,6 +10,15 @@ import { Upstreams } from './upstreams.ts';
   providers: [
     ProxyService,
     HttpProxyEngine,
+    {
+      provide: OpenReadLimits,
+      inject: [getConfigToken(CONFIG_NAMESPACE)],
+      useFactory: ({ limits }: GatewayConfig) =>
+        new OpenReadLimits({
+          total: limits.maxOpenReads,
+          perCredential: limits.maxOpenReadsPerCredential,
+        }),
+    },
     {
       provide: Upstreams,
       inject: [getConfigToken(CONFIG_NAMESPACE)],

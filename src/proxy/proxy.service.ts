@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { tokenExpired } from '../auth/bearer.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
+import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { hasBody, letBodyCome, readBody } from '../request/request-body.ts';
 import { requestContext, type RequestContext } from '../request/request-context.ts';
 import { Deadlines } from './deadlines.ts';
@@ -24,6 +25,7 @@ export class ProxyService {
   constructor(
     @InjectConfig() private readonly config: GatewayConfig,
     private readonly engine: HttpProxyEngine,
+    private readonly readLimits: OpenReadLimits,
   ) {
     this.varyNames = config.corsOrigins === '*' ? ['Authorization'] : ['Authorization', 'Origin'];
   }
@@ -41,9 +43,13 @@ export class ProxyService {
     const context = requestContext(request);
     context.upstream = upstream.name;
     const isReadMethod = request.method === 'GET' || request.method === 'HEAD';
+    if (isReadMethod && upstream.isRead) {
+      response.once('close', this.readLimits.enter(context.credentialId ?? ''));
+    }
     const { stream, length } = isReadMethod ? NO_BODY : await this.outgoingBody(request, response);
     const target = upstreamTarget(upstream, context.path, query);
     const abort = new AbortController();
+    if (isReadMethod) context.endRead = (error) => abort.abort(error);
     const expiry = this.watchExpiry(context, abort);
     try {
       const answer = await this.engine.send({

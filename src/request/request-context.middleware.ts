@@ -1,10 +1,11 @@
 import type { NextFunction, Request, Response } from 'express';
+import type { OpenRequests } from './open-requests.ts';
 import type { RequestLog } from './request-log.ts';
 import { setRequestContext, type RequestContext } from './request-context.ts';
 import { requestIdFrom } from './request-id.ts';
 
 /** The first step of every request: its id, its raw target, and its one log line when it ends. */
-export function requestContextMiddleware(log: RequestLog) {
+export function requestContextMiddleware(log: RequestLog, openRequests: OpenRequests) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const target = request.url;
     const queryAt = target.indexOf('?');
@@ -16,7 +17,11 @@ export function requestContextMiddleware(log: RequestLog) {
     };
     setRequestContext(request, context);
     response.setHeader('X-Request-Id', context.requestId);
-    log.follow(request, response, context);
+    openRequests.add(context);
+    response.once('close', () => {
+      openRequests.delete(context);
+      log.write(request, response, context);
+    });
     next();
   };
 }

@@ -17,6 +17,8 @@ export interface RequestContext {
   upstream?: string;
   /** The code of the gateway's own error, where it answered one. */
   errorCode?: string;
+  /** Tells one credential from another, for limits; made of a digest, and never logged. */
+  credentialId?: string;
   /** Ends a read under way: with the error if its answer has not begun, else where it can resume. */
   endRead?: (error: GatewayError) => void;
   /** A checked `Idempotency-Key`. */

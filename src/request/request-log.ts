@@ -13,11 +13,8 @@ export class RequestLog {
     this.logger = logger;
   }
 
-  follow(request: IncomingMessage, response: ServerResponse, context: RequestContext): void {
-    response.once('close', () => this.write(request, response, context));
-  }
-
-  private write(request: IncomingMessage, response: ServerResponse, context: RequestContext): void {
+  /** To be called when the response has closed. */
+  write(request: IncomingMessage, response: ServerResponse, context: RequestContext): void {
     const completed = response.writableFinished;
     this.logger.info(
       {

@@ -15,7 +15,8 @@ const STOP_GRACE_MS = 3_000;
 
 const HELP = `npm run local [-- OPTIONS]
 
-Starts Restate, the history store, the catalog engine, the example agents and the gateway.
+Starts Restate, the history store, the catalog engine, the example agents, the gateway and the
+console.
 
   --fresh       Start empty: forget all agents, timelines and catalog rows (not the API key).
   --data DIR    Keep the data there instead of in .local/
@@ -78,7 +79,8 @@ async function startAll(context: Context, parts: RunningParts): Promise<void> {
   const baseUrl = loopback(ports.gateway);
   await registerAgents(baseUrl, data.settings.apiKey, loopback(ports.agents));
   const tenant = process.env.GATEWAY_TENANT || 'default';
-  process.stdout.write(firstSteps(baseUrl, data.settings.apiKey, tenant));
+  const consoleUrl = loopback(ports.console);
+  process.stdout.write(firstSteps(baseUrl, data.settings.apiKey, tenant, consoleUrl));
 }
 
 /** Fulfils at the first signal to stop; further ones change nothing (npm repeats a Ctrl-C). */

@@ -1,5 +1,10 @@
-/** Four lines to paste into a shell, that show the whole round through the gateway. */
-export function firstSteps(baseUrl: string, apiKey: string, tenant: string): string {
+/** The console's address, and four lines for a shell that show the whole round through the gateway. */
+export function firstSteps(
+  baseUrl: string,
+  apiKey: string,
+  tenant: string,
+  consoleUrl: string,
+): string {
   const curl = `curl -sS -H 'Authorization: Bearer ${apiKey}'`;
   const json = `-H 'Content-Type: application/json'`;
   const message = `{"kind":"message","content":[{"type":"text","text":"Hello, who are you?"}]}`;
@@ -7,6 +12,7 @@ export function firstSteps(baseUrl: string, apiKey: string, tenant: string): str
   return `
 The gateway is at ${baseUrl}
 Development API key: ${apiKey}
+The console, to see it all in a browser: ${consoleUrl}
 
 Spawn an agent:
   ${curl} ${json} -d '{"type":"assistant","id":"ada"}' ${baseUrl}/api/spawn

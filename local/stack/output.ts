@@ -6,6 +6,7 @@ const COLOURS = {
   catalog: 'yellow',
   agents: 'green',
   gateway: 'blue',
+  console: 'greenBright',
   local: 'bold',
 } as const;
 export type Speaker = keyof typeof COLOURS;

@@ -18,6 +18,7 @@ export const USUAL_PORTS = {
   agents: 9080,
   gateway: 8787,
   management: 8788,
+  console: 8789,
 };
 export type Ports = typeof USUAL_PORTS;
 
@@ -39,6 +40,7 @@ export const PARTS: Part[] = [
   { name: 'catalog', start: startCatalog },
   { name: 'agents', start: startAgents },
   { name: 'gateway', start: startGateway },
+  { name: 'console', start: startConsole },
 ];
 
 export const loopback = (port: number) => `http://127.0.0.1:${port}`;
@@ -102,6 +104,17 @@ async function startGateway({ data, ports }: Context): Promise<RunningPart> {
   const gateway = startNode('gateway', 'dist/main.js', env, readableLogLine);
   await untilOk(gateway, `${loopback(ports.gateway)}/health`);
   return gateway;
+}
+
+async function startConsole({ data, ports }: Context): Promise<RunningPart> {
+  const part = startNode('console', 'local/console/main.ts', {
+    CONSOLE_PORT: ports.console,
+    GATEWAY_URL: loopback(ports.gateway),
+    GATEWAY_API_KEY: data.settings.apiKey,
+    GATEWAY_READ_TOKEN_SECRETS: data.settings.readTokenSecret,
+  });
+  await untilListening(part);
+  return part;
 }
 
 function startNode(

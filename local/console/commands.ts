@@ -1,0 +1,64 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readBody, Refusal } from './answers.ts';
+
+interface GatewayAccess {
+  gatewayUrl: string;
+  apiKey: string;
+}
+
+/** A little longer than the gateway gives the runtime, so that its answer is the one that is seen. */
+const ANSWER_TIMEOUT_MS = 20_000;
+
+// The gateway's own paths, and no others: what is matched here is what the API key is used for.
+const COMMAND =
+  /^\/api\/(?:spawn|a\/[A-Za-z][\w.-]{0,62}\/[A-Za-z0-9][\w.~:@-]{0,127}\/(?:send|control))$/;
+
+export function isCommandPath(path: string): boolean {
+  return COMMAND.test(path);
+}
+
+/** Sends the page's command on with the API key. The page makes the Idempotency-Key, and repeats it. */
+export async function forwardCommand(
+  { gatewayUrl, apiKey }: GatewayAccess,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const key = request.headers['idempotency-key'];
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key)) {
+    const detail = 'Give the command an Idempotency-Key of 1 to 255 visible characters.';
+    throw new Refusal(400, 'invalid_idempotency_key', detail);
+  }
+  const body = await readBody(request);
+  // The gateway's answers hold no credential; of its headers only those named here are passed on.
+  const answer = await ask(`${gatewayUrl}${path}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      'idempotency-key': key,
+    },
+    body,
+  });
+  const headers: Record<string, string> = { 'cache-control': 'no-store' };
+  for (const name of ['content-type', 'idempotency-replayed', 'retry-after', 'x-request-id']) {
+    const value = answer.headers.get(name);
+    if (value !== null) headers[name] = value;
+  }
+  response.writeHead(answer.status, headers).end(answer.body);
+}
+
+async function ask(
+  url: string,
+  init: RequestInit,
+): Promise<{ status: number; headers: Headers; body: Buffer }> {
+  try {
+    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+    const answer = await fetch(url, { ...init, redirect: 'manual', signal });
+    const body = Buffer.from(await answer.arrayBuffer());
+    return { status: answer.status, headers: answer.headers, body };
+  } catch {
+    // The reason names addresses and stays here; nobody knows whether the command was handled.
+    throw new Refusal(502, 'gateway_unreachable', 'The gateway did not answer the console.');
+  }
+}

@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readJsonBody, Refusal, sendJson, sendRefusal } from './answers.ts';
+import { forwardCommand, isCommandPath } from './commands.ts';
+import { findPageFile, sendPageFile } from './page-files.ts';
+import { mintReadToken, readTokenClaims } from './read-token.ts';
+import { isOwnHost, refuseForeignRequest } from './same-origin.ts';
+
+export interface ConsoleOptions {
+  /** 0 takes a free one. */
+  port: number;
+  /** Without a slash at its end, for example `http://127.0.0.1:8787`. */
+  gatewayUrl: string;
+  apiKey: string;
+  /** HS256, at least 32 bytes: the one that the gateway has first in GATEWAY_READ_TOKEN_SECRETS. */
+  readTokenSecret: string;
+  tenant: string;
+  /** Default 60: the page comes back for a fresh one as long as it is open. */
+  tokenTtlSeconds?: number;
+}
+
+export interface RunningConsole {
+  readonly url: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves the console: the back end that an application has in front of the gateway. It holds the API
+ * key, sends the commands and mints read tokens. It knows no users and takes none but those of this
+ * machine; in an application, this is where a session says who asks and what they may see and do.
+ */
+export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
+  const server = createServer((request, response) => {
+    route(options, request, response).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else sendRefusal(response, error);
+    });
+  });
+  // Only this machine: whoever reaches the console can command every agent.
+  server.listen(options.port, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    stop: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function route(
+  options: ConsoleOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  setSecurityHeaders(options, response);
+  const [path = '/'] = (request.url ?? '/').split('?');
+  if (!isOwnHost(request)) {
+    throw new Refusal(421, 'wrong_host', 'Open the console at the address that it printed.');
+  }
+  const act = findAction(options, path);
+  if (act) {
+    if (request.method !== 'POST') throw notAllowed(response, 'POST');
+    refuseForeignRequest(request);
+    await act(request, response);
+    return;
+  }
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  const file = findPageFile(path);
+  if (!file && path !== '/settings.json') {
+    throw new Refusal(404, 'not_found', 'There is nothing at this path.');
+  }
+  if (!isRead) throw notAllowed(response, 'GET, HEAD');
+  if (file) await sendPageFile(file, response);
+  else sendJson(response, 200, { gatewayUrl: options.gatewayUrl, tenant: options.tenant });
+}
+
+type Action = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+function findAction(options: ConsoleOptions, path: string): Action | undefined {
+  if (path === '/token') return (...exchange) => giveReadToken(options, ...exchange);
+  if (isCommandPath(path)) return (...exchange) => forwardCommand(options, path, ...exchange);
+  return undefined;
+}
+
+/** `{"prefix": …}` in, `{"token", "ttlSeconds"}` out. */
+async function giveReadToken(
+  { tenant, readTokenSecret, tokenTtlSeconds = 60 }: ConsoleOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { prefix } = await readJsonBody(request);
+  const claims = readTokenClaims(tenant, prefix);
+  if (!claims) throw new Refusal(403, 'prefix_not_allowed', 'The page may not read there.');
+  const token = await mintReadToken(readTokenSecret, claims, tokenTtlSeconds);
+  sendJson(response, 200, { token, ttlSeconds: tokenTtlSeconds });
+}
+
+function notAllowed(response: ServerResponse, methods: string): Refusal {
+  response.setHeader('allow', methods);
+  return new Refusal(405, 'method_not_allowed', `Use ${methods}.`);
+}
+
+/** Nothing but our own files may run, and what runs may talk to us and to the gateway only. */
+function setSecurityHeaders({ gatewayUrl }: ConsoleOptions, response: ServerResponse): void {
+  const policy = [
+    `default-src 'none'`,
+    `script-src 'self'`,
+    `style-src 'self'`,
+    `img-src 'self'`,
+    `connect-src 'self' ${new URL(gatewayUrl).origin}`,
+    `base-uri 'none'`,
+    `form-action 'none'`,
+    `frame-ancestors 'none'`,
+    // No text ever becomes markup: innerHTML and its like throw.
+    `require-trusted-types-for 'script'`,
+    `trusted-types 'none'`,
+  ];
+  response.setHeader('content-security-policy', policy.join('; '));
+  response.setHeader('x-content-type-options', 'nosniff');
+  response.setHeader('referrer-policy', 'no-referrer');
+  response.setHeader('cross-origin-opener-policy', 'same-origin');
+  response.setHeader('cross-origin-resource-policy', 'same-origin');
+}

@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import { dirname, extname, join } from 'node:path';
+import { Refusal } from './answers.ts';
+
+const CONTENT_TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+const PAGE = join(import.meta.dirname, 'page');
+// Both clients are published as ES modules without bare imports: a browser loads them as they are.
+const DURABLE_STREAMS = distOf('@durable-streams/client');
+const ELECTRIC = distOf('@electric-sql/client');
+
+/** The file that a path of the console stands for. A name has no slash, so none leads elsewhere. */
+export function findPageFile(path: string): string | undefined {
+  if (path === '/') return join(PAGE, 'index.html');
+  if (path === '/clients/durable-streams.js') return join(DURABLE_STREAMS, 'index.js');
+  const [, electric] = /^\/clients\/electric\/([\w-]+\.mjs)$/.exec(path) ?? [];
+  if (electric !== undefined) return join(ELECTRIC, electric);
+  const [, own] = /^\/([\w-]+\.(?:css|js|svg))$/.exec(path) ?? [];
+  return own === undefined ? undefined : join(PAGE, own);
+}
+
+/** Read anew each time: who works on the page sees it changed at the next load. */
+export async function sendPageFile(file: string, response: ServerResponse): Promise<void> {
+  const content = await readFile(file).catch(() => {
+    throw new Refusal(404, 'not_found', 'There is nothing at this path.');
+  });
+  const contentType = CONTENT_TYPES[extname(file)] ?? 'application/octet-stream';
+  response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-cache' });
+  response.end(content);
+}
+
+function distOf(packageName: string): string {
+  const manifest = createRequire(import.meta.url).resolve(`${packageName}/package.json`);
+  return join(dirname(manifest), 'dist');
+}

@@ -1,0 +1,37 @@
+import { SignJWT } from 'jose';
+
+/** What a token opens, besides its tenant and times. */
+export interface ReadTokenClaims {
+  aud: string;
+  prefix: string;
+  /** Pins what may be asked of the catalog. */
+  shape?: { table: string };
+}
+
+const CATALOG = '/shapes/v1/shape';
+// Types and ids as the gateway takes them: no slash, no percent-encoding, never a dot at the start.
+const AGENT = /^\/agents\/[A-Za-z][\w.-]{0,62}\/[A-Za-z0-9][\w.~:@-]{0,127}$/;
+
+/**
+ * The claims for what the page asked, or undefined if it may not have that: it may watch the catalog
+ * and one agent at a time. An application asks here what the user who is signed in may see.
+ */
+export function readTokenClaims(tenant: string, prefix: unknown): ReadTokenClaims | undefined {
+  if (prefix === CATALOG) return { aud: tenant, prefix, shape: { table: 'entities' } };
+  const streams = `/streams/t/${tenant}`;
+  if (typeof prefix !== 'string' || !prefix.startsWith(streams)) return undefined;
+  return AGENT.test(prefix.slice(streams.length)) ? { aud: tenant, prefix } : undefined;
+}
+
+export async function mintReadToken(
+  secret: string,
+  claims: ReadTokenClaims,
+  ttlSeconds: number,
+): Promise<string> {
+  const issuedAtSeconds = Math.floor(Date.now() / 1_000);
+  return new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setIssuedAt(issuedAtSeconds)
+    .setExpirationTime(issuedAtSeconds + ttlSeconds)
+    .sign(new TextEncoder().encode(secret));
+}

@@ -15,6 +15,8 @@ export const RESUMABLE_EVENT = 'control';
 export class Relay {
   private readonly source: IncomingMessage;
   private readonly response: ServerResponse;
+  private readonly isEventStream: boolean;
+  /** None where the events are compressed, and so cannot be told apart. */
   private readonly boundary: SseBoundary | undefined;
   private isEnding = false;
   private stallTimer: NodeJS.Timeout | undefined;
@@ -23,7 +25,8 @@ export class Relay {
   constructor(source: IncomingMessage, response: ServerResponse, safeEvent?: string) {
     this.source = source;
     this.response = response;
-    if (isEventStream(source)) this.boundary = new SseBoundary(safeEvent);
+    this.isEventStream = isEventStream(source);
+    if (this.isEventStream && !isEncoded(source)) this.boundary = new SseBoundary(safeEvent);
   }
 
   start(): void {
@@ -46,9 +49,10 @@ export class Relay {
    * Any other body under way is finite and is left to finish.
    */
   endAtBoundary(): void {
-    if (!this.boundary || this.isEnding || this.response.writableEnded) return;
+    if (!this.isEventStream || this.isEnding || this.response.writableEnded) return;
     this.isEnding = true;
-    if (this.boundary.isSafe) this.finish();
+    if (!this.boundary) this.response.destroy();
+    else if (this.boundary.isSafe) this.finish();
     else this.stallTimer = setTimeout(() => this.response.destroy(), STALLED_EVENT_MS);
   }
 
@@ -70,6 +74,11 @@ export class Relay {
     this.response.end();
     this.source.destroy();
   }
+}
+
+function isEncoded(message: IncomingMessage): boolean {
+  const encoding = message.headers['content-encoding'];
+  return encoding !== undefined && encoding.toLowerCase() !== 'identity';
 }
 
 function isEventStream(message: IncomingMessage): boolean {

@@ -100,6 +100,7 @@ export class ProxyService {
     const headers = clientResponseHeaders(answer.rawHeaders, {
       upstream,
       requestTarget: target,
+      status: answer.statusCode ?? 502,
       publicBaseUrl: publicBaseUrl(this.config.publicUrl, request.headers.host),
       varyNames: this.varyNames,
     });

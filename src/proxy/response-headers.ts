@@ -1,17 +1,11 @@
 import { eachEndToEndHeader } from './hop-by-hop.ts';
 import { extendVary, privateCacheControl } from './read-caching.ts';
-import { publicLocation } from './target.ts';
-import type { Upstream } from './upstreams.ts';
+import { publicLocation, type LocationContext } from './target.ts';
 
 /** What of an upstream's answer is not for the client: CORS, too, is the gateway's alone. */
 const DROPPED = new Set(['server', 'x-powered-by', 'set-cookie', 'x-request-id']);
 
-export interface ResponseHeaderRules {
-  upstream: Upstream;
-  /** The target that was asked of the upstream, against which a relative `Location` resolves. */
-  requestTarget: string;
-  /** The gateway's own address as the client knows it, empty where it cannot be told. */
-  publicBaseUrl: string;
+export interface ResponseHeaderRules extends LocationContext {
   /** What a read's answer depends on beside the path, for `Vary`. */
   varyNames: readonly string[];
 }
@@ -28,8 +22,7 @@ export function clientResponseHeaders(
   eachEndToEndHeader(rawHeaders, (lowerName, name, value) => {
     if (DROPPED.has(lowerName) || lowerName.startsWith('access-control-')) return;
     if (lowerName === 'location') {
-      const { upstream, requestTarget, publicBaseUrl } = rules;
-      const location = publicLocation(value, upstream, requestTarget, publicBaseUrl);
+      const location = publicLocation(value, rules);
       if (location !== undefined) headers.push(name, location);
     } else if (isRead && lowerName === 'cache-control') cacheControl.push(value);
     else if (isRead && lowerName === 'vary') vary.push(value);

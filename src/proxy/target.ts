@@ -23,20 +23,33 @@ export function toUpstreamForkSource(source: string, upstream: Upstream): string
   return source.startsWith(`${upstream.prefix}/`) ? upstreamTarget(upstream, source, '') : source;
 }
 
+/** What a `Location` is resolved against. */
+export interface LocationContext {
+  upstream: Upstream;
+  /** The target that was asked of the upstream. */
+  requestTarget: string;
+  /** The status of the answer that the `Location` came with. */
+  status: number;
+  /** The gateway's own address as the client knows it, empty where it cannot be told. */
+  publicBaseUrl: string;
+}
+
 /**
  * A `Location` of the upstream as the client may follow it: below the upstream's base it becomes the
  * same place on the gateway; elsewhere on the upstream's origin, undefined; on another origin, as is.
+ *
+ * A server that was bound to `0.0.0.0` may name by that what it just created: the place asked for,
+ * under another origin, is the upstream's own all the same (RFC 9110 §15.3.2).
  */
 export function publicLocation(
   location: string,
-  upstream: Upstream,
-  requestTarget: string,
-  publicBaseUrl: string,
+  { upstream, requestTarget, status, publicBaseUrl }: LocationContext,
 ): string | undefined {
-  const requestUrl = upstream.base.origin + requestTarget;
-  if (!URL.canParse(location, requestUrl)) return undefined;
+  const requestUrl = new URL(upstream.base.origin + requestTarget);
+  if (!URL.canParse(location, requestUrl.href)) return undefined;
   const url = new URL(location, requestUrl);
-  if (url.origin !== upstream.base.origin) return location;
+  const isWhatWasCreated = status === 201 && url.pathname === requestUrl.pathname;
+  if (url.origin !== upstream.base.origin && !isWhatWasCreated) return location;
   const isBelowBase =
     url.pathname === upstream.basePath || url.pathname.startsWith(`${upstream.basePath}/`);
   if (!isBelowBase) return undefined;

@@ -1,0 +1,56 @@
+import type { ExpectedDifference } from './differences.ts';
+import type { Outcomes, TestOutcome } from './suite-run.ts';
+
+export interface Comparison {
+  /** Tests that ran and have the outcome that they have to have through the gateway. */
+  passed: number;
+  /** Each failure in words: an unexplained difference, or an expected one that did not occur. */
+  failures: string[];
+}
+
+const ABSENT: TestOutcome = { status: 'absent', reason: '' };
+
+/**
+ * Holds the suite's outcomes through the gateway against those without it: each test has to have the
+ * same, or just the difference that is expected of it. A test skipped in both runs does not count.
+ */
+export function compare(
+  without: Outcomes,
+  through: Outcomes,
+  expected: readonly ExpectedDifference[],
+): Comparison {
+  const comparison: Comparison = { passed: 0, failures: [] };
+  const names = new Set([
+    ...without.keys(),
+    ...through.keys(),
+    ...expected.map(({ test }) => test),
+  ]);
+  for (const name of names) {
+    const before = without.get(name) ?? ABSENT;
+    const after = through.get(name) ?? ABSENT;
+    const difference = expected.find(({ test }) => test === name);
+    if (!difference && before.status === 'skipped' && after.status === 'skipped') continue;
+    const isAsItHasToBe = difference
+      ? before.status === difference.without && after.status === difference.through
+      : before.status === after.status;
+    if (isAsItHasToBe) comparison.passed++;
+    else comparison.failures.push(inWords(name, before, after, difference));
+  }
+  return comparison;
+}
+
+function inWords(
+  name: string,
+  before: TestOutcome,
+  after: TestOutcome,
+  difference: ExpectedDifference | undefined,
+): string {
+  const what = difference
+    ? `${name}\n    expected: ${difference.without} without the gateway, ${difference.through} through it`
+    : name;
+  return `${what}\n    without: ${describe(before)}\n    through: ${describe(after)}`;
+}
+
+function describe({ status, reason }: TestOutcome): string {
+  return reason === '' ? status : `${status}: ${reason}`;
+}

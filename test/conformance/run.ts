@@ -1,0 +1,109 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startHistory } from '../../local/stack/history.ts';
+import { startProcess, untilReady, type RunningPart } from '../../local/stack/process.ts';
+import { compare } from './compare.ts';
+import { EXPECTED_DIFFERENCES } from './differences.ts';
+import { runSuite, type Outcomes } from './suite-run.ts';
+
+const API_KEY = 'conformance-api-key-0123456789';
+const START_TIMEOUT_MS = 30_000;
+/** Where even the server alone fails more than this, its failures would hide those of the gateway. */
+const MIN_PASSED_SHARE = 0.9;
+
+/**
+ * The protocol's official suite, at once against a Durable Streams server and against another one
+ * behind the gateway. What it finds is a difference between the two.
+ */
+async function main(): Promise<boolean> {
+  const seed = Number(process.env.CONFORMANCE_SEED ?? Date.now() % 2 ** 31);
+  console.log(`Durable Streams conformance, seed ${seed} (CONFORMANCE_SEED repeats it)`);
+  const workDir = await mkdtemp(join(tmpdir(), 'gateway-conformance-'));
+  try {
+    const [without, through] = await Promise.all([
+      runWithout(seed, join(workDir, 'without')),
+      runThrough(seed, join(workDir, 'through')),
+    ]);
+    return report(without, through);
+  } finally {
+    await rm(workDir, { recursive: true, force: true });
+  }
+}
+
+async function runWithout(seed: number, workDir: string): Promise<Outcomes> {
+  await mkdir(workDir);
+  const history = await startHistory();
+  try {
+    return await runSuite({ name: 'without', url: originOf(history.url), seed, workDir });
+  } finally {
+    await history.stop();
+  }
+}
+
+async function runThrough(seed: number, workDir: string): Promise<Outcomes> {
+  await mkdir(workDir);
+  const history = await startHistory();
+  try {
+    // No mount path: the suite names its own, `/v1/stream`, also in Stream-Forked-From.
+    const { process: gateway, port } = await startGateway(originOf(history.url));
+    try {
+      const url = `http://127.0.0.1:${port}/streams`;
+      return await runSuite({ name: 'through', url, apiKey: API_KEY, seed, workDir });
+    } finally {
+      await gateway.stop();
+    }
+  } finally {
+    await history.stop();
+  }
+}
+
+/** The built gateway, with nothing behind it but the history store. */
+async function startGateway(historyUrl: string): Promise<{ process: RunningPart; port: number }> {
+  const gateway = startProcess({
+    name: 'the gateway',
+    command: process.execPath,
+    args: [join(import.meta.dirname, '../../dist/main.js')],
+    env: {
+      GATEWAY_HOST: '127.0.0.1',
+      GATEWAY_PORT: '0',
+      GATEWAY_MANAGEMENT_PORT: '0',
+      GATEWAY_API_KEYS: API_KEY,
+      GATEWAY_HISTORY_URL: historyUrl,
+      GATEWAY_DRAIN_TIMEOUT_MS: '1000',
+    },
+  });
+  const line = await untilReady(gateway, START_TIMEOUT_MS, () =>
+    gateway.waitForLine((text) => text.includes('"the gateway listens"')),
+  );
+  return { process: gateway, port: (JSON.parse(line) as { port: number }).port };
+}
+
+function report(without: Outcomes, through: Outcomes): boolean {
+  console.log(`without the gateway: ${counts(without)}`);
+  console.log(`through the gateway: ${counts(through)}`);
+  for (const { test, without: before, through: after, because } of EXPECTED_DIFFERENCES) {
+    console.log(`expected: ${test}\n    ${before} without, ${after} through. ${because}`);
+  }
+  const { passed, failures } = compare(without, through, EXPECTED_DIFFERENCES);
+  const statuses = [...without.values()].map(({ status }) => status);
+  const ran = statuses.filter((status) => status !== 'skipped').length;
+  const share = statuses.filter((status) => status === 'passed').length / ran;
+  if (!(share >= MIN_PASSED_SHARE))
+    failures.push('The server fails too much by itself to compare.');
+  for (const failure of failures) console.log(`FAILED ${failure}`);
+  console.log(`${passed} passed, ${failures.length} failed`);
+  return failures.length === 0;
+}
+
+function counts(outcomes: Outcomes): string {
+  const byStatus = new Map<string, number>();
+  for (const { status } of outcomes.values()) byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+  return [...byStatus].map(([status, count]) => `${count} ${status}`).join(', ');
+}
+
+function originOf(url: string): string {
+  return new URL(url).origin;
+}
+
+if (!(await main())) process.exitCode = 1;

@@ -1,18 +1,25 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+interface Connection {
+  /** Answers under way, in the order of their requests: a client may send several at once. */
+  responses: Set<ServerResponse>;
+  /** What had come when its last answer ended; more than that is the next request's beginning. */
+  bytesRead: number;
+}
+
 /**
  * The connections of the public port and what is under way on each. Node's own `closeIdleConnections`
  * leaves those alone that never sent a request, and so does `close` (seen on Node 24).
  */
 export class Connections {
-  /** Requests under way, by connection. */
-  private readonly open = new Map<Socket, Set<ServerResponse>>();
+  private readonly open = new Map<Socket, Connection>();
+  private announces = false;
   private closesIdle = false;
 
   constructor(server: Server) {
     server.on('connection', (socket: Socket) => {
-      this.open.set(socket, new Set());
+      this.open.set(socket, { responses: new Set(), bytesRead: 0 });
       socket.once('close', () => this.open.delete(socket));
     });
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
@@ -25,19 +32,16 @@ export class Connections {
     return this.open.size;
   }
 
-  /** Tells every client whose answer has not begun, that the connection ends behind it. */
+  /** Tells every client whose answer has not begun, now and from now on, that its connection ends. */
   announceClose(): void {
-    for (const responses of this.open.values()) {
-      for (const response of responses) announceClose(response);
-    }
+    this.announces = true;
+    for (const { responses } of this.open.values()) announceOnLast(responses);
   }
 
   /** Closes every connection with nothing under way, now and as soon as that is so. */
   closeIdle(): void {
     this.closesIdle = true;
-    for (const [socket, responses] of this.open) {
-      if (responses.size === 0) socket.destroySoon();
-    }
+    for (const [socket, connection] of this.open) this.closeIfIdle(socket, connection);
   }
 
   /** Breaks off whatever is still there. */
@@ -46,16 +50,30 @@ export class Connections {
   }
 
   private readonly follow = (request: IncomingMessage, response: ServerResponse): void => {
-    const responses = this.open.get(request.socket);
-    if (!responses) return;
-    responses.add(response);
+    const { socket } = request;
+    const connection = this.open.get(socket);
+    if (!connection) return;
+    connection.responses.add(response);
+    if (this.announces) announceOnLast(connection.responses);
     response.once('close', () => {
-      responses.delete(response);
-      if (this.closesIdle && responses.size === 0) request.socket.destroySoon();
+      connection.responses.delete(response);
+      connection.bytesRead = socket.bytesRead;
+      if (this.closesIdle) this.closeIfIdle(socket, connection);
     });
   };
+
+  /** A request whose head is still coming is let come: its client would see it broken off. */
+  private closeIfIdle(socket: Socket, { responses, bytesRead }: Connection): void {
+    if (responses.size === 0 && socket.bytesRead <= bytesRead) socket.destroySoon();
+  }
 }
 
-export function announceClose(response: ServerResponse): void {
-  if (!response.headersSent) response.setHeader('Connection', 'close');
+/** Node ends a connection behind the first answer that says so, and with it all that come later. */
+function announceOnLast(responses: Set<ServerResponse>): void {
+  const last = [...responses].at(-1);
+  for (const response of responses) {
+    if (!response.headersSent) {
+      response.setHeader('Connection', response === last ? 'close' : 'keep-alive');
+    }
+  }
 }

@@ -62,6 +62,8 @@ export async function drain(parts: DrainParts): Promise<void> {
     );
   }
   connections.destroyAll();
+  // Until the broken requests have had their line in the log.
+  await closed;
 }
 
 /** Ends parked reads from the soft deadline on, one after the other over the time that is left. */
@@ -78,13 +80,16 @@ function scheduleEndOfReads(
       timers.push(setTimeout(() => read.end(drainingError()), (spanMs * index) / reads.length));
     }
   };
+  // Those too that were let in before the soft deadline and parked only after it.
+  const lastCall = (): void => openRequests.endable().forEach((read) => read.end(drainingError()));
   timers.push(setTimeout(softDeadline, untilShare(PARKED_READS_END_AT)));
+  timers.push(setTimeout(lastCall, untilShare(LAST_READ_ENDS_AT)));
   return { callOff: () => timers.forEach((timer) => clearTimeout(timer)) };
 }
 
 /** A 503 that sends the client elsewhere; only ever given while nothing was sent to an upstream. */
 export function drainingError(): GatewayError {
   return new GatewayError('draining', 'This copy of the gateway is shutting down; try again.', {
-    headers: { 'Retry-After': '1', Connection: 'close' },
+    headers: { 'Retry-After': '1' },
   });
 }

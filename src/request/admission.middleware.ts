@@ -7,10 +7,7 @@ import type { ConnectionCap } from '../limits/connection-cap.ts';
 export function admissionMiddleware(state: GatewayState, connectionCap: ConnectionCap) {
   return (request: Request, response: Response, next: NextFunction): void => {
     connectionCap.check(request.socket, response);
-    if (state.isDraining) {
-      response.setHeader('Connection', 'close');
-      if (state.phase === 'refusing') throw drainingError();
-    }
+    if (state.phase === 'refusing') throw drainingError();
     next();
   };
 }

@@ -7,16 +7,14 @@ import { corsMiddleware } from './cors/cors.middleware.ts';
 import { Connections } from './drain/connections.ts';
 import type { GatewayState } from './health/gateway-state.ts';
 import { ConnectionCap } from './limits/connection-cap.ts';
+import { RateLimit } from './limits/rate-limit.ts';
+import { RateLimitGuard } from './limits/rate-limit.guard.ts';
 import { admissionMiddleware } from './request/admission.middleware.ts';
 import { OpenRequests } from './request/open-requests.ts';
 import { refuseConnect } from './request/refuse-connect.ts';
 import { requestContextMiddleware } from './request/request-context.middleware.ts';
 import { RequestLog } from './request/request-log.ts';
 import { requestTargetMiddleware } from './request/request-target.middleware.ts';
-
-/** Longer than load balancers keep idle connections (60 s), or they would send into closed ones. */
-const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-const HEADERS_TIMEOUT_MS = 60_000;
 
 /** What the drain has to do with. */
 export interface ServerParts {
@@ -49,8 +47,11 @@ export function configureApp(
   express.use(admissionMiddleware(state, connectionCap));
   express.use(requestTargetMiddleware);
 
-  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
-  server.headersTimeout = HEADERS_TIMEOUT_MS;
+  const { requestsPerSecond } = config.limits;
+  // Behind the access guard, which the module registers: only a credential that holds is counted.
+  if (requestsPerSecond > 0)
+    app.useGlobalGuards(new RateLimitGuard(new RateLimit(requestsPerSecond)));
+
   // With no listener Node would ask for the body before anyone looked at the credential. Any other
   // expectation is let be, as RFC 9110 §10.1.1 allows.
   server.on('checkContinue', express);

@@ -8,6 +8,7 @@ import { configureApp } from './configure-app.ts';
 import { drain } from './drain/drain.ts';
 import { GatewayState } from './health/gateway-state.ts';
 import { ManagementModule } from './health/management.module.ts';
+import { HttpServerAdapter } from './limits/http-server.adapter.ts';
 import { NestLogger } from './log/nest-logger.ts';
 
 /** A gateway that listens. */
@@ -33,6 +34,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const state = new GatewayState();
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.with(config, logger),
+    new HttpServerAdapter(config.maxBodyBytes),
     options,
   );
   const parts = configureApp(app, config, logger, state);

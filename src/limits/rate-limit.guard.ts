@@ -1,0 +1,26 @@
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
+import type { Request } from 'express';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { requestContext } from '../request/request-context.ts';
+import type { RateLimit } from './rate-limit.ts';
+
+/** Turns away what one credential asks beyond its rate. Comes after the guard that checks it. */
+export class RateLimitGuard implements CanActivate {
+  private readonly limit: RateLimit;
+
+  constructor(limit: RateLimit) {
+    this.limit = limit;
+  }
+
+  canActivate(context: ExecutionContext): boolean {
+    const { credentialId } = requestContext(context.switchToHttp().getRequest<Request>());
+    if (credentialId === undefined) return true;
+    const waitMs = this.limit.take(credentialId);
+    if (waitMs === 0) return true;
+    throw new GatewayError(
+      'rate_limited',
+      'Too many requests with this credential; wait as long as Retry-After says.',
+      { headers: { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1_000))) } },
+    );
+  }
+}

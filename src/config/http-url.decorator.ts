@@ -16,7 +16,7 @@ export function IsBaseUrl(): PropertyDecorator {
 }
 
 function isBaseUrl(value: string): boolean {
-  if (!URL.canParse(value) || /[?#@\s\\]/.test(value)) return false;
-  const url = new URL(value);
-  return (url.protocol === 'http:' || url.protocol === 'https:') && !url.pathname.includes('//');
+  // The parser would take "http:host" as well, and mend more than that.
+  if (!/^https?:\/\/[^/]/i.test(value) || /[?#@\s\\]/.test(value)) return false;
+  return URL.canParse(value) && !new URL(value).pathname.includes('//');
 }

@@ -48,7 +48,8 @@ export function loadConfig(
   );
   const corsOrigins = originList(env.GATEWAY_CORS_ALLOW_ORIGINS, problems);
   const jwks = jwksSource(env.GATEWAY_READ_TOKEN_JWKS, problems);
-  const tables = tableList(env.GATEWAY_SHAPES_TABLES);
+  const tables = tableList(env.GATEWAY_SHAPES_TABLES, problems);
+  checkPortsDiffer(env, problems);
   if (problems.length > 0) throw new ConfigError(problems);
 
   return {
@@ -133,6 +134,14 @@ function secretSource<Entry>(
   return { source: { inline: inline.entries, file }, count };
 }
 
+/** 0 is any free port, or no management port at all. */
+function checkPortsDiffer(env: Environment, problems: string[]): void {
+  const isBad = problems.some((problem) => problem.startsWith('GATEWAY_PORT '));
+  if (!isBad && env.GATEWAY_PORT !== 0 && env.GATEWAY_PORT === env.GATEWAY_MANAGEMENT_PORT) {
+    problems.push('GATEWAY_MANAGEMENT_PORT must be another port than GATEWAY_PORT');
+  }
+}
+
 function originList(value: string, problems: string[]): '*' | string[] {
   if (value.trim() === '*') return '*';
   const origins = value
@@ -140,7 +149,7 @@ function originList(value: string, problems: string[]): '*' | string[] {
     .map((origin) => origin.trim())
     .filter((origin) => origin !== '');
   const exact = (origin: string): boolean =>
-    URL.canParse(origin) && new URL(origin).origin === origin;
+    !origin.includes('*') && URL.canParse(origin) && new URL(origin).origin === origin;
   if (origins.length === 0 || !origins.every(exact)) {
     problems.push(
       'GATEWAY_CORS_ALLOW_ORIGINS must be * or comma-separated exact origins such as ' +
@@ -162,11 +171,14 @@ function jwksSource(value: string | undefined, problems: string[]): string | und
   return value;
 }
 
-function tableList(value: string): '*' | string[] {
+function tableList(value: string, problems: string[]): '*' | string[] {
   const tables = value
     .split(',')
     .map((table) => table.trim())
     .filter((table) => table !== '');
+  if (tables.length === 0) {
+    problems.push('GATEWAY_SHAPES_TABLES must be comma-separated table names, or * for all');
+  }
   return tables.includes('*') ? '*' : tables;
 }
 

@@ -22,6 +22,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
     private readonly source: SecretSource<Entry>,
     private readonly parse: (text: string, form: ListForm) => ParsedList<Entry>,
     private readonly logger: Logger,
+    private readonly intervalMs: number,
   ) {
     this.all = source.inline;
   }
@@ -32,8 +33,9 @@ export class SecretList<Entry> implements OnModuleDestroy {
     source: SecretSource<Entry>,
     parse: (text: string, form: ListForm) => ParsedList<Entry>,
     logger: Logger,
+    intervalMs = REREAD_INTERVAL_MS,
   ): Promise<SecretList<Entry>> {
-    const list = new SecretList(name, source, parse, logger);
+    const list = new SecretList(name, source, parse, logger, intervalMs);
     if (source.file !== undefined) {
       await list.reread(source.file);
       list.scheduleReread(source.file);
@@ -56,7 +58,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
       void this.reread(file).finally(() => {
         if (this.timer) this.scheduleReread(file);
       });
-    }, REREAD_INTERVAL_MS);
+    }, this.intervalMs);
     this.timer.unref();
   }
 

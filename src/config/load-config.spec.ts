@@ -1,0 +1,350 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError } from './config-error.ts';
+import { Environment } from './environment.ts';
+import type { GatewayConfig } from './gateway-config.ts';
+import { loadConfig } from './load-config.ts';
+
+const API_KEY = 'an-api-key-0123456789';
+const REQUIRED = { GATEWAY_API_KEYS: API_KEY };
+
+function problemsOf(env: Record<string, string>): string[] {
+  try {
+    loadConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+interface Setting {
+  name: keyof Environment;
+  value: (config: GatewayConfig) => unknown;
+  default: unknown;
+  /** What may be set, and what it is taken for. */
+  good: [text: string, value: unknown][];
+  bad: string[];
+  /** What a bad one must look like. */
+  must: string;
+}
+
+type Name = Setting['name'];
+type Value = Setting['value'];
+
+function numberSetting(
+  name: Name,
+  value: Value,
+  byDefault: number,
+  [min, max]: [number, number],
+): Setting {
+  const outside = [String(max + 1), ...(min > 0 ? [String(min - 1)] : [])];
+  return {
+    name,
+    value,
+    default: byDefault,
+    good: [min, max].map((limit) => [String(limit), limit]),
+    bad: [...outside, '-1', '1.5', '1e3', '0x10', '5.0', ' 8 ', 'tcp://10.0.0.1:80'],
+    must: `must be a whole number from ${min} to ${max}`,
+  };
+}
+
+function urlSetting(name: Name, value: Value, byDefault: string | undefined): Setting {
+  return {
+    name,
+    value,
+    default: byDefault,
+    good: [
+      ['https://host', 'https://host'],
+      ['http://host:1234/', 'http://host:1234'],
+      ['http://[::1]:8080/some/mount/', 'http://[::1]:8080/some/mount'],
+    ],
+    bad: [
+      'host:8080',
+      '/v1/stream',
+      'http:host',
+      'http:/host',
+      'http://',
+      'ftp://host',
+      'http://user:password@host',
+      'http://host?x=1',
+      'http://host?',
+      'http://host#x',
+      'http://host:99999',
+      'http://host//x',
+      'http://host/a b',
+      String.raw`http://host\x`,
+    ],
+    must:
+      'must be an http or https URL without user name, query or fragment, ' +
+      'such as http://host:1234/path',
+  };
+}
+
+function bearerSetting(name: Name, value: Value): Setting {
+  return {
+    name,
+    value,
+    default: undefined,
+    good: [['key_!~', 'key_!~']],
+    bad: ['two words', 'line\nbreak', 'schlüssel'],
+    must: 'must be visible ASCII characters without spaces, as a bearer credential is',
+  };
+}
+
+const SETTINGS: Setting[] = [
+  {
+    name: 'GATEWAY_HOST',
+    value: (config) => config.host,
+    default: '0.0.0.0',
+    good: ['127.0.0.1', '::', 'localhost'].map((host) => [host, host]),
+    bad: ['http://localhost', 'a b', 'host/'],
+    must: 'must be an IP address or a host name to listen on',
+  },
+  numberSetting('GATEWAY_PORT', (config) => config.port, 8787, [0, 65_535]),
+  numberSetting('GATEWAY_MANAGEMENT_PORT', (config) => config.managementPort, 8788, [0, 65_535]),
+  urlSetting('GATEWAY_PUBLIC_URL', (config) => config.publicUrl, undefined),
+  {
+    name: 'GATEWAY_TENANT',
+    value: (config) => config.tenant,
+    default: 'default',
+    good: ['acme', '0_A-b', 'a'.repeat(63)].map((tenant) => [tenant, tenant]),
+    bad: ['-acme', 'a/b', 'a b', 'a.b', 'a'.repeat(64), 'acme\n'],
+    must: 'must be 1 to 63 letters, digits, underscores or hyphens, the first a letter or a digit',
+  },
+  {
+    name: 'GATEWAY_READ_TOKEN_JWKS',
+    value: (config) => config.readTokens.jwks,
+    default: undefined,
+    good: ['/etc/keys.json', 'keys.json', 'https://issuer.example/keys', 'http://issuer'].map(
+      (source) => [source, source],
+    ),
+    bad: ['ftp://issuer', 'file:///etc/keys', 'https://user:password@issuer', 'https://'],
+    must: 'must be a file path or an http(s) URL without user name',
+  },
+  numberSetting(
+    'GATEWAY_READ_TOKEN_MAX_TTL_SECONDS',
+    (config) => config.readTokens.maxTtlSeconds,
+    86_400,
+    [1, 31_536_000],
+  ),
+  urlSetting(
+    'GATEWAY_RUNTIME_INGRESS_URL',
+    (config) => config.runtime.ingressUrl,
+    'http://localhost:8080',
+  ),
+  urlSetting(
+    'GATEWAY_RUNTIME_ADMIN_URL',
+    (config) => config.runtime.adminUrl,
+    'http://localhost:9070',
+  ),
+  bearerSetting('GATEWAY_RUNTIME_TOKEN', (config) => config.runtime.token),
+  {
+    name: 'GATEWAY_RUNTIME_KEY_TEMPLATE',
+    value: (config) => config.runtime.keyTemplate,
+    default: '{id}',
+    good: ['{tenant}/{type}:{id}', 'x-{id}'].map((template) => [template, template]),
+    bad: ['{type}', 'fixed', '{id}{other}', '{id}}', '{id}\n'],
+    must: 'must hold {id}, and may hold {tenant} and {type}; no other braces',
+  },
+  urlSetting(
+    'GATEWAY_HISTORY_URL',
+    (config) => config.history.url,
+    'http://localhost:4437/v1/stream',
+  ),
+  bearerSetting('GATEWAY_HISTORY_TOKEN', (config) => config.history.token),
+  urlSetting('GATEWAY_SYNC_URL', (config) => config.sync.url, 'http://localhost:3000'),
+  {
+    name: 'GATEWAY_SYNC_SECRET',
+    value: (config) => config.sync.secret,
+    default: undefined,
+    good: [['any thing & more', 'any thing & more']],
+    bad: [],
+    must: '',
+  },
+  {
+    name: 'GATEWAY_SHAPES_TABLES',
+    value: (config) => config.shapes.tables,
+    default: ['entities'],
+    good: [
+      ['*', '*'],
+      ['entities, public.runs ,', ['entities', 'public.runs']],
+    ],
+    bad: [',', ' '],
+    must: 'must be comma-separated table names, or * for all',
+  },
+  {
+    name: 'GATEWAY_SHAPES_TENANT_COLUMN',
+    value: (config) => config.shapes.tenantColumn,
+    default: 'tenant',
+    good: [
+      ['org', 'org'],
+      ['', ''],
+    ],
+    bad: ['a"b', 'a\nb', 'a'.repeat(64)],
+    must: 'must be a column name without double quotes, or empty for no fence',
+  },
+  numberSetting(
+    'GATEWAY_MAX_BODY_BYTES',
+    (config) => config.maxBodyBytes,
+    1_048_576,
+    [1, 1_073_741_824],
+  ),
+  {
+    name: 'GATEWAY_CORS_ALLOW_ORIGINS',
+    value: (config) => config.corsOrigins,
+    default: '*',
+    good: [
+      ['*', '*'],
+      ['https://a.example, http://b:81', ['https://a.example', 'http://b:81']],
+    ],
+    bad: [
+      'a.example',
+      'https://A.example',
+      'https://a.example/',
+      'https://a.example:443',
+      'https://*.example',
+      '*,https://a.example',
+      'null',
+      ',',
+    ],
+    must:
+      'must be * or comma-separated exact origins such as https://app.example ' +
+      '(lower case, no path, no trailing slash, no default port)',
+  },
+  numberSetting(
+    'GATEWAY_MAX_CONNECTIONS',
+    (config) => config.limits.maxConnections,
+    50_000,
+    [1, 10_000_000],
+  ),
+  numberSetting(
+    'GATEWAY_MAX_OPEN_READS',
+    (config) => config.limits.maxOpenReads,
+    40_000,
+    [1, 10_000_000],
+  ),
+  numberSetting(
+    'GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL',
+    (config) => config.limits.maxOpenReadsPerCredential,
+    20_000,
+    [1, 10_000_000],
+  ),
+  numberSetting(
+    'GATEWAY_RATE_LIMIT_PER_SECOND',
+    (config) => config.limits.requestsPerSecond,
+    0,
+    [0, 1_000_000],
+  ),
+  numberSetting(
+    'GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS',
+    (config) => config.timeouts.connectMs,
+    2000,
+    [1, 600_000],
+  ),
+  numberSetting(
+    'GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS',
+    (config) => config.timeouts.responseMs,
+    15_000,
+    [1, 86_400_000],
+  ),
+  numberSetting(
+    'GATEWAY_LIVE_TIMEOUT_MS',
+    (config) => config.timeouts.liveMs,
+    120_000,
+    [1, 86_400_000],
+  ),
+  numberSetting(
+    'GATEWAY_DRAIN_TIMEOUT_MS',
+    (config) => config.timeouts.drainMs,
+    25_000,
+    [0, 86_400_000],
+  ),
+  {
+    name: 'GATEWAY_LOG_LEVEL',
+    value: (config) => config.logLevel,
+    default: 'info',
+    good: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map((level) => [
+      level,
+      level,
+    ]),
+    bad: ['INFO', 'verbose'],
+    must: 'must be one of trace, debug, info, warn, error, fatal, silent',
+  },
+];
+/** `secret-lists.spec.ts` has more of these. */
+const LISTS = ['GATEWAY_API_KEYS', 'GATEWAY_READ_TOKEN_SECRETS'];
+
+describe('loadConfig', () => {
+  it('is tested here for every setting there is', () => {
+    const tested = [
+      ...SETTINGS.map(({ name }) => name),
+      ...LISTS,
+      ...LISTS.map((l) => `${l}_FILE`),
+    ];
+    expect(new Set(Object.keys(new Environment()))).toEqual(new Set(tested));
+  });
+
+  it('needs nothing but an API key', () => {
+    expect(problemsOf(REQUIRED)).toEqual([]);
+    expect(problemsOf({})).toEqual([
+      'GATEWAY_API_KEYS is required: one or more comma-separated keys of at least 16 characters, ' +
+        'or sha256:<64 hex digits> of one; or GATEWAY_API_KEYS_FILE, a file with one entry a line',
+    ]);
+  });
+
+  describe.each(SETTINGS)('$name', ({ name, value, default: defaultValue, good, bad, must }) => {
+    it('has its default when unset, and when empty unless that means something', () => {
+      expect(value(loadConfig(REQUIRED))).toEqual(defaultValue);
+      if (good.some(([text]) => text === '')) return;
+      expect(value(loadConfig({ ...REQUIRED, [name]: '' }))).toEqual(defaultValue);
+    });
+
+    it.each(good)('takes %j', (text, expected) => {
+      expect(value(loadConfig({ ...REQUIRED, [name]: text }))).toEqual(expected);
+    });
+
+    if (bad.length > 0) {
+      it.each(bad)('refuses %j and says what it must be', (text) => {
+        expect(problemsOf({ ...REQUIRED, [name]: text })).toEqual([`${name} ${must}`]);
+      });
+    }
+  });
+
+  it('refuses one port for both the public and the management routes, but for 0', () => {
+    const same = (port: string) => ({ GATEWAY_PORT: port, GATEWAY_MANAGEMENT_PORT: port });
+    expect(problemsOf({ ...REQUIRED, ...same('9000') })).toEqual([
+      'GATEWAY_MANAGEMENT_PORT must be another port than GATEWAY_PORT',
+    ]);
+    expect(problemsOf({ ...REQUIRED, ...same('0') })).toEqual([]);
+  });
+
+  it('reports every problem at once, in a message that repeats no value', () => {
+    const wrong = SETTINGS.flatMap(({ name, bad }) =>
+      bad[0] === undefined ? [] : [[name, bad[0]]],
+    );
+    const env = {
+      ...Object.fromEntries(wrong),
+      GATEWAY_API_KEYS: 'too-short-key',
+      GATEWAY_READ_TOKEN_SECRETS: 'too-short-secret',
+      GATEWAY_RUNTIME_TOKEN: 'runtime token with spaces',
+      GATEWAY_HISTORY_URL: 'http://user:url-password@history',
+    };
+    const problems = problemsOf(env);
+
+    const named = problems.map((problem) => problem.split(' ', 1)[0] ?? '');
+    expect(named).toHaveLength(wrong.length + LISTS.length);
+    expect(new Set(named)).toEqual(new Set([...wrong.map(([name]) => name), ...LISTS]));
+    const { message } = new ConfigError(problems);
+    expect(message).toBe(
+      `the gateway cannot start, ${problems.length} settings are wrong:\n` +
+        problems.map((problem) => `  - ${problem}`).join('\n'),
+    );
+    expect(message).not.toMatch(/too-short|with spaces|url-password/);
+  });
+
+  it('leaves alone what is not a setting of its own', () => {
+    expect(
+      problemsOf({ ...REQUIRED, PORT: 'x', GATEWAY_SERVICE_PORT: 'tcp://x', HOME: '' }),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError } from './config-error.ts';
+import type { GatewayConfig } from './gateway-config.ts';
+import { loadConfig } from './load-config.ts';
+
+const API_KEY = 'an-api-key-0123456789';
+const SECRET = 'a-read-token-secret-of-over-32-bytes';
+const REQUIRED = { GATEWAY_API_KEYS: API_KEY };
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/** Files by path; any other path does not exist. */
+function files(contents: Record<string, string>): (path: string) => string {
+  return (path) => {
+    const content = contents[path];
+    if (content !== undefined) return content;
+    throw Object.assign(new Error(`no such file ${path}`), { code: 'ENOENT' });
+  };
+}
+
+function problemsOf(env: Record<string, string>, readFile = files({})): string[] {
+  try {
+    loadConfig(env, readFile);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+describe.each([
+  {
+    name: 'GATEWAY_API_KEYS',
+    list: (config: GatewayConfig) => config.apiKeys,
+    one: API_KEY,
+    other: 'another-api-key-0123456789',
+    parsed: sha256,
+    short: 'fifteen-letters',
+    problem: 'must have at least 16 characters, or be sha256:<64 hex digits>',
+  },
+  {
+    name: 'GATEWAY_READ_TOKEN_SECRETS',
+    list: (config: GatewayConfig) => config.readTokens.secrets,
+    one: SECRET,
+    other: `other-${SECRET}`,
+    parsed: (secret: string) => Buffer.from(secret),
+    short: 'x'.repeat(31),
+    problem: 'must have at least 32 bytes',
+  },
+])('the setting $name', ({ name, list, one, other, parsed, short, problem }) => {
+  const fileName = `${name}_FILE`;
+  // The other list needs no entry, or has one.
+  const env = name === 'GATEWAY_API_KEYS' ? {} : REQUIRED;
+
+  it('takes entries between commas, spaces around them aside, and empty ones not', () => {
+    const { inline, file } = list(loadConfig({ ...env, [name]: ` ${one} ,, ${other},` }));
+    expect(inline).toEqual([parsed(one), parsed(other)]);
+    expect(file).toBeUndefined();
+  });
+
+  it('takes its file form alone, one entry a line', () => {
+    const readFile = files({ '/run/list': `\uFEFF${one}\r\n\n  ${other}  \n` });
+    expect(list(loadConfig({ ...env, [fileName]: '/run/list' }, readFile))).toEqual({
+      inline: [],
+      file: '/run/list',
+    });
+  });
+
+  it('counts both forms when both are there', () => {
+    const readFile = files({ '/run/list': other });
+    const config = loadConfig({ ...env, [name]: one, [fileName]: '/run/list' }, readFile);
+    expect(list(config)).toEqual({ inline: [parsed(one)], file: '/run/list' });
+  });
+
+  it('names each bad entry by its place, in the variable and in the file', () => {
+    const readFile = files({ '/run/list': `${one}\n\n${short}\n${short}` });
+    expect(
+      problemsOf({ ...env, [name]: `${one},${short}`, [fileName]: '/run/list' }, readFile),
+    ).toEqual([
+      `${name} entry 2 ${problem}`,
+      `${fileName} line 3 ${problem}`,
+      `${fileName} line 4 ${problem}`,
+    ]);
+  });
+
+  it('refuses a file that cannot be read or holds nothing', () => {
+    const readFile = files({ '/run/empty': ' \n\n' });
+    expect(problemsOf({ ...env, [fileName]: '/run/missing' }, readFile)).toEqual([
+      `${fileName} must be a readable file (ENOENT)`,
+    ]);
+    expect(problemsOf({ ...env, [name]: one, [fileName]: '/run/empty' }, readFile)).toEqual([
+      `${fileName} must hold at least one entry, one a line`,
+    ]);
+  });
+
+  it('counts an empty variable and an empty file name as unset', () => {
+    const config = loadConfig({ ...REQUIRED, [name]: one, [fileName]: '' });
+    expect(list(config)).toEqual({ inline: [parsed(one)], file: undefined });
+  });
+});
+
+describe('an API key', () => {
+  const digest = sha256(API_KEY).toString('hex');
+
+  it('takes a digest for the key itself, in digits of either case', () => {
+    const keys = `sha256:${digest},sha256:${digest.toUpperCase()}`;
+    expect(loadConfig({ GATEWAY_API_KEYS: keys }).apiKeys.inline).toEqual([
+      sha256(API_KEY),
+      sha256(API_KEY),
+    ]);
+  });
+
+  it.each([
+    'sha256:',
+    `sha256:${digest.slice(1)}`,
+    `sha256:${digest}0`,
+    `sha256:g${digest.slice(1)}`,
+  ])('refuses the digest %j instead of taking it for a key', (entry) => {
+    expect(problemsOf({ GATEWAY_API_KEYS: entry })).toEqual([
+      'GATEWAY_API_KEYS entry 1 must have 64 hex digits after sha256:',
+    ]);
+  });
+
+  it('refuses a key that no Authorization header can carry', () => {
+    for (const key of ['a key with spaces in it', 'schlüssel-mit-umlaut']) {
+      expect(problemsOf({ GATEWAY_API_KEYS: key })).toEqual([
+        'GATEWAY_API_KEYS entry 1 must be visible ASCII characters without spaces',
+      ]);
+    }
+  });
+});

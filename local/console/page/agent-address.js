@@ -1,16 +1,20 @@
-/** `/t/<tenant>/a/<type>/<id>` as the catalog has it, and `#/<type>/<id>` as this page's address. */
+// Types and ids as the gateway takes them, so that they need no encoding in a path.
+const AGENT = /([A-Za-z][\w.-]*)\/([A-Za-z0-9][\w.~:@-]*)$/.source;
+const URL_PATTERN = new RegExp(`^/t/[\\w-]+/a/${AGENT}`);
+const HASH_PATTERN = new RegExp(`^#/${AGENT}`);
+
+/** The agent of an entity URL, `/t/<tenant>/a/<type>/<id>`, or undefined if it is none. */
 export function agentOfUrl(url) {
-  const [, , , , type, id] = url.split('/');
-  return { type, id };
+  return agentOf(URL_PATTERN.exec(url));
 }
 
+/** The agent of this page's address, `#/<type>/<id>`, or undefined if it names none. */
 export function agentOfHash(hash) {
-  const [root, type, id, ...rest] = hash.split('/');
-  const isAgent = root === '#' && type && id && rest.length === 0;
-  // The names as the gateway takes them: all else is not an agent's address.
-  return isAgent && /^[A-Za-z][\w.-]*$/.test(type) && /^[A-Za-z0-9][\w.~:@-]*$/.test(id)
-    ? { type, id }
-    : undefined;
+  return agentOf(HASH_PATTERN.exec(hash));
+}
+
+function agentOf(match) {
+  return match ? { type: match[1], id: match[2] } : undefined;
 }
 
 export function hashOf({ type, id }) {

@@ -1,5 +1,6 @@
 import { agentOfHash, agentOfUrl, hashOf } from './agent-address.js';
-import { CatalogTable, parentLink, showStatus } from './catalog-table.js';
+import { agentLink } from './agent-link.js';
+import { CatalogTable, showStatus } from './catalog-table.js';
 import { followCatalog } from './catalog.js';
 import { control, send, spawn } from './commands.js';
 import { Connection } from './connection.js';
@@ -7,7 +8,7 @@ import { RefusedError } from './post-json.js';
 import { TimelineView } from './timeline-view.js';
 import { followTimeline } from './timeline.js';
 
-const NOTICE_MS = 5_000;
+const NOTICE_MS = { done: 3_000, failed: 15_000 };
 
 const byId = (id) => document.getElementById(id);
 const settings = await (await fetch('/settings.json')).json();
@@ -49,7 +50,8 @@ byId('send').addEventListener('submit', (event) => {
   const { type, id } = open;
   void run(form, 'Send', async () => {
     await send({ type, id }, text.value);
-    text.value = '';
+    // Not just emptied: an empty field that one has typed in would be shown as a mistake.
+    form.reset();
     return 'Sent';
   }).then(() => text.focus());
 });
@@ -83,13 +85,13 @@ function notice(text, state) {
   line.textContent = text;
   line.dataset.state = state;
   clearTimeout(notice.timer);
-  // What went wrong stays until something else happens.
-  if (state === 'done') notice.timer = setTimeout(() => (line.textContent = ''), NOTICE_MS);
+  notice.timer = setTimeout(() => (line.textContent = ''), NOTICE_MS[state]);
 }
 
 function openFromHash() {
   const agent = agentOfHash(location.hash);
   if (agent && open?.type === agent.type && open.id === agent.id) return;
+  const left = open;
   open?.stop();
   open = undefined;
   connection.forget('timeline');
@@ -99,6 +101,10 @@ function openFromHash() {
   if (agent) watch(agent);
   table.select(open?.url);
   showAgent();
+  // On a phone one pane gives way to the other, and with it what had the focus.
+  if (!matchMedia('(max-width: 820px)').matches) return;
+  if (agent) byId('agent-title').focus();
+  else if (left) table.focus(left.url);
 }
 
 function watch({ type, id }) {
@@ -136,8 +142,5 @@ function showAgent() {
   showStatus(byId('agent-status'), row?.status ?? 'unknown');
   byId('verbs').disabled = row?.status === 'archived';
   const parent = byId('agent-parent');
-  parent.hidden = !row?.parent;
-  if (!row?.parent) return;
-  const { href, textContent } = parentLink(row.parent);
-  Object.assign(parent, { href, textContent: `child of ${textContent}` });
+  parent.replaceChildren(...(row?.parent ? ['child of ', agentLink(row.parent)] : []));
 }

@@ -1,4 +1,5 @@
-import { agentOfUrl, hashOf } from './agent-address.js';
+import { hashOf } from './agent-address.js';
+import { agentLink } from './agent-link.js';
 import { element } from './element.js';
 
 const STATUSES = ['idle', 'running', 'paused', 'archived'];
@@ -30,6 +31,10 @@ export class CatalogTable {
   select(url) {
     this.#selectedUrl = url;
     for (const [rowUrl, row] of this.#shown) mark(row, rowUrl === url);
+  }
+
+  focus(url) {
+    this.#shown.get(url)?.querySelector('.open').focus();
   }
 
   #render() {
@@ -73,9 +78,8 @@ export class CatalogTable {
   }
 }
 
-function newLine({ url }) {
-  const agent = agentOfUrl(url);
-  const link = element('a', { href: hashOf(agent), className: 'open', textContent: agent.id });
+function newLine({ url, type, id }) {
+  const link = element('a', { href: hashOf({ type, id }), className: 'open', textContent: id });
   const cell = (name, ...children) =>
     setRole(element('td', { className: name, dataset: { testid: `cell-${name}` } }, ...children));
   const pill = element('span', { className: 'pill' });
@@ -98,12 +102,7 @@ function fill(line, { type, status, parent }) {
   line.dataset.status = status;
   if (parentCell.dataset.url === (parent ?? '')) return;
   parentCell.dataset.url = parent ?? '';
-  parentCell.replaceChildren(...(parent ? [parentLink(parent)] : []));
-}
-
-export function parentLink(url) {
-  const agent = agentOfUrl(url);
-  return element('a', { href: hashOf(agent), textContent: `${agent.type}/${agent.id}` });
+  parentCell.replaceChildren(...(parent ? [agentLink(parent)] : []));
 }
 
 export function showStatus(pill, status) {

@@ -45,9 +45,10 @@ export class Connection {
     const news = [...this.#parts.values()].sort((a, b) => rank(a) - rank(b))[0];
     if (!news) return;
     const text = TEXTS[news.state](this.#gatewayUrl, news.detail);
-    this.#line.dataset.state = news.state;
     // The same text again would be read aloud again.
-    if (this.#line.textContent !== text) this.#line.textContent = text;
+    if (this.#line.textContent === text) return;
+    this.#line.dataset.state = news.state;
+    this.#line.textContent = text;
   }
 }
 

@@ -1,5 +1,4 @@
-import { agentOfUrl, hashOf } from './agent-address.js';
-import { element } from './element.js';
+import { agentLink } from './agent-link.js';
 
 const STANDARD_FIELDS = ['seq', 'at', 'kind', 'requestId', 'replyTo'];
 
@@ -18,7 +17,7 @@ export function eventText(event) {
     case 'interrupted':
       return `after ${event.wordsSaid} words`;
     case 'child':
-      return childLink(event.url);
+      return agentLink(event.url);
     case 'rejected':
       return event.reason;
     case 'error':
@@ -33,11 +32,6 @@ function contentText(content) {
   return content
     .map((part) => (part?.type === 'text' ? part.text : JSON.stringify(part)))
     .join('\n');
-}
-
-function childLink(url) {
-  const agent = agentOfUrl(String(url));
-  return element('a', { href: hashOf(agent), textContent: String(url) });
 }
 
 function otherFields(event) {

@@ -5,6 +5,13 @@ import { Sequence } from './sequence.js';
 /** More would make the page slow; the newest are the ones that are watched. */
 const MAX_SHOWN = 2_000;
 const NEAR_END_PX = 80;
+const CLOCK = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hourCycle: 'h23',
+});
 /** Kinds that are also said to a screen reader; every word would be too much. */
 const ANNOUNCED = new Set(['reply', 'error', 'rejected', 'interrupted']);
 
@@ -48,7 +55,8 @@ export class TimelineView {
   append(events) {
     if (events.length === 0) return;
     const follows = this.#isAtEnd();
-    for (const event of events) this.#add(event);
+    // Anyone with an API key may append, and not everyone appends objects.
+    for (const event of events) this.#add(Object(event) === event ? event : { value: event });
     while (this.#list.children.length > MAX_SHOWN) this.#list.firstChild.remove();
     this.#empty.hidden = true;
     if (follows) this.#toEnd();
@@ -77,14 +85,15 @@ export class TimelineView {
   }
 
   #addLine(event, isRepeat) {
-    const { seq, kind, at } = event;
+    const { seq, at } = event;
+    const kind = String(event.kind ?? '–');
     const isWord = kind === 'word' && !isRepeat;
     const text = element('div', { className: 'text' });
     const line = element(
       'li',
-      { className: 'event', dataset: { testid: 'event', kind: String(kind) } },
+      { className: 'event', dataset: { testid: 'event', kind } },
       element('span', { className: 'seq' }, String(seq ?? '–')),
-      element('span', { className: 'kind' }, String(kind)),
+      element('span', { className: 'kind' }, kind),
       timeElement(at),
       text,
     );
@@ -102,7 +111,7 @@ export class TimelineView {
     if (isWord) {
       text.append(wordElement(event));
     } else {
-      line.dataset.seq = String(seq);
+      line.dataset.seq = String(seq ?? '');
       text.append(eventText(event) ?? '');
     }
     this.#list.append(line);
@@ -137,7 +146,7 @@ function wordElement({ seq, text }) {
 function timeElement(at) {
   const time = new Date(at);
   if (Number.isNaN(time.getTime())) return element('time', {}, '–');
-  const clock = time.toLocaleTimeString(undefined, { hour12: false, fractionalSecondDigits: 3 });
+  const clock = CLOCK.format(time);
   return element('time', { dateTime: String(at), title: time.toLocaleString() }, clock);
 }
 

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runMain, startLocalSystem, type LocalSystem } from './support/local-system.ts';
 
 const run = promisify(execFile);
-const PARTS = ['restate', 'history', 'catalog', 'agents', 'gateway'];
+const PARTS = ['restate', 'history', 'catalog', 'agents', 'gateway', 'console'];
 const ADA_TIMELINE = '/streams/t/default/agents/assistant/ada/timeline';
 
 describe('npm run local', () => {

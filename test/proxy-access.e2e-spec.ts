@@ -1,0 +1,101 @@
+import { Controller, Get } from '@nestjs/common';
+import { DiscoveryModule, NestFactory } from '@nestjs/core';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Access } from '../src/auth/access.decorator.ts';
+import { DeclaredAccess } from '../src/auth/declared-access.ts';
+import { startTestGateway, type TestGateway } from './support/gateway.ts';
+
+const COMMANDS = ['spawn', 'a/:type/:id/send', 'a/:type/:id/control'];
+const METHODS = {
+  streams: ['GET', 'PUT', 'POST', 'DELETE'],
+  registry: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'],
+};
+
+/** All that the contract lists; Express serves HEAD with GET. */
+const ROUTES = [
+  'GET /health public',
+  ...COMMANDS.flatMap((path) => [
+    `POST /api/${path} api-key`,
+    `POST /api/t/:tenant/${path} api-key`,
+  ]),
+  ...METHODS.streams.map((method) => `${method} /streams/{*path} api-key-or-read-token`),
+  'GET /shapes/{*path} api-key-or-read-token',
+  ...METHODS.registry.map((method) => `${method} /registry/{*path} api-key`),
+];
+
+describe('the access of the routes', () => {
+  describe('of the gateway', () => {
+    let gateway: TestGateway;
+    beforeAll(async () => (gateway = await startTestGateway()));
+    afterAll(() => gateway?.stop());
+
+    it('is declared for every one of them, and there are no others', () => {
+      const routes = gateway.running.app.get(DeclaredAccess, { strict: false }).routes();
+      const lines = routes.map(({ method, path, access }) => `${method} ${path} ${access}`);
+      expect(lines.sort()).toEqual(ROUTES.sort());
+    });
+
+    it('asks every route but the health check for a credential', async () => {
+      for (const route of ROUTES) {
+        const [method = '', pattern = ''] = route.split(' ');
+        const path = pattern
+          .replace('{*path}', 'v1/shape')
+          .replace(':tenant', 'default')
+          .replace(':type', 'chat')
+          .replace(':id', 'a1');
+        const answer = await fetch(gateway.url + path, { method });
+        expect([route, answer.status]).toEqual([route, route.endsWith('public') ? 200 : 401]);
+      }
+    });
+  });
+
+  describe('of a controller', () => {
+    /** Decorators by hand: this file is run with its types stripped and nothing else. */
+    function controllerWith(decorate: (controller: Function, handler: PropertyDescriptor) => void) {
+      class Probe {
+        open(): string {
+          return 'served';
+        }
+        read(): string {
+          return 'served';
+        }
+      }
+      const handler = (name: 'open' | 'read') =>
+        Object.getOwnPropertyDescriptor(Probe.prototype, name) ?? {};
+      Controller('probe')(Probe);
+      Get('open')(Probe.prototype, 'open', handler('open'));
+      Access('public')(Probe.prototype, 'open', handler('open'));
+      Get('read')(Probe.prototype, 'read', handler('read'));
+      decorate(Probe, handler('read'));
+      return Probe;
+    }
+
+    async function start(controller: ReturnType<typeof controllerWith>): Promise<void> {
+      const module = {
+        module: class Root {},
+        imports: [DiscoveryModule],
+        providers: [DeclaredAccess],
+        controllers: [controller],
+      };
+      const app = await NestFactory.create(module, { logger: false, abortOnError: false });
+      await app.init().finally(() => app.close());
+    }
+
+    it('that states none for one of its routes does not start', async () => {
+      await expect(start(controllerWith(() => undefined))).rejects.toThrow(
+        'these routes declare no access, so the gateway does not start: Probe.read',
+      );
+    });
+
+    it.each([
+      ['class', (controller: Function) => void Access('api-key')(controller)],
+      [
+        'method',
+        (controller: Function, handler: PropertyDescriptor) =>
+          void Access('api-key')(controller.prototype, 'read', handler),
+      ],
+    ])('that states it on the %s starts', async (_place, decorate) => {
+      await expect(start(controllerWith(decorate))).resolves.toBeUndefined();
+    });
+  });
+});

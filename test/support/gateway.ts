@@ -2,12 +2,9 @@ import { Writable } from 'node:stream';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { startGateway, type RunningGateway } from '../../src/gateway.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
+import { API_KEY, AUTHORIZED, READ_TOKEN_SECRET } from './credentials.ts';
 
-/** The API key of every test gateway. */
-export const API_KEY = 'test-api-key-0123456789';
-export const AUTHORIZED = { authorization: `Bearer ${API_KEY}` };
-/** Signs read tokens for test gateways. */
-export const READ_TOKEN_SECRET = 'test-read-token-secret-0123456789abcdef';
+export { API_KEY, AUTHORIZED, READ_TOKEN_SECRET };
 
 /** A port where nothing listens: connections are refused. */
 const NOBODY = 'http://127.0.0.1:1';

@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Shape, ShapeStream, type Row } from '@electric-sql/client';
+import '../../local/catalog/unref-client-timers.ts';
+import { AUTHORIZED } from '../support/credentials.ts';
+
+const URL_OF_ROW = '/t/default/a/soak/counter';
+
+/** Changes one row of the catalog again and again, at the engine itself; the newest value. */
+export class RowChanger {
+  value = 0;
+  private readonly catalogUrl: string;
+
+  constructor(catalogUrl: string) {
+    this.catalogUrl = catalogUrl;
+  }
+
+  async run(perSecond: number, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (await this.put(this.value + 1)) this.value++;
+      await sleep(1_000 / perSecond, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  private async put(value: number): Promise<boolean> {
+    const row = {
+      url: URL_OF_ROW,
+      type: 'soak',
+      id: 'counter',
+      status: String(value),
+      parent: null,
+      tenant: 'default',
+      created_at: '2026-01-01T00:00:00.000Z',
+      updated_at: '2026-01-01T00:00:00.000Z',
+    };
+    try {
+      const response = await fetch(`${this.catalogUrl}/rows/entities`, {
+        method: 'PUT',
+        body: JSON.stringify(row),
+      });
+      await response.arrayBuffer();
+      return response.ok;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** The catalog as an application sees it, through the gateways with the real client. */
+export class CatalogReader {
+  /** Values that came after a greater one. */
+  readonly steppedBack: string[] = [];
+  readonly errors: string[] = [];
+  private readonly stopped = new AbortController();
+  private readonly shape: Shape<Row>;
+  private newest = 0;
+
+  constructor(gatewayUrl: string) {
+    const stream = new ShapeStream<Row>({
+      url: `${gatewayUrl}/shapes/v1/shape`,
+      params: { table: 'entities' },
+      headers: { ...AUTHORIZED },
+      signal: this.stopped.signal,
+      backoffOptions: { initialDelay: 50, maxDelay: 500, multiplier: 1.5 },
+      onError: (error) => {
+        this.errors.push(String(error));
+      },
+    });
+    this.shape = new Shape<Row>(stream);
+    this.shape.subscribe(() => this.follow());
+  }
+
+  get value(): number {
+    const row = this.shape.currentRows.find(({ url }) => url === URL_OF_ROW);
+    return Number(row?.['status'] ?? 0);
+  }
+
+  /** By url, as text. */
+  rows(): string[] {
+    return this.shape.currentRows.map((row) => JSON.stringify(row, Object.keys(row).sort())).sort();
+  }
+
+  stop(): void {
+    this.stopped.abort();
+  }
+
+  private follow(): void {
+    if (!this.shape.isUpToDate) return;
+    if (this.value < this.newest) this.steppedBack.push(`${this.value} after ${this.newest}`);
+    this.newest = Math.max(this.newest, this.value);
+  }
+}
+
+/** The rows as the engine itself has them. */
+export async function catalogRows(catalogUrl: string): Promise<string[]> {
+  const response = await fetch(`${catalogUrl}/v1/shape?table=entities&offset=-1`);
+  const messages = (await response.json()) as { value?: Row }[];
+  return messages
+    .flatMap(({ value }) => (value ? [JSON.stringify(value, Object.keys(value).sort())] : []))
+    .sort();
+}

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AUTHORIZED } from '../support/credentials.ts';
+import type { Random } from './random.ts';
+
+const ATTEMPT_TIMEOUT_MS = 10_000;
+const RETRY_PAUSE_MS = 250;
+
+/** One command that was sent, and what became of it. */
+export interface SentCommand {
+  entity: string;
+  /** In the message, so that its effects are found on the timeline; the key too where it has one. */
+  text: string;
+  isKeyed: boolean;
+  /** Whether a 202 came. */
+  isAccepted: boolean;
+  attempts: number;
+}
+
+/** Status codes by how often they came; 0 stands for no answer at all. */
+export type Statuses = Map<number, number>;
+
+export function count(statuses: Statuses, status: number): void {
+  statuses.set(status, (statuses.get(status) ?? 0) + 1);
+}
+
+/**
+ * Sends messages to entities, as a client should: a keyed one again, with its key, until it is
+ * accepted; one without a key once, and whether an unanswered one counts is not known.
+ */
+export class Commander {
+  readonly sent: SentCommand[] = [];
+  readonly statuses: Statuses = new Map();
+  /** Answers that no client should ever get. */
+  readonly unexpected: string[] = [];
+  private readonly url: string;
+  private readonly entities: readonly [string, ...string[]];
+  private readonly random: Random;
+  private readonly name: string;
+
+  constructor(name: string, url: string, entities: readonly [string, ...string[]], random: Random) {
+    this.name = name;
+    this.url = url;
+    this.entities = entities;
+    this.random = random;
+  }
+
+  /** Until the signal; a keyed command under way is brought to its end. */
+  async run(perSecond: number, signal: AbortSignal): Promise<void> {
+    const underWay: Promise<void>[] = [];
+    while (!signal.aborted) {
+      underWay.push(this.sendNext());
+      const pauseMs = (1_000 / perSecond) * this.random.between(0.5, 1.5);
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
+    await Promise.all(underWay);
+  }
+
+  private async sendNext(): Promise<void> {
+    const command: SentCommand = {
+      entity: this.random.pick(this.entities),
+      text: `${this.name}-${this.sent.length}`,
+      isKeyed: this.random.next() < 0.8,
+      isAccepted: false,
+      attempts: 0,
+    };
+    this.sent.push(command);
+    do {
+      if (command.attempts > 0) await sleep(RETRY_PAUSE_MS);
+      command.attempts++;
+      const status = await this.attempt(command);
+      count(this.statuses, status);
+      command.isAccepted = status === 202;
+      if (status !== 0 && status !== 202 && status < 502) {
+        this.unexpected.push(`${status} for ${command.text}`);
+        return;
+      }
+    } while (command.isKeyed && !command.isAccepted);
+  }
+
+  /** The status, or 0 where no whole answer came. */
+  private async attempt({ entity, text, isKeyed }: SentCommand): Promise<number> {
+    try {
+      const response = await fetch(`${this.url}/api/a/echo/${entity}/send`, {
+        method: 'POST',
+        headers: {
+          ...AUTHORIZED,
+          'content-type': 'application/json',
+          ...(isKeyed && { 'idempotency-key': text }),
+        },
+        body: JSON.stringify({ kind: 'message', content: [{ type: 'text', text }] }),
+        signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    } catch {
+      return 0;
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import type { SentCommand, Statuses } from './commanders.ts';
+import type { Holdings } from './holdings.ts';
+import type { LoadResult } from './load.ts';
+
+const BYTES_PER_MIB = 1_048_576;
+
+export interface SoakResult {
+  startedAt: Date;
+  minutes: number;
+  seed: number;
+  load: LoadResult;
+  /** Of the gateway that stays: after a warm-up and at rest, and after the soak and at rest. */
+  before: Holdings;
+  after: Holdings;
+  /** Its resident memory while under load, in bytes, a sample every few seconds. */
+  residentBytes: number[];
+  /** All that must not be, of the load and of what is held. */
+  failures: string[];
+}
+
+/** One page of Markdown. */
+export function report(result: SoakResult): string {
+  const { startedAt, minutes, seed, load, before, after, residentBytes, failures } = result;
+  const commands = load.commanders.flatMap(({ sent }) => sent);
+  const { drainTimesMs } = load.faults;
+  return `# Soak of ${startedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC
+
+${minutes} minutes under load with faults, seed ${seed}: **${failures.length === 0 ? 'clean' : `${failures.length} failures`}**.
+${failures
+  .slice(0, 50)
+  .map((failure) => `\n- ${failure}`)
+  .join('')}
+
+## Load
+
+| What | How much | Answers |
+|---|---|---|
+| keyed commands, sent again until accepted | ${describeCommands(commands.filter(({ isKeyed }) => isKeyed))} | ${describeStatuses(load.commanders.map(({ statuses }) => statuses))} (all commands) |
+| commands without a key, sent once | ${describeCommands(commands.filter(({ isKeyed }) => !isKeyed))} | |
+| appends with producer headers, sent again until written | ${sum(load.appenders.map(({ written }) => written))} | ${describeStatuses(load.appenders.map(({ statuses }) => statuses))} |
+| timeline readers, half long-poll, half event stream | ${load.readers.length} reading ${load.events} events | ${sum(load.readers.map(({ restarts }) => restarts))} reads begun again |
+| catalog | ${load.rowChanges} row changes, one live reader | |
+| clients that vanished | ${load.vanished} | |
+
+## Faults
+
+| Fault | Times |
+|---|---|
+${[...load.faults.done].map(([name, times]) => `| ${name} | ${times} |`).join('\n')}
+
+Drains took ${drainTimesMs.length === 0 ? 'no time: there were none' : `${milliseconds(Math.min(...drainTimesMs))} to ${milliseconds(Math.max(...drainTimesMs))}`}.
+
+## What the gateway that stayed holds, at rest
+
+| | before | after |
+|---|---|---|
+| heap in use | ${mib(before.heapUsed)} | ${mib(after.heapUsed)} |
+| outside the heap | ${mib(before.external)} | ${mib(after.external)} |
+| resident | ${mib(before.rss)} | ${mib(after.rss)} (highest under load ${mib(Math.max(0, ...residentBytes))}) |
+${resourceNames(before, after)
+  .map((name) => `| ${name} | ${before.resources[name] ?? 0} | ${after.resources[name] ?? 0} |`)
+  .join('\n')}
+`;
+}
+
+function describeCommands(commands: SentCommand[]): string {
+  const accepted = commands.filter(({ isAccepted }) => isAccepted).length;
+  const repeated = commands.filter(({ attempts }) => attempts > 1).length;
+  return `${commands.length} sent, ${accepted} accepted, ${repeated} sent more than once`;
+}
+
+function describeStatuses(all: Statuses[]): string {
+  const totals = new Map<number, number>();
+  for (const [status, times] of all.flatMap((statuses) => [...statuses])) {
+    totals.set(status, (totals.get(status) ?? 0) + times);
+  }
+  return [...totals]
+    .sort(([a], [b]) => a - b)
+    .map(([status, times]) => `${status === 0 ? 'none' : status}: ${times}`)
+    .join(', ');
+}
+
+function resourceNames(before: Holdings, after: Holdings): string[] {
+  return [...new Set([...Object.keys(before.resources), ...Object.keys(after.resources)])].sort();
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function mib(bytes: number): string {
+  return `${(bytes / BYTES_PER_MIB).toFixed(1)} MiB`;
+}
+
+function milliseconds(ms: number): string {
+  return `${Math.round(ms)} ms`;
+}

@@ -1,0 +1,134 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { askHoldings, type Holdings } from './holdings.ts';
+import { runLoad } from './load.ts';
+import { Random } from './random.ts';
+import { report } from './report.ts';
+import { startStack, type Slot, type Stack } from './stack.ts';
+
+/**
+ * `npm run soak -- --minutes 30 [--seed N] [--report FILE]`: the whole system under mixed load with
+ * random faults. Exit code 1 where anything was lost, repeated or leaked.
+ */
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '1' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    report: { type: 'string', default: '.local/soak-report.md' },
+  },
+});
+const minutes = Number(values.minutes);
+const seed = Number(values.seed);
+if (!(minutes > 0) || !Number.isInteger(seed)) {
+  throw new Error('usage: npm run soak -- --minutes N [--seed N] [--report FILE]');
+}
+
+const WARM_UP_MS = 15_000;
+const SAMPLE_INTERVAL_MS = 5_000;
+const REST_TIMEOUT_MS = 45_000;
+const REST_CHECK_MS = 1_000;
+/** Compiled code, caches and Restate's own ways make a few; a leak makes many more in half an hour. */
+const ALLOWED_HEAP_GROWTH_BYTES = 8 * 1_048_576;
+/** The load balancer's own connections to the gateway, kept or just being opened. */
+const ALLOWED_MORE_RESOURCES = 3;
+
+const say = (text: string): void => {
+  process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
+};
+
+const startedAt = new Date();
+say(`soak of ${minutes} minutes, seed ${seed}`);
+const stack = await startStack();
+try {
+  process.exitCode = (await soak(stack)) === 0 ? 0 : 1;
+} finally {
+  await stack.stop();
+}
+// The clients keep timers of their own.
+process.exit();
+
+async function soak({ slots: [staying] }: Stack): Promise<number> {
+  const random = new Random(seed);
+  say('warm-up');
+  const warmUp = await runLoad(stack, random, {
+    name: 'warm',
+    durationMs: WARM_UP_MS,
+    withFaults: false,
+  });
+  const before = await atRest(staying);
+  say('load with faults');
+  const memory = sampleMemory(staying);
+  const load = await runLoad(stack, random, {
+    name: 'soak',
+    durationMs: minutes * 60_000,
+    withFaults: true,
+  });
+  memory.stop();
+  say('at rest again');
+  const after = await atRest(staying, before);
+  const all = [
+    ...warmUp.failures.map((failure) => `warm-up: ${failure}`),
+    ...load.failures,
+    ...leaks(before, after),
+  ];
+  const page = report({
+    startedAt,
+    minutes,
+    seed,
+    load,
+    before,
+    after,
+    residentBytes: memory.samples,
+    failures: all,
+  });
+  const file = resolve(values.report);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, page);
+  say(`${all.length === 0 ? 'clean' : `${all.length} failures`}; the report is ${file}`);
+  process.stdout.write(`\n${page}`);
+  return all.length;
+}
+
+/** What a gateway holds once nothing more goes away, or once it is back at what it held before. */
+async function atRest({ probeSocket }: Slot, before?: Holdings): Promise<Holdings> {
+  const giveUpAtMs = performance.now() + REST_TIMEOUT_MS;
+  let holdings = await askHoldings(probeSocket);
+  for (;;) {
+    await sleep(REST_CHECK_MS);
+    const next = await askHoldings(probeSocket);
+    const isStill = JSON.stringify(next.resources) === JSON.stringify(holdings.resources);
+    holdings = next;
+    const isBack = before ? leaks(before, next).length === 0 : isStill && sockets(next) < 20;
+    if (isBack || performance.now() > giveUpAtMs) return holdings;
+  }
+}
+
+function sockets({ resources }: Holdings): number {
+  return resources['TCPSocketWrap'] ?? 0;
+}
+
+function leaks(before: Holdings, after: Holdings): string[] {
+  const grown = after.heapUsed - before.heapUsed;
+  const more = Object.entries(after.resources).filter(
+    ([name, count]) => count > (before.resources[name] ?? 0) + ALLOWED_MORE_RESOURCES,
+  );
+  return [
+    ...(grown > ALLOWED_HEAP_GROWTH_BYTES ? [`the heap has grown by ${grown} bytes`] : []),
+    ...more.map(
+      ([name, count]) => `${name}: ${before.resources[name] ?? 0} before, ${count} after`,
+    ),
+  ];
+}
+
+function sampleMemory({ gateway }: Slot): { samples: number[]; stop: () => void } {
+  const samples: number[] = [];
+  const timer = setInterval(() => {
+    gateway.residentBytes().then(
+      (bytes) => samples.push(bytes),
+      () => undefined,
+    );
+  }, SAMPLE_INTERVAL_MS);
+  return { samples, stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,165 @@
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startAgents } from '../../local/agents/agents-server.ts';
+import { choosePorts } from '../../local/stack/ports.ts';
+import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
+import { registerAgents } from '../../local/stack/register.ts';
+import { awaitOk } from '../../local/stack/await-ok.ts';
+import { startRestate, type RunningRestate } from '../../local/stack/restate.ts';
+import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
+import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
+import { API_KEY } from '../support/credentials.ts';
+import { startHaproxy, type Backend } from '../support/haproxy.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const HISTORY_MAIN = join(ROOT, 'local/stack/history-main.ts');
+/** Any will do for the server. */
+const HISTORY_PATH = '/v1/stream';
+const CATALOG_MAIN = join(ROOT, 'local/catalog/main.ts');
+const PROBE = join(import.meta.dirname, 'probe.ts');
+const DRAIN_TIMEOUT_MS = 5_000;
+const READY_TIMEOUT_MS = 30_000;
+
+/** The place of a gateway behind the load balancer; who stands in it changes. */
+export interface Slot extends Backend {
+  name: string;
+  probeSocket: string;
+  gateway: GatewayProcess;
+}
+
+/** The whole system under load: every part real, and each can be hurt. */
+export interface Stack {
+  /** The load balancer's. */
+  url: string;
+  restate: RunningRestate;
+  /** Between the gateways and the history store, which is in memory: it must not lose what it has. */
+  historyLink: FlakyLink;
+  historyUrl: string;
+  catalogUrl: string;
+  /** The first stays for the whole run; the second is replaced again and again. */
+  slots: [Slot, Slot];
+  /** SIGKILL, and at once a new process on the same data. */
+  restartCatalog(): Promise<void>;
+  /** SIGTERM, waits for its end, and starts another one in its place; its exit code. */
+  replaceGateway(slot: Slot, signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
+  stop(): Promise<void>;
+}
+
+export async function startStack(): Promise<Stack> {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-soak-'));
+  // A copy: a build meanwhile must not change what is under test. Below the project, so that it
+  // finds its packages.
+  const code = join(ROOT, '.local', `soak-${process.pid}`);
+  await mkdir(code, { recursive: true });
+  await cp(join(ROOT, 'dist'), join(code, 'dist'), { recursive: true });
+
+  const ports = await choosePorts({
+    port0: 0,
+    management0: 0,
+    port1: 0,
+    management1: 0,
+    history: 0,
+    catalog: 0,
+  });
+  const restate = await startRestate({ dataDir: join(folder, 'restate') });
+  const history = await startHistory(ports.history);
+  const historyLink = await startFlakyLink(ports.history);
+  const catalogUrl = `http://127.0.0.1:${ports.catalog}`;
+  let catalog = await startCatalog(ports.catalog, folder);
+
+  const launch = ({ port, managementPort, probeSocket }: Omit<Slot, 'gateway'>) =>
+    startGatewayProcess({
+      main: join(code, 'dist/main.js'),
+      nodeArgs: ['--expose-gc', '--import', PROBE],
+      env: {
+        SOAK_PROBE_SOCKET: probeSocket,
+        GATEWAY_PORT: String(port),
+        GATEWAY_MANAGEMENT_PORT: String(managementPort),
+        GATEWAY_RUNTIME_INGRESS_URL: restate.ingressUrl,
+        GATEWAY_RUNTIME_ADMIN_URL: restate.adminUrl,
+        GATEWAY_HISTORY_URL: `http://127.0.0.1:${historyLink.port}${HISTORY_PATH}`,
+        GATEWAY_SYNC_URL: catalogUrl,
+        GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '5000',
+        GATEWAY_DRAIN_TIMEOUT_MS: String(DRAIN_TIMEOUT_MS),
+      },
+    });
+  const fill = async (index: 0 | 1): Promise<Slot> => {
+    const place = {
+      name: index === 0 ? 'the gateway that stays' : 'the gateway that is replaced',
+      port: ports[`port${index}`],
+      managementPort: ports[`management${index}`],
+      probeSocket: join(folder, `probe-${index}.sock`),
+    };
+    return { ...place, gateway: await launch(place) };
+  };
+  const slots: [Slot, Slot] = [await fill(0), await fill(1)];
+  const haproxy = await startHaproxy(slots);
+  const agents = await startAgents({
+    port: 0,
+    gatewayUrl: haproxy.url,
+    apiKey: API_KEY,
+    catalogUrl,
+    wordDelayMs: 1,
+  });
+  await registerAgents(haproxy.url, API_KEY, agents.url);
+
+  return {
+    url: haproxy.url,
+    restate,
+    historyLink,
+    historyUrl: `http://127.0.0.1:${ports.history}${HISTORY_PATH}`,
+    catalogUrl,
+    slots,
+    restartCatalog: async () => {
+      await catalog.kill();
+      catalog = await startCatalog(ports.catalog, folder);
+    },
+    replaceGateway: async (slot, signal) => {
+      slot.gateway.signal(signal);
+      const { code: exitCode } = await slot.gateway.exited;
+      await rm(slot.probeSocket, { force: true });
+      slot.gateway = await launch(slot);
+      return exitCode;
+    },
+    stop: async () => {
+      await agents.stop();
+      await Promise.all(slots.map(({ gateway }) => gateway.process.kill()));
+      await Promise.all([haproxy.stop(), catalog.stop(), historyLink.stop()]);
+      await Promise.all([history.stop(), restate.stop()]);
+      await rm(folder, { recursive: true });
+      await rm(code, { recursive: true });
+    },
+  };
+}
+
+async function startCatalog(port: number, folder: string): Promise<RunningProcess> {
+  const catalog = startProcess({
+    name: 'catalog',
+    command: process.execPath,
+    args: [CATALOG_MAIN],
+    env: {
+      PATH: process.env.PATH,
+      CATALOG_PORT: String(port),
+      CATALOG_DATA: join(folder, 'catalog.sqlite'),
+    },
+  });
+  await untilReady(catalog, READY_TIMEOUT_MS, (signal) =>
+    awaitOk(`http://127.0.0.1:${port}/v1/health`, signal),
+  );
+  return catalog;
+}
+
+/** In memory: the file-backed store can repeat events by itself. */
+async function startHistory(port: number): Promise<RunningProcess> {
+  const history = startProcess({
+    name: 'history',
+    command: process.execPath,
+    args: [HISTORY_MAIN],
+    env: { PATH: process.env.PATH, HISTORY_PORT: String(port) },
+  });
+  await untilReady(history, READY_TIMEOUT_MS, () =>
+    history.waitForLine((line) => line.startsWith('listening on')),
+  );
+  return history;
+}

@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** A TCP proxy before a real upstream, to break off what the upstream itself never would. */
+export interface CuttingProxy {
+  /** The upstream's address with this proxy's port. */
+  readonly url: string;
+  /** Passes so many more bytes of answers, then breaks off every connection; fulfils when it has. */
+  cutAfter(answerBytes: number): Promise<void>;
+  /** Breaks off every connection, now and to come, until `restore`: an upstream that is gone. */
+  refuse(): void;
+  restore(): void;
+  stop(): Promise<void>;
+}
+
+/** Starts one before the server of this URL. */
+export async function startCuttingProxy(upstreamUrl: string): Promise<CuttingProxy> {
+  const upstream = new URL(upstreamUrl);
+  const sockets = new Set<Socket>();
+  let isRefusing = false;
+  let bytesLeft = Number.POSITIVE_INFINITY;
+  let whenCut = Promise.withResolvers<void>();
+
+  const server = createServer((client) => {
+    if (isRefusing) {
+      client.destroy();
+      return;
+    }
+    const behind = connect(Number(upstream.port), upstream.hostname);
+    for (const [socket, other] of [
+      [client, behind],
+      [behind, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => undefined);
+      socket.once('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+    client.pipe(behind);
+    behind.on('data', (bytes: Buffer) => passAnswer(client, bytes));
+  });
+
+  function passAnswer(client: Socket, bytes: Buffer): void {
+    if (bytes.length < bytesLeft) {
+      bytesLeft -= bytes.length;
+      client.write(bytes);
+      return;
+    }
+    const last = bytes.subarray(0, bytesLeft);
+    bytesLeft = Number.POSITIVE_INFINITY;
+    client.write(last, () => {
+      cutAll();
+      whenCut.resolve();
+    });
+  }
+
+  function cutAll(): void {
+    for (const socket of sockets) socket.destroy();
+  }
+
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  upstream.port = String((server.address() as AddressInfo).port);
+  return {
+    url: upstream.href.replace(/\/$/, ''),
+    cutAfter: (answerBytes) => {
+      bytesLeft = answerBytes;
+      whenCut = Promise.withResolvers<void>();
+      return whenCut.promise;
+    },
+    refuse: () => {
+      isRefusing = true;
+      cutAll();
+    },
+    restore: () => {
+      isRefusing = false;
+    },
+    stop: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      cutAll();
+      await closed;
+    },
+  };
+}

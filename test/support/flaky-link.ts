@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+export interface FlakyLink {
+  port: number;
+  /** Connections open just now. */
+  readonly open: number;
+  /** Cuts every connection, in the middle of whatever is on it. */
+  cut(): void;
+  /** Resets new connections at once, as of a server that is gone. */
+  goDown(): void;
+  /** Holds back what comes from the server, and lets it go on again. */
+  stall(): void;
+  resume(): void;
+  stop(): Promise<void>;
+}
+
+/** A TCP line to a server on this machine that can be cut: the server itself keeps what it has. */
+export async function startFlakyLink(targetPort: number): Promise<FlakyLink> {
+  const pairs = new Set<{ client: Socket; upstream: Socket }>();
+  let isDown = false;
+  let isStalled = false;
+  const server = createServer((client) => {
+    client.on('error', () => undefined);
+    if (isDown) {
+      client.resetAndDestroy();
+      return;
+    }
+    const upstream = connect({ port: targetPort, host: '127.0.0.1', noDelay: true });
+    upstream.on('error', () => client.resetAndDestroy());
+    const pair = { client, upstream };
+    pairs.add(pair);
+    client.setNoDelay(true);
+    client.on('close', () => {
+      pairs.delete(pair);
+      upstream.destroy();
+    });
+    upstream.on('close', () => client.destroySoon());
+    client.pipe(upstream);
+    upstream.pipe(client, { end: true });
+    if (isStalled) upstream.pause();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = (): void => {
+    for (const { client, upstream } of pairs) {
+      client.resetAndDestroy();
+      upstream.destroy();
+    }
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    get open() {
+      return pairs.size;
+    },
+    cut,
+    goDown: () => {
+      isDown = true;
+      cut();
+    },
+    stall: () => {
+      isStalled = true;
+      for (const { client, upstream } of pairs) upstream.unpipe(client).pause();
+    },
+    resume: () => {
+      isDown = false;
+      if (isStalled) for (const { client, upstream } of pairs) upstream.pipe(client);
+      isStalled = false;
+    },
+    stop: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      cut();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/** An event of the tests' timelines. `seq` counts from 0 without a gap. */
+export interface NumberedEvent {
+  seq: number;
+  text?: string;
+}
+
+/** Appends numbered events to a stream of the history store itself, past the gateway. */
+export class EventWriter {
+  private readonly url: string;
+  private nextSeq = 0;
+
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  async create(): Promise<void> {
+    await this.send('PUT', undefined);
+  }
+
+  /** Appends that many events in one request. */
+  async append(count = 1, text?: string): Promise<void> {
+    const events = Array.from({ length: count }, () => ({ seq: this.nextSeq++, text }));
+    await this.send('POST', JSON.stringify(events));
+  }
+
+  /** How many events there are. */
+  get count(): number {
+    return this.nextSeq;
+  }
+
+  private async send(method: string, body: string | undefined): Promise<void> {
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(this.url, { method, headers, body });
+    if (!response.ok) throw new Error(`${method} ${this.url}: ${response.status}`);
+  }
+}
+
+/** What a reader was given, in the order it came. */
+export class ReceivedEvents {
+  readonly seqs: number[] = [];
+  private readonly waiting = new Set<{ count: number; resolve: () => void }>();
+
+  readonly add = (events: readonly NumberedEvent[]): void => {
+    this.seqs.push(...events.map(({ seq }) => seq));
+    for (const waiter of this.waiting) {
+      if (this.seqs.length < waiter.count) continue;
+      this.waiting.delete(waiter);
+      waiter.resolve();
+    }
+  };
+
+  /** Fulfils once that many have come. */
+  async until(count: number): Promise<void> {
+    if (this.seqs.length >= count) return;
+    await new Promise<void>((resolve) => this.waiting.add({ count, resolve }));
+  }
+}
+
+/** 0, 1, 2 … */
+export function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, seq) => seq);
+}

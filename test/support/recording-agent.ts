@@ -1,0 +1,51 @@
+import { handlers, object, serde, type ObjectContext } from '@restatedev/restate-sdk';
+
+/** One run of a handler, and what it got. */
+export interface HandlerRun {
+  handler: string;
+  key: string;
+  headers: Record<string, string>;
+  body: Buffer;
+}
+
+/** A virtual object that takes any message on `spawn`, `wake` and `control`, and records its runs. */
+export function recordingAgent(name: string) {
+  const runs: HandlerRun[] = [];
+  const waiting = new Set<() => void>();
+  const handler = (handlerName: string) =>
+    handlers.object.exclusive(
+      { accept: '*/*', input: serde.binary },
+      async (context: ObjectContext, message: Uint8Array) => {
+        const headers = Object.fromEntries(context.request().headers);
+        const body = Buffer.from(message);
+        runs.push({ handler: handlerName, key: context.key, headers, body });
+        for (const look of waiting) look();
+      },
+    );
+  const service = object({
+    name,
+    handlers: { spawn: handler('spawn'), wake: handler('wake'), control: handler('control') },
+  });
+  const runsOf = (key: string): HandlerRun[] => runs.filter((run) => run.key === key);
+
+  /** Resolves with the first runs for a key, once there are that many. */
+  function waitForRuns(key: string, count: number): Promise<HandlerRun[]> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        if (runsOf(key).length < count) return;
+        waiting.delete(look);
+        resolve(runsOf(key).slice(0, count));
+      };
+      waiting.add(look);
+      look();
+    });
+  }
+
+  async function firstRun(key: string): Promise<HandlerRun> {
+    const [run] = await waitForRuns(key, 1);
+    if (!run) throw new Error('there is no first run');
+    return run;
+  }
+
+  return { service, runsOf, waitForRuns, firstRun };
+}

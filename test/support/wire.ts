@@ -1,0 +1,67 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** A TCP connection whose two ends a test plays byte by byte. Text is latin1: a byte a character. */
+export class Wire {
+  readonly socket: Socket;
+  /** Everything that came so far. */
+  received = '';
+  /** How the other side ended it: `end` in order, `reset` broken off. */
+  readonly ended: Promise<'end' | 'reset'>;
+  private readonly waiters = new Set<() => void>();
+
+  constructor(socket: Socket) {
+    this.socket = socket;
+    socket.setEncoding('latin1');
+    socket.on('data', (chunk: string) => {
+      this.received += chunk;
+      this.wake();
+    });
+    this.ended = new Promise((resolve) => {
+      socket.once('end', () => resolve('end'));
+      socket.once('error', () => resolve('reset'));
+      socket.once('close', (hadError) => resolve(hadError ? 'reset' : 'end'));
+    });
+    void this.ended.then(() => this.wake());
+  }
+
+  /** Writes bytes, and resolves once the system has taken them. */
+  write(bytes: string | Buffer): Promise<void> {
+    return new Promise((resolve) => {
+      if (typeof bytes === 'string') this.socket.write(bytes, 'latin1', () => resolve());
+      else this.socket.write(bytes, () => resolve());
+    });
+  }
+
+  /** Resolves with all that came, once it holds the text or matches. Rejects if the wire ends first. */
+  async until(expected: string | RegExp): Promise<string> {
+    const isThere = (): boolean =>
+      typeof expected === 'string'
+        ? this.received.includes(expected)
+        : expected.test(this.received);
+    let hasEnded = false;
+    void this.ended.then(() => (hasEnded = true));
+    while (!isThere()) {
+      if (hasEnded) throw new Error(`ended without ${String(expected)}: ${this.received}`);
+      await new Promise<void>((resolve) => this.waiters.add(resolve));
+    }
+    return this.received;
+  }
+
+  /** Breaks it off, as a process does that is killed. */
+  reset(): void {
+    this.socket.resetAndDestroy();
+  }
+
+  private wake(): void {
+    for (const waiter of this.waiters) waiter();
+    this.waiters.clear();
+  }
+}
+
+/** Opens a connection to a server on this machine. */
+export async function openWire(port: number): Promise<Wire> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  await once(socket, 'connect');
+  return new Wire(socket);
+}

@@ -6,6 +6,7 @@ import { AppModule } from './app.module.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { configureApp } from './configure-app.ts';
 import { drain } from './drain/drain.ts';
+import { configureManagement } from './health/configure-management.ts';
 import { GatewayState } from './health/gateway-state.ts';
 import { ManagementModule } from './health/management.module.ts';
 import { HttpServerAdapter } from './limits/http-server.adapter.ts';
@@ -24,7 +25,10 @@ export interface RunningGateway {
   close(): Promise<void>;
 }
 
-/** Creates the public and the management application and lets them listen. */
+/**
+ * Creates the public and the management application and lets them listen. Rejects with an Error whose
+ * message says which address cannot be had.
+ */
 export async function startGateway(config: GatewayConfig, logger: Logger): Promise<RunningGateway> {
   const options = {
     bodyParser: false,
@@ -37,27 +41,71 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     new HttpServerAdapter(config.maxBodyBytes),
     options,
   );
+  matchCase(app);
   const parts = configureApp(app, config, logger, state);
   const management =
     config.managementPort === 0
       ? undefined
       : await NestFactory.create<NestExpressApplication>(
-          ManagementModule.with(config, state),
+          ManagementModule.with(config, logger, state),
           options,
         );
-  await management?.listen(config.managementPort, config.host);
-  await app.listen(config.port, config.host);
+  if (management) {
+    matchCase(management);
+    configureManagement(management, logger);
+  }
+  const close = async (): Promise<void> => {
+    await Promise.all([app.close(), management?.close()]);
+  };
+  try {
+    // The public port first: once the other one says ready, it is.
+    await listen(app, config.host, config.port, 'GATEWAY_PORT');
+    if (management) {
+      await listen(management, config.host, config.managementPort, 'GATEWAY_MANAGEMENT_PORT');
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return {
     app,
     state,
     port: portOf(app),
     managementPort: management && portOf(management),
     drain: () => drain({ ...parts, state, logger, timeoutMs: config.timeouts.drainMs }),
-    close: async () => {
-      await Promise.all([app.close(), management?.close()]);
-    },
+    close,
   };
 }
+
+/**
+ * Makes "/HEALTH" another path than "/health". Express's own setting comes too late for it: Nest's
+ * adapter has made the router, which takes the setting over once.
+ */
+function matchCase(app: NestExpressApplication): void {
+  Object.assign(app.getHttpAdapter().getInstance().router, { caseSensitive: true });
+}
+
+async function listen(
+  app: NestExpressApplication,
+  host: string,
+  port: number,
+  setting: string,
+): Promise<void> {
+  try {
+    await app.listen(port, host);
+  } catch (cause) {
+    const { code = String(cause) } = cause as NodeJS.ErrnoException;
+    const reason = LISTEN_FAILURES[code] ?? code;
+    throw new Error(`cannot listen on ${host}, port ${port} (${setting}): ${reason}`, { cause });
+  }
+}
+
+const LISTEN_FAILURES: Record<string, string | undefined> = {
+  EADDRINUSE: 'another process has it',
+  EADDRNOTAVAIL: 'this machine has no such address (GATEWAY_HOST)',
+  ENOTFOUND: 'this host name is not known (GATEWAY_HOST)',
+  EACCES: 'this process may not',
+};
 
 function portOf(app: NestExpressApplication): number {
   return (app.getHttpServer().address() as AddressInfo).port;

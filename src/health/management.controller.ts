@@ -1,4 +1,4 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, UseFilters } from '@nestjs/common';
 import {
   HealthCheck,
   HealthCheckService,
@@ -7,10 +7,12 @@ import {
 } from '@nestjs/terminus';
 import { Access } from '../auth/access.decorator.ts';
 import { GatewayState } from './gateway-state.ts';
+import { HealthCheckFilter } from './health-check.filter.ts';
 import { UpstreamProbes } from './upstream-probes.ts';
 
 @Controller('health')
 @Access('public')
+@UseFilters(HealthCheckFilter)
 export class ManagementController {
   constructor(
     private readonly health: HealthCheckService,

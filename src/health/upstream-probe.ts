@@ -4,7 +4,8 @@ export type UpstreamState = 'reachable' | 'unreachable';
 
 /** How long an answer of a probe is good for, so that probes of ours do not become a load. */
 const FRESH_MS = 1_000;
-const PROBE_TIMEOUT_MS = 1_000;
+/** Well below the second that Kubernetes gives a readiness probe: a slow upstream must not fail it. */
+const PROBE_TIMEOUT_MS = 300;
 
 /** Tells whether a TCP connection to an upstream can be made. */
 export class UpstreamProbe {

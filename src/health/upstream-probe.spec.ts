@@ -1,0 +1,80 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { createInterface } from 'node:readline';
+import { describe, expect, it } from '@jest/globals';
+import { UpstreamProbe } from './upstream-probe.ts';
+
+/** Many containers have none. */
+const HAS_IPV6 = Object.values(networkInterfaces()).some((addresses) =>
+  addresses?.some(({ address }) => address === '::1'),
+);
+
+/** Listens and then never takes a connection: its backlog fills up, and new ones get no answer. */
+const DEAF_SERVER = `
+  const server = require('node:net').createServer();
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+    require('node:fs').writeSync(1, server.address().port + '\\n');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+  });
+`;
+
+async function startDeafServer(): Promise<{ port: number; stop: () => Promise<void> }> {
+  const child: ChildProcess = spawn(process.execPath, ['-e', DEAF_SERVER], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (!child.stdout) throw new Error('the server has no output');
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  const port = Number(line);
+  const fillers = Array.from({ length: 8 }, () => connect({ port, host: '127.0.0.1' }));
+  for (const filler of fillers) filler.on('error', () => undefined);
+  // Those of the backlog connect; the rest stay on their way.
+  await once(fillers[0] as Socket, 'connect');
+  return {
+    port,
+    stop: async () => {
+      for (const filler of fillers) filler.destroy();
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+describe('UpstreamProbe', () => {
+  it('tells an upstream that takes connections from one that refuses them', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/stream`;
+    expect(await new UpstreamProbe(url).state()).toBe('reachable');
+
+    server.close();
+    await once(server, 'close');
+    expect(await new UpstreamProbe(url).state()).toBe('unreachable');
+  });
+
+  (HAS_IPV6 ? it : it.skip)('takes an address in brackets', async () => {
+    const server = createServer().listen(0, '::1');
+    await once(server, 'listening');
+    const url = `http://[::1]:${(server.address() as AddressInfo).port}`;
+    expect(await new UpstreamProbe(url).state()).toBe('reachable');
+    server.close();
+  });
+
+  it('does not fail for a host name that nobody knows', async () => {
+    expect(await new UpstreamProbe('http://no-such-host.invalid').state()).toBe('unreachable');
+  });
+
+  // A probe of Kubernetes waits one second: an upstream behind a lost route made ready too slow for
+  // it, and took every copy of the gateway out of service.
+  it('is done with an upstream that does not answer in half of a second', async () => {
+    const deaf = await startDeafServer();
+    try {
+      const startedAtMs = performance.now();
+      expect(await new UpstreamProbe(`http://127.0.0.1:${deaf.port}`).state()).toBe('unreachable');
+      expect(performance.now() - startedAtMs).toBeLessThan(500);
+    } finally {
+      await deaf.stop();
+    }
+  });
+});

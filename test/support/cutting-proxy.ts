@@ -15,7 +15,7 @@ export interface CuttingProxy {
 
 /** Starts one before the server of this URL. */
 export async function startCuttingProxy(upstreamUrl: string): Promise<CuttingProxy> {
-  const upstream = new URL(upstreamUrl);
+  const { hostname, port } = new URL(upstreamUrl);
   const sockets = new Set<Socket>();
   let isRefusing = false;
   let bytesLeft = Number.POSITIVE_INFINITY;
@@ -26,7 +26,7 @@ export async function startCuttingProxy(upstreamUrl: string): Promise<CuttingPro
       client.destroy();
       return;
     }
-    const behind = connect(Number(upstream.port), upstream.hostname);
+    const behind = connect(Number(port), hostname);
     for (const [socket, other] of [
       [client, behind],
       [behind, client],
@@ -63,9 +63,10 @@ export async function startCuttingProxy(upstreamUrl: string): Promise<CuttingPro
 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  upstream.port = String((server.address() as AddressInfo).port);
+  const url = new URL(upstreamUrl);
+  url.port = String((server.address() as AddressInfo).port);
   return {
-    url: upstream.href.replace(/\/$/, ''),
+    url: url.href.replace(/\/$/, ''),
     cutAfter: (answerBytes) => {
       bytesLeft = answerBytes;
       whenCut = Promise.withResolvers<void>();

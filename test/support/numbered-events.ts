@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 /** An event of the tests' timelines. `seq` counts from 0 without a gap. */
 export interface NumberedEvent {
   seq: number;
@@ -17,9 +19,12 @@ export class EventWriter {
     await this.send('PUT', undefined);
   }
 
-  /** Appends that many events in one request. */
-  async append(count = 1, text?: string): Promise<void> {
-    const events = Array.from({ length: count }, () => ({ seq: this.nextSeq++, text }));
+  /** Appends that many events in one request, each with so many bytes that no encoding makes small. */
+  async append(count = 1, textBytes = 0): Promise<void> {
+    const events = Array.from({ length: count }, () => ({
+      seq: this.nextSeq++,
+      text: randomBytes(textBytes).toString('base64'),
+    }));
     await this.send('POST', JSON.stringify(events));
   }
 

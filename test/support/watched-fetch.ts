@@ -20,7 +20,6 @@ export function watchedFetch(): WatchedFetch {
     fetch: async (...args) => {
       const response = await fetch(...args);
       const answer = { url: new URL(response.url), status: response.status };
-      if (process.env.DBG) process.stderr.write(`${Date.now() % 100000} ${answer.status} ${answer.url.search} ${response.ok ? "" : await response.clone().text()}\n`);
       answers.push(answer);
       for (const listener of listeners) listener(answer);
       return response;

@@ -23,13 +23,16 @@ async function bootstrap(): Promise<void> {
   process.exit(0);
 }
 
-/** The first signal to stop; a second one ends the process at once. */
+/** One Ctrl-C can arrive more than once: from the terminal, and handed on by npm or `own-node.ts`. */
+const SAME_SIGNAL_MS = 500;
+
+/** The first signal to stop; another one, later, ends the process at once. */
 function firstStopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let isStopping = false;
+    let firstAtMs: number | undefined;
     const stop = (signal: NodeJS.Signals): void => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
+      firstAtMs ??= performance.now();
+      if (performance.now() - firstAtMs > SAME_SIGNAL_MS) process.exit(1);
       resolve(signal);
     };
     process.on('SIGTERM', stop).on('SIGINT', stop);
@@ -40,7 +43,7 @@ try {
   await bootstrap();
 } catch (error) {
   // Before there is a logger, or because it could not listen: one plain message, no stack.
-  const message = error instanceof ConfigError ? error.message : `agent-gateway: ${String(error)}`;
-  process.stderr.write(`${message}\n`);
+  const reason = error instanceof Error ? error.message : String(error);
+  process.stderr.write(error instanceof ConfigError ? `${reason}\n` : `agent-gateway: ${reason}\n`);
   process.exit(1);
 }

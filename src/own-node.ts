@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 
+/** As `engines` in package.json says. */
 const MIN_NODE = { major: 22, minor: 19 };
 const FORWARDED_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
@@ -12,24 +13,28 @@ const FORWARDED_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
  * @returns whether it did; false on any Node that will do.
  */
 export function runOnOwnNode(): boolean {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  if (major > MIN_NODE.major || (major === MIN_NODE.major && minor >= MIN_NODE.minor)) return false;
+  if (isNewEnough(process.versions.node)) return false;
 
   const nodePath = ownNodePath();
   if (nodePath === undefined) {
-    process.stderr.write(
-      `agent-gateway needs Node ${MIN_NODE.major}.${MIN_NODE.minor} or newer; this is ${process.version}.\n`,
-    );
-    process.exit(1);
+    const { major, minor } = MIN_NODE;
+    fail(`needs Node ${major}.${minor} or newer; this is ${process.version}`);
   }
   const child = spawn(nodePath, [...process.execArgv, ...process.argv.slice(1)], {
     stdio: 'inherit',
   });
   for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => fail(`cannot run ${nodePath}: ${error.message}`));
   child.on('exit', (code, signal) =>
     process.exit(code ?? 128 + constants.signals[signal ?? 'SIGTERM']),
   );
   return true;
+}
+
+/** Whether a version such as `22.19.0` will do. */
+export function isNewEnough(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > MIN_NODE.major || (major === MIN_NODE.major && minor >= MIN_NODE.minor);
 }
 
 function ownNodePath(): string | undefined {
@@ -38,4 +43,9 @@ function ownNodePath(): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function fail(what: string): never {
+  process.stderr.write(`agent-gateway ${what}.\n`);
+  process.exit(1);
 }

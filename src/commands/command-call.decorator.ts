@@ -7,12 +7,14 @@ import { traceHeaders, type CommandCall } from './command-headers.ts';
 export const Call = createParamDecorator((_: unknown, execution: ExecutionContext): CommandCall => {
   const request = execution.switchToHttp().getRequest<Request>();
   const context = requestContext(request);
-  context.upstream = 'runtime-ingress';
   const { requestId, idempotencyKey } = context;
   return {
     requestId,
     idempotencyKey,
     trace: traceHeaders(request.headers),
     contentType: request.headers['content-type'],
+    onSend: () => {
+      context.upstream = 'runtime-ingress';
+    },
   };
 });

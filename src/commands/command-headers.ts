@@ -8,6 +8,8 @@ export interface CommandCall {
   /** W3C Trace Context, where the client's is well-formed. */
   trace: Record<string, string>;
   contentType: string | undefined;
+  /** To be called when the command goes to the runtime, for the log. */
+  onSend(): void;
 }
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]*)?$/;

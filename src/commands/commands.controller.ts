@@ -10,20 +10,21 @@ import {
 import { Access } from '../auth/access.decorator.ts';
 import type { CommandBody } from './command-body.ts';
 import { ControlBodyPipe, SpawnBodyPipe } from './command-body.pipe.ts';
+import { CommandAddressGuard } from './command-address.guard.ts';
 import { Call } from './command-call.decorator.ts';
 import type { CommandCall } from './command-headers.ts';
 import { CommandsService, type CommandOutcome } from './commands.service.ts';
 import type { ControlDto } from './dto/control.dto.ts';
 import type { SpawnDto } from './dto/spawn.dto.ts';
 import { IdempotencyKeyInterceptor } from './idempotency-key.interceptor.ts';
+import { PlainJsonInterceptor } from './plain-json.interceptor.ts';
 import { RawBodyInterceptor } from './raw-body.interceptor.ts';
-import { ServedTenantGuard } from './served-tenant.guard.ts';
 
 /** Commands, plain and fully qualified by tenant. */
 @Controller('api')
 @Access('api-key')
-@UseGuards(ServedTenantGuard)
-@UseInterceptors(IdempotencyKeyInterceptor, RawBodyInterceptor)
+@UseGuards(CommandAddressGuard)
+@UseInterceptors(PlainJsonInterceptor, IdempotencyKeyInterceptor, RawBodyInterceptor)
 export class CommandsController {
   constructor(private readonly commands: CommandsService) {}
 

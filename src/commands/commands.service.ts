@@ -45,7 +45,7 @@ export class CommandsService {
 
   wake(type: string, id: string, body: Buffer, call: CommandCall): Promise<CommandOutcome> {
     const address = entityAddress(this.config.tenant, type, id);
-    return this.send('wake', address, body, call.contentType ?? JSON_TYPE, call);
+    return this.send('wake', address, body, call.contentType || JSON_TYPE, call);
   }
 
   control(
@@ -71,6 +71,7 @@ export class CommandsService {
     contentType: string,
     call: CommandCall,
   ): Promise<CommandOutcome> {
+    call.onSend();
     const { invocationId, isReplay } = await this.runtime.send({
       service: address.type,
       key: objectKey(this.config.runtime.keyTemplate, address),

@@ -22,6 +22,10 @@ export interface CodedFieldError extends FieldError {
   code?: ErrorCode;
 }
 
+/** A body of the cap's size can hold a hundred thousand fields, and the answer names them twice. */
+const MAX_NAMED_FIELDS = 32;
+const MAX_NAME_LENGTH = 128;
+
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
@@ -43,7 +47,8 @@ export function parseCommandBody<Dto extends object>(
       .map((field) => ({ field, message: 'must be given only once' })),
     ...Object.keys(object)
       .filter((field) => !Dto.fields.includes(field))
-      .map((field) => ({ field, message: 'is not a known field' })),
+      .slice(0, MAX_NAMED_FIELDS)
+      .map((field) => ({ field: abridge(field), message: 'is not a known field' })),
   ];
   const dto = new Dto();
   for (const field of Dto.fields) {
@@ -52,6 +57,10 @@ export function parseCommandBody<Dto extends object>(
   errors.push(...validateSync(dto, { stopAtFirstError: true }).map(toFieldError), ...check(dto));
   if (errors.length > 0) throw invalidFields(errors);
   return { bytes, dto };
+}
+
+function abridge(name: string): string {
+  return name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
 }
 
 function invalidFields(errors: CodedFieldError[]): GatewayError {

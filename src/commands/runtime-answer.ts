@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { RuntimeAnswer } from './runtime-attempt.ts';
 
 /** A command that the runtime has in its journal. */
 export interface AcceptedCommand {
@@ -8,10 +9,8 @@ export interface AcceptedCommand {
   isReplay: boolean;
 }
 
-type Headers = Record<string, string | string[] | undefined>;
-
 /** What the runtime's answer to a `/send` means. Throws a `GatewayError` for anything but accepted. */
-export function interpretAnswer(status: number, headers: Headers, text: string): AcceptedCommand {
+export function interpretAnswer({ status, headers, text }: RuntimeAnswer): AcceptedCommand {
   if (status >= 200 && status < 300) return accepted(text);
   switch (status) {
     case 404:
@@ -53,9 +52,9 @@ function messageOf(text: string): string {
     : 'it gave no reason.';
 }
 
-function retryAfter(headers: Headers): Record<string, string> {
+function retryAfter(headers: RuntimeAnswer['headers']): Record<string, string> {
   const value = headers['retry-after'];
-  return { 'Retry-After': typeof value === 'string' ? value : '1' };
+  return { 'Retry-After': typeof value === 'string' && value !== '' ? value : '1' };
 }
 
 function unusable(reason: string): GatewayError {

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Pool, type Dispatcher } from 'undici';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
-import { upstreamTimeout } from '../proxy/upstream-error.ts';
-import { classifyFailure } from './runtime-failure.ts';
 import { interpretAnswer, type AcceptedCommand } from './runtime-answer.ts';
+import { attemptRequest, FailedAttempt } from './runtime-attempt.ts';
 
 /** A one-way durable send. */
 export interface RuntimeCommand {
@@ -24,11 +22,13 @@ export interface RuntimeCommand {
 const CONNECT_RETRY_MS = 2_000;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 500;
+/** An attempt shorter than this is not worth beginning. */
+const MIN_ATTEMPT_MS = 10;
 const MAX_ANSWER_BYTES = 1_048_576;
 
 /** Sends commands to the runtime's ingress over a pool of kept connections. */
 @Injectable()
-export class RuntimeClient implements OnModuleDestroy {
+export class RuntimeClient implements OnApplicationShutdown {
   private readonly pool: Pool;
   private readonly basePath: string;
   private readonly authorization: string | undefined;
@@ -39,10 +39,20 @@ export class RuntimeClient implements OnModuleDestroy {
     this.basePath = url.pathname.replace(/\/$/, '');
     this.authorization = runtime.token && `Bearer ${runtime.token}`;
     this.budgetMs = timeouts.responseMs;
-    this.pool = new Pool(url.origin, { connect: { timeout: timeouts.connectMs }, pipelining: 1 });
+    this.pool = new Pool(url.origin, {
+      connect: { timeout: timeouts.connectMs },
+      pipelining: 1,
+      // Over HTTP/2 undici replays requests by itself, after a GOAWAY or a refused stream.
+      allowH2: false,
+      // The attempt has a clock of its own.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxResponseSize: MAX_ANSWER_BYTES,
+    });
   }
 
-  async onModuleDestroy(): Promise<void> {
+  /** After the listener has closed: a command under way must still get its answer. */
+  async onApplicationShutdown(): Promise<void> {
     await this.pool.destroy();
   }
 
@@ -59,63 +69,39 @@ export class RuntimeClient implements OnModuleDestroy {
     for (let attempt = 0; ; attempt++) {
       const leftMs = this.budgetMs - elapsedMs();
       // Where another attempt may follow, one takes at most half of what is left.
-      const timeoutMs = Math.max(1, command.isRepeatable ? leftMs / 2 : leftMs);
+      const timeoutMs = command.isRepeatable ? leftMs / 2 : leftMs;
       try {
-        return await this.attempt(command, timeoutMs);
-      } catch (error) {
-        const failure = classifyFailure(error);
-        const mayRetry = failure.nothingSent
-          ? elapsedMs() < Math.min(CONNECT_RETRY_MS, this.budgetMs)
-          : failure.isTransient && command.isRepeatable;
+        const answer = await attemptRequest(this.pool, this.request(command), timeoutMs);
+        return interpretAnswer(answer);
+      } catch (failure) {
+        if (!(failure instanceof FailedAttempt)) throw failure;
         const waitMs = backoffMs(attempt);
-        if (!mayRetry || elapsedMs() + waitMs + MIN_ATTEMPT_MS > this.budgetMs) throw failure.error;
+        const nextAtMs = elapsedMs() + waitMs;
+        const mayRepeat =
+          failure.reached === 'nowhere'
+            ? nextAtMs < CONNECT_RETRY_MS
+            : command.isRepeatable && failure.isTransient;
+        if (!mayRepeat || nextAtMs + MIN_ATTEMPT_MS > this.budgetMs || this.pool.destroyed) {
+          throw failure.toGatewayError(this.budgetMs);
+        }
         await sleep(waitMs);
       }
     }
   }
 
-  private async attempt(command: RuntimeCommand, timeoutMs: number): Promise<AcceptedCommand> {
-    // One clock over the whole attempt: undici's own timeouts are coarse, and each has its phase.
-    const clock = new AbortController();
-    const timer = setTimeout(() => clock.abort(upstreamTimeout(this.budgetMs)), timeoutMs);
-    try {
-      const answer = await this.pool.request({
-        method: 'POST',
-        path: `${this.basePath}/${command.service}/${encodeURIComponent(command.key)}/${command.handler}/send`,
-        headers: {
-          ...command.headers,
-          ...(this.authorization && { authorization: this.authorization }),
-        },
-        body: command.body,
-        signal: clock.signal,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
-      return interpretAnswer(answer.statusCode, answer.headers, await readText(answer.body));
-    } finally {
-      clearTimeout(timer);
-    }
+  private request(command: RuntimeCommand): Dispatcher.DispatchOptions {
+    const { service, key, handler, headers, body } = command;
+    return {
+      method: 'POST',
+      path: `${this.basePath}/${service}/${encodeURIComponent(key)}/${handler}/send`,
+      headers: { ...headers, ...(this.authorization && { authorization: this.authorization }) },
+      body,
+    };
   }
 }
 
-/** An attempt shorter than this is not worth beginning. */
-const MIN_ATTEMPT_MS = 10;
-
-/** Exponential, with full jitter over its upper half. */
+/** Exponential, with jitter over its upper half. */
 function backoffMs(attempt: number): number {
   const ceilingMs = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS);
   return ceilingMs * (0.5 + Math.random() / 2);
-}
-
-async function readText(body: Dispatcher.ResponseData['body']): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_ANSWER_BYTES) {
-      throw new GatewayError('upstream_invalid_response', 'The runtime gave too long an answer.');
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, length).toString('utf8');
 }

@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import type { GatewayError } from '../errors/gateway-error.ts';
+import { interpretAnswer } from './runtime-answer.ts';
+
+describe('interpretAnswer', () => {
+  it.each([
+    ['Accepted', false],
+    ['PreviouslyAccepted', true],
+    [undefined, false],
+  ])('reads a 202 whose status is %j', (status, isReplay) => {
+    const text = JSON.stringify({ invocationId: 'inv_1', status });
+    expect(interpretAnswer({ status: 202, headers: {}, text })).toEqual({
+      invocationId: 'inv_1',
+      isReplay,
+    });
+  });
+
+  it.each([
+    '',
+    'no JSON',
+    'null',
+    '[]',
+    '"inv_1"',
+    '{}',
+    '{"invocationId":""}',
+    '{"invocationId":7}',
+    '{"invocationId":"xinv_1"}',
+  ])('cannot use the 202 %j', (text) => {
+    expect(failure(202, text)).toMatchObject({ code: 'upstream_invalid_response', status: 502 });
+  });
+
+  it.each([100, 204, 301, 302, 304, 401, 403, 500, 503, 599])('cannot use %d', (status) => {
+    expect(failure(status)).toMatchObject({ code: 'upstream_invalid_response', status: 502 });
+  });
+
+  it.each([400, 405, 408, 409, 415, 422])('hands on the reason of %d', (status) => {
+    expect(failure(status, '{"message":"no such field"}')).toMatchObject({
+      code: 'runtime_rejected',
+      status: 400,
+      message: 'The runtime rejected the command: no such field',
+    });
+  });
+
+  it.each(['', '<html>', '{"message":7}', '{"message":""}', 'null'])(
+    'does without the reason where a 400 gives none, as in %j',
+    (text) => {
+      expect(failure(400, text).message).toBe(
+        'The runtime rejected the command: it gave no reason.',
+      );
+    },
+  );
+
+  it('cuts a reason of more than 1,000 characters', () => {
+    const { message } = failure(400, JSON.stringify({ message: 'x'.repeat(5_000) }));
+    expect(message).toBe(`The runtime rejected the command: ${'x'.repeat(1_000)}`);
+  });
+
+  it.each([
+    [{ 'retry-after': '17' }, '17'],
+    [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }, 'Wed, 21 Oct 2026 07:28:00 GMT'],
+    [{}, '1'],
+    [{ 'retry-after': '' }, '1'],
+    [{ 'retry-after': '0' }, '0'],
+    [{ 'retry-after': ['1', '2'] }, '1'],
+  ])('answers 429 of %j with Retry-After %j', (headers, retryAfter) => {
+    expect(failure(429, '', headers)).toMatchObject({
+      code: 'rate_limited',
+      status: 429,
+      headers: { 'Retry-After': retryAfter },
+    });
+  });
+});
+
+function failure(status: number, text = '', headers = {}): GatewayError {
+  try {
+    interpretAnswer({ status, headers, text });
+  } catch (error) {
+    return error as GatewayError;
+  }
+  throw new Error('nothing was thrown');
+}

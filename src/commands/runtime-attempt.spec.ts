@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Pool } from 'undici';
+import { attemptRequest, FailedAttempt, type RuntimeAnswer } from './runtime-attempt.ts';
+
+const OPTIONS = { method: 'POST', path: '/x', body: 'body' } as const;
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const TIMEOUT_MS = 5_000;
+
+describe('attemptRequest', () => {
+  let onData: (socket: Socket) => void;
+  let requests: number;
+  let sockets: Socket[];
+  let server: Server;
+  let pool: Pool;
+
+  beforeEach(async () => {
+    requests = 0;
+    sockets = [];
+    onData = (socket) => socket.write(OK);
+    server = createServer((socket) => {
+      sockets.push(socket);
+      socket.on('error', () => undefined);
+      socket.on('data', (chunk: Buffer) => {
+        if (chunk.includes('POST ')) requests += 1;
+        onData(socket);
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    pool = new Pool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+
+  afterEach(async () => {
+    await pool.destroy();
+    for (const socket of sockets) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  });
+
+  const attempt = (timeoutMs = TIMEOUT_MS): Promise<RuntimeAnswer> =>
+    attemptRequest(pool, OPTIONS, timeoutMs);
+
+  it('resolves with the whole answer', async () => {
+    expect(await attempt()).toEqual({
+      status: 200,
+      headers: { 'content-length': '2' },
+      text: 'ok',
+    });
+  });
+
+  it('tells a connection that could not be made from one that was lost', async () => {
+    const nobody = new Pool('http://127.0.0.1:1');
+    expect(await failure(attemptRequest(nobody, OPTIONS, TIMEOUT_MS))).toEqual(['nowhere', false]);
+    await nobody.destroy();
+
+    onData = (socket) => socket.resetAndDestroy();
+    expect(await failure(attempt())).toEqual(['runtime', false]);
+    onData = (socket) => socket.end('H');
+    expect(await failure(attempt())).toEqual(['answer', false]);
+  });
+
+  // A command that met the reset of an idle connection was taken for one that may have been sent.
+  it('tells that nothing was sent when the kept connection is reset before the first byte', async () => {
+    await attempt();
+    await new Promise(setImmediate);
+    sockets[0]?.resetAndDestroy();
+    expect(await failure(attempt())).toEqual(['nowhere', false]);
+    expect(requests).toBe(1);
+    expect((await attempt()).text).toBe('ok');
+  });
+
+  it('sends over a new connection when the kept one is ended before the first byte', async () => {
+    await attempt();
+    await new Promise(setImmediate);
+    sockets[0]?.end();
+    expect((await attempt()).text).toBe('ok');
+    expect([requests, sockets.length]).toEqual([2, 2]);
+  });
+
+  it.each([
+    ['runtime', ''],
+    ['answer', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no'],
+  ])('that times out having reached the %s closes its connection', async (reached, bytes) => {
+    const closed = Promise.withResolvers<void>();
+    onData = (socket) => {
+      socket.once('close', () => closed.resolve());
+      socket.write(bytes);
+    };
+    expect(await failure(attempt(50))).toEqual([reached, true]);
+    await closed.promise;
+
+    onData = (socket) => socket.write(OK);
+    expect((await attempt()).text).toBe('ok');
+  });
+
+  it('fails at once when the pool is gone', async () => {
+    await pool.destroy();
+    expect(await failure(attempt())).toEqual(['nowhere', false]);
+  });
+});
+
+async function failure(answer: Promise<RuntimeAnswer>): Promise<[string, boolean]> {
+  const error: unknown = await answer.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!(error instanceof FailedAttempt)) throw new Error('it did not fail');
+  return [error.reached, error.isTimeout];
+}

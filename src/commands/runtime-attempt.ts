@@ -1,0 +1,136 @@
+import type { Dispatcher } from 'undici';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { upstreamError, upstreamTimeout } from '../proxy/upstream-error.ts';
+
+type Headers = Record<string, string | string[] | undefined>;
+
+/** What the runtime answered, whole. */
+export interface RuntimeAnswer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/**
+ * How far an attempt came. `nowhere`: it never got a connection, so that the runtime cannot have the
+ * command. `runtime`: some of it may be there. `answer`: the first byte of an answer came back.
+ */
+type Reached = 'nowhere' | 'runtime' | 'answer';
+
+/** An attempt that brought no whole answer. */
+export class FailedAttempt extends Error {
+  readonly reached: Reached;
+  readonly isTimeout: boolean;
+
+  constructor(reached: Reached, isTimeout: boolean, cause: unknown) {
+    super('the runtime gave no answer', { cause });
+    this.name = 'FailedAttempt';
+    this.reached = reached;
+    this.isTimeout = isTimeout;
+  }
+
+  /** Another attempt may go better: the connection was lost or slow, not the answer unusable. */
+  get isTransient(): boolean {
+    return this.isTimeout || this.reached !== 'answer';
+  }
+
+  toGatewayError(budgetMs: number): GatewayError {
+    if (this.reached === 'nowhere') return upstreamError(this.cause, false);
+    if (this.isTimeout) return upstreamTimeout(budgetMs, this.cause);
+    if (this.reached === 'answer') return upstreamError(this.cause, true);
+    // Not "try again": the runtime may have the command, and would run it twice.
+    return new GatewayError(
+      'upstream_unreachable',
+      'The connection to the runtime was lost before it answered; nothing is known of the command. ' +
+        'With an Idempotency-Key it could be repeated safely.',
+      { cause: this.cause },
+    );
+  }
+}
+
+/**
+ * Sends one request and resolves with its answer within `timeoutMs`, else rejects with a
+ * `FailedAttempt`; the connection of one that timed out is closed.
+ *
+ * Dispatched by hand, because undici's `request` tells neither what was sent nor, while it still
+ * waits for a connection, that its signal was aborted. Undici calls `onRequestStart` just before it
+ * writes the first byte; an error without it, whatever its code, means that nothing was sent (such
+ * as ECONNRESET for a request that waited on a kept connection while the upstream closed that).
+ */
+export function attemptRequest(
+  dispatcher: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  timeoutMs: number,
+): Promise<RuntimeAnswer> {
+  return new Promise((resolve, reject) => {
+    dispatcher.dispatch(options, new Attempt(timeoutMs, resolve, reject));
+  });
+}
+
+class Attempt implements Dispatcher.DispatchHandler {
+  private readonly resolve: (answer: RuntimeAnswer) => void;
+  private readonly reject: (failure: FailedAttempt) => void;
+  private readonly timer: NodeJS.Timeout;
+  private reached: Reached = 'nowhere';
+  private isOver = false;
+  private controller: Dispatcher.DispatchController | undefined;
+  private status = 0;
+  private headers: Headers = {};
+  private readonly chunks: Buffer[] = [];
+
+  constructor(
+    timeoutMs: number,
+    resolve: (answer: RuntimeAnswer) => void,
+    reject: (failure: FailedAttempt) => void,
+  ) {
+    this.resolve = resolve;
+    this.reject = reject;
+    // One clock over the whole attempt: undici's own are coarse, and each has its phase.
+    this.timer = setTimeout(() => this.giveUp(), timeoutMs);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // The connection came after the time was up, or undici would send again: neither may happen.
+    if (this.isOver || this.controller) {
+      controller.abort(new Error('the attempt is over'));
+      return;
+    }
+    this.controller = controller;
+    this.reached = 'runtime';
+  }
+
+  onResponseStarted(): void {
+    this.reached = 'answer';
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    this.status = status;
+    this.headers = headers;
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    const text = Buffer.concat(this.chunks).toString('utf8');
+    this.finish(() => this.resolve({ status: this.status, headers: this.headers, text }));
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.finish(() => this.reject(new FailedAttempt(this.reached, false, error)));
+  }
+
+  private giveUp(): void {
+    const reason = new Error('no answer in time');
+    this.finish(() => this.reject(new FailedAttempt(this.reached, true, reason)));
+    this.controller?.abort(reason);
+  }
+
+  private finish(settle: () => void): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    clearTimeout(this.timer);
+    settle();
+  }
+}

@@ -1,0 +1,301 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { AUTHORIZED, startTestGateway, type TestGateway } from './support/gateway.ts';
+import { startRawUpstream, startScriptedUpstream } from './support/scripted-upstream.ts';
+import { startUnacceptingServer } from './support/unaccepting-server.ts';
+
+const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
+const PREVIOUSLY = '{"invocationId":"inv_1","status":"PreviouslyAccepted"}';
+const KEYED = { 'idempotency-key': 'k1' };
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function gatewayTo(
+  url: string,
+  budgetMs: number,
+  env: Record<string, string> = {},
+): Promise<TestGateway> {
+  const gateway = await startTestGateway({
+    GATEWAY_RUNTIME_INGRESS_URL: url,
+    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: String(budgetMs),
+    ...env,
+  });
+  cleanups.push(() => gateway.stop());
+  return gateway;
+}
+
+interface Outcome {
+  status: number;
+  code: string | undefined;
+  isReplay: boolean;
+  tookMs: number;
+}
+
+async function post(gateway: TestGateway, headers = {}, id = 'a1'): Promise<Outcome> {
+  const startedAtMs = performance.now();
+  const response = await fetch(`${gateway.url}/api/a/chat/${id}/send`, {
+    method: 'POST',
+    body: `to ${id}`,
+    headers: { ...AUTHORIZED, 'x-request-id': `to-${id}`, ...headers },
+  });
+  const { code } = (await response.json()) as { code?: string };
+  return {
+    status: response.status,
+    code,
+    isReplay: response.headers.get('idempotency-replayed') === 'true',
+    tookMs: performance.now() - startedAtMs,
+  };
+}
+
+describe('a runtime that refuses connections', () => {
+  it.each([
+    ['without a key', {}],
+    ['with a key', KEYED],
+  ])('and comes up in time gets every command %s once', async (_, headers) => {
+    const port = await freePort();
+    const gateway = await gatewayTo(`http://127.0.0.1:${port}`, 15_000);
+    const failed = connectFailures();
+    const ids = Array.from({ length: 20 }, (__, i) => `a${i}`);
+    const commands = ids.map((id) => post(gateway, headers, id));
+    await failed.next();
+
+    const seen: string[] = [];
+    const server = createServer((request, response) => {
+      seen.push(request.url ?? '');
+      request.resume().once('end', () => response.writeHead(202).end(ACCEPTED));
+    });
+    server.listen(port, '127.0.0.1');
+    cleanups.push(async () => {
+      server.close().closeAllConnections();
+      await once(server, 'close');
+    });
+
+    for (const { status } of await Promise.all(commands)) expect(status).toBe(202);
+    expect(seen.sort()).toEqual(ids.map((id) => `/chat/${id}/wake/send`).sort());
+  });
+
+  it.each([
+    ['without a key', {}],
+    ['with a key', KEYED],
+  ])(
+    'for good is asked again with back-off for two seconds by a command %s',
+    async (_, headers) => {
+      const gateway = await gatewayTo('http://127.0.0.1:1', 15_000);
+      const failed = connectFailures();
+      const { status, code, tookMs } = await post(gateway, headers);
+
+      expect([status, code]).toEqual([502, 'upstream_unreachable']);
+      // The last wait that would lead beyond the two seconds is not begun.
+      expect(tookMs).toBeGreaterThan(1_450);
+      expect(tookMs).toBeLessThan(2_500);
+      expect(failed.count).toBeGreaterThanOrEqual(5);
+      expect(failed.count).toBeLessThanOrEqual(11);
+    },
+  );
+
+  it.each([
+    ['refuses', 'http://127.0.0.1:1'],
+    // A label of 64 characters: the resolver says no without asking anyone.
+    ['has no address', `http://${'x'.repeat(64)}.invalid:8080`],
+  ])('or %s is given up within the budget', async (_, url) => {
+    const gateway = await gatewayTo(url, 300);
+    const { status, code, tookMs } = await post(gateway, KEYED);
+    expect([status, code]).toEqual([502, 'upstream_unreachable']);
+    expect(tookMs).toBeLessThan(700);
+  });
+});
+
+describe('a runtime that takes no connection', () => {
+  it.each([
+    ['the time to connect', '100', {}],
+    // A command that waited for a connection once heard nothing of the end of its time.
+    ['the budget, without a key', '60000', {}],
+    ['the budget, with a key', '60000', KEYED],
+  ])('is given up after %s', async (_, connectMs, headers) => {
+    const server = await startUnacceptingServer();
+    cleanups.push(() => server.stop());
+    const env = { GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: connectMs };
+    const gateway = await gatewayTo(server.url, 400, env);
+
+    const { status, code, tookMs } = await post(gateway, headers);
+    expect([status, code]).toEqual([502, 'upstream_unreachable']);
+    expect(tookMs).toBeLessThan(800);
+  });
+
+  it('gets nothing of a command whose time was up before the connection came', async () => {
+    const server = await startUnacceptingServer();
+    cleanups.push(() => server.stop());
+    const gateway = await gatewayTo(server.url, 200, {
+      GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: '60000',
+    });
+    expect((await post(gateway)).status).toBe(502);
+    expect(await server.acceptUntilOneCloses()).toBe(0);
+  });
+});
+
+describe('a connection that is lost before the answer', () => {
+  it('is followed by the same command again, where it has a key', async () => {
+    let requests = 0;
+    const runtime = await startScriptedUpstream((request, response) => {
+      requests += 1;
+      if (requests === 1) request.socket.resetAndDestroy();
+      else if (requests === 2) request.socket.end();
+      else response.writeHead(202).end(PREVIOUSLY);
+    });
+    cleanups.push(() => runtime.stop());
+    const gateway = await gatewayTo(runtime.url, 15_000);
+
+    expect(await post(gateway, KEYED)).toMatchObject({ status: 202, isReplay: true });
+    expect(runtime.seen).toHaveLength(3);
+    expect(runtime.seen[0]?.headers).toMatchObject({
+      'idempotency-key': 'k1',
+      'x-request-id': 'to-a1',
+    });
+    expect(runtime.seen[1]).toEqual(runtime.seen[0]);
+    expect(runtime.seen[2]).toEqual(runtime.seen[0]);
+  });
+
+  it('ends a command without a key, also on a kept connection', async () => {
+    let requests = 0;
+    const runtime = await startScriptedUpstream((request, response) => {
+      requests += 1;
+      if (requests === 1) response.writeHead(202).end(ACCEPTED);
+      else request.socket.resetAndDestroy();
+    });
+    cleanups.push(() => runtime.stop());
+    const gateway = await gatewayTo(runtime.url, 15_000);
+
+    expect((await post(gateway)).status).toBe(202);
+    expect(runtime.openSockets.size).toBe(1);
+    expect(await post(gateway)).toMatchObject({ status: 502, code: 'upstream_unreachable' });
+    expect(requests).toBe(2);
+  });
+
+  it('again and again is given up within the budget, and not asked in a hot loop', async () => {
+    let requests = 0;
+    const runtime = await startScriptedUpstream((request) => {
+      requests += 1;
+      request.socket.resetAndDestroy();
+    });
+    cleanups.push(() => runtime.stop());
+    const gateway = await gatewayTo(runtime.url, 600);
+
+    const { status, code, tookMs } = await post(gateway, KEYED);
+    expect([status, code]).toEqual([502, 'upstream_unreachable']);
+    expect(tookMs).toBeLessThan(1_000);
+    expect(requests).toBeGreaterThanOrEqual(3);
+    expect(requests).toBeLessThanOrEqual(7);
+  });
+
+  it('within an answer ends the command, with a key or without', async () => {
+    let requests = 0;
+    const runtime = await startRawUpstream((socket) => {
+      socket.once('data', () => {
+        requests += 1;
+        socket.end('HTTP/1.1 202 Accepted\r\nContent-Le');
+      });
+    });
+    cleanups.push(() => runtime.stop());
+    const gateway = await gatewayTo(runtime.url, 15_000);
+    for (const headers of [{}, KEYED]) {
+      const outcome = await post(gateway, headers);
+      expect(outcome).toMatchObject({ status: 502, code: 'upstream_invalid_response' });
+    }
+    expect(requests).toBe(2);
+  });
+});
+
+describe('a runtime that is silent', () => {
+  it('is asked again after half the budget, where the command has a key', async () => {
+    const closed = Promise.withResolvers<void>();
+    const unkeyed = Promise.withResolvers<ServerResponse>();
+    const targets: string[] = [];
+    const runtime = await startScriptedUpstream((request, response) => {
+      targets.push(request.url ?? '');
+      if (request.headers['idempotency-key'] === undefined) {
+        unkeyed.resolve(response);
+      } else if (targets.filter((target) => target === request.url).length === 1) {
+        request.socket.once('close', () => closed.resolve());
+      } else {
+        response.writeHead(202).end(ACCEPTED);
+      }
+    });
+    cleanups.push(() => runtime.stop());
+    const gateway = await gatewayTo(runtime.url, 1_600);
+
+    // One without a key is not sent again, so it may wait for longer than half the budget.
+    const waiting = post(gateway, {}, 'unkeyed');
+    const slow = await unkeyed.promise;
+    const keyed = await post(gateway, KEYED, 'keyed');
+    await closed.promise;
+    slow.writeHead(202).end(ACCEPTED);
+
+    expect(keyed.status).toBe(202);
+    expect(keyed.tookMs).toBeGreaterThan(800);
+    expect(keyed.tookMs).toBeLessThan(1_400);
+    expect(await waiting).toMatchObject({ status: 202 });
+    expect(targets).toEqual([
+      '/chat/unkeyed/wake/send',
+      '/chat/keyed/wake/send',
+      '/chat/keyed/wake/send',
+    ]);
+  });
+
+  it.each([
+    ['once, where the command has no key', {}, 1],
+    ['a few times, where it has one', KEYED, 7],
+  ])(
+    'for good is asked %s, within the budget, and left with no connection',
+    async (_, headers, most) => {
+      const closed: Promise<unknown>[] = [];
+      const runtime = await startScriptedUpstream((request) => {
+        closed.push(once(request.socket, 'close'));
+      });
+      cleanups.push(() => runtime.stop());
+      const gateway = await gatewayTo(runtime.url, 600);
+
+      const { status, code, tookMs } = await post(gateway, headers);
+      expect([status, code]).toEqual([502, 'upstream_timeout']);
+      expect(tookMs).toBeLessThan(1_000);
+      expect(runtime.seen.length).toBeGreaterThanOrEqual(Math.min(most, 2));
+      expect(runtime.seen.length).toBeLessThanOrEqual(most);
+      await Promise.all(closed);
+      expect(runtime.openSockets.size).toBe(0);
+    },
+  );
+});
+
+/** A port where nothing listens just now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Counts the connections that undici fails to make, until the test ends. */
+function connectFailures(): { count: number; next(): Promise<void> } {
+  const waiting = new Set<() => void>();
+  const failures = {
+    count: 0,
+    next: () => new Promise<void>((resolve) => waiting.add(resolve)),
+  };
+  const onFailure = (): void => {
+    failures.count += 1;
+    for (const resolve of waiting) resolve();
+    waiting.clear();
+  };
+  subscribe('undici:client:connectError', onFailure);
+  cleanups.push(async () => {
+    unsubscribe('undici:client:connectError', onFailure);
+  });
+  return failures;
+}

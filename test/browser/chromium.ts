@@ -1,0 +1,35 @@
+import { accessSync, constants } from 'node:fs';
+import { chromium, type Browser } from 'playwright-core';
+
+const PATHS = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser'];
+
+export const HOW_TO_GET_CHROMIUM = `There is no Chromium here, so nothing was tested.
+On Debian or Ubuntu: apt-get install --no-install-recommends chromium
+Elsewhere: install Chromium or Chrome and name its program in CHROMIUM_PATH.`;
+
+/** The program to run, or undefined where there is none. */
+export function findChromium(): string | undefined {
+  return PATHS.find((path) => {
+    try {
+      accessSync(path ?? '', constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+export function launchChromium(executablePath: string): Promise<Browser> {
+  return chromium.launch({
+    executablePath,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { setInterval } from 'node:timers/promises';
+import type { Browser } from 'playwright-core';
+import type { Checks } from '../support/checks.ts';
+import { upTo } from '../support/numbered-events.ts';
+import { openPage, type TestPage } from './open-page.ts';
+import type { World } from './world.ts';
+
+const TTL_SECONDS = 1.2;
+
+/** What a page gets with a read token: both clients, live, over the ends of their tokens. */
+export async function checkReads(checks: Checks, browser: Browser, world: World): Promise<void> {
+  const page = await openPage(browser, world.pages.origin);
+  for (const live of ['long-poll', 'sse'] as const) {
+    await checks.check(`a timeline by ${live}: catches up, goes live, outlives its tokens`, () =>
+      outliveTokens(page, world, live),
+    );
+    await checks.check(`a timeline by ${live}: a cut in mid-body loses and repeats nothing`, () =>
+      surviveCut(page, world, live),
+    );
+    await checks.check(`a timeline by ${live}: a 502 is waited out, and the read goes on`, () =>
+      waitOutOutage(page, world, live),
+    );
+  }
+  await checks.check('the catalog: catches up, goes live, outlives its tokens', () =>
+    followCatalog(page, world),
+  );
+  await page.close();
+}
+
+async function outliveTokens(page: TestPage, world: World, live: 'long-poll' | 'sse') {
+  const { prefix, url, writer } = await world.newTimeline(3);
+  const name = `tokens by ${live}`;
+  await page.start(name, { url, prefix, ttlSeconds: TTL_SECONDS, live });
+  await page.until(name, ({ seqs }, count) => seqs.length >= count, 3);
+  const appending = setInterval(20);
+  for await (const _ of appending) {
+    await writer.append();
+    // Asked in Node's own time: the page goes on reading meanwhile.
+    if ((await page.read(name)).minted >= 2) break;
+  }
+  // Now quiet, so that the token ends while the read is parked.
+  await page.until(name, ({ minted }, count) => minted >= count, 3);
+  await writer.append(2);
+  await page.until(name, ({ seqs }, count) => seqs.length >= count, writer.count);
+  await page.stop(name);
+
+  const { seqs, statuses } = await page.read(name);
+  assert.deepEqual(seqs, upTo(writer.count));
+  // Long-poll answers 204 while nothing comes; a parked one ends with the 401 that script can see.
+  if (live === 'long-poll') assert.ok(statuses.includes(401), `statuses: ${statuses.join()}`);
+  else assert.deepEqual([...new Set(statuses)], [200]);
+}
+
+async function surviveCut(page: TestPage, world: World, live: 'long-poll' | 'sse') {
+  const { prefix, url, writer } = await world.newTimeline(1);
+  await writer.append(200, 1_000);
+  const cut = world.historyProxy.cutAfter(60_000);
+  const name = `cut by ${live}`;
+  await page.start(name, { url, prefix, ttlSeconds: 60, live });
+  await cut;
+  await page.until(name, ({ seqs }, count) => seqs.length >= count, writer.count);
+  await page.stop(name);
+
+  assert.deepEqual((await page.read(name)).seqs, upTo(writer.count));
+}
+
+async function waitOutOutage(page: TestPage, world: World, live: 'long-poll' | 'sse') {
+  const { prefix, url, writer } = await world.newTimeline(1);
+  const name = `outage by ${live}`;
+  await page.start(name, { url, prefix, ttlSeconds: 60, live });
+  await page.until(name, ({ seqs }, count) => seqs.length >= count, 1);
+  world.historyProxy.refuse();
+  await page.until(name, ({ statuses }, status) => statuses.includes(status), 502);
+  await writer.append(2);
+  world.historyProxy.restore();
+  await page.until(name, ({ seqs }, count) => seqs.length >= count, 3);
+  await page.stop(name);
+
+  assert.deepEqual((await page.read(name)).seqs, upTo(3));
+}
+
+async function followCatalog(page: TestPage, world: World) {
+  await world.putAgent('one', 'idle');
+  const prefix = '/shapes/v1/shape';
+  const name = 'catalog';
+  await page.start(name, { url: `${world.gatewayUrl}${prefix}`, prefix, ttlSeconds: TTL_SECONDS });
+  await page.until(name, ({ rows }, count) => rows.length === count, 1);
+  await world.putAgent('two', 'idle');
+  await page.until(name, ({ rows }, count) => rows.length === count, 2);
+  await page.until(name, ({ minted }, count) => minted >= count, 3);
+  await world.putAgent('two', 'running');
+  await page.until(
+    name,
+    ({ rows }, status) => rows.some((row) => row['status'] === status),
+    'running',
+  );
+  await page.stop(name);
+
+  const { rows, statuses, error } = await page.read(name);
+  assert.deepEqual(Object.fromEntries(rows.map(({ id, status }) => [id, status])), {
+    one: 'idle',
+    two: 'running',
+  });
+  assert.deepEqual(new Set(statuses), new Set([200, 401]));
+  assert.equal(error, undefined);
+}

@@ -78,7 +78,11 @@ describe('the access of the routes', () => {
         controllers: [controller],
       };
       const app = await NestFactory.create(module, { logger: false, abortOnError: false });
-      await app.init().finally(() => app.close());
+      try {
+        await app.init();
+      } finally {
+        await app.close();
+      }
     }
 
     it('that states none for one of its routes does not start', async () => {

@@ -3,8 +3,12 @@ import { awaitsContinue, hasBody } from '../request/request-body.ts';
 import type { GatewayError } from './gateway-error.ts';
 import { PROBLEM_CONTENT_TYPE, problemBody } from './problem.ts';
 
-/** How long a refused body is read and thrown away, so that the client gets to see the answer. */
-const LINGER_MS = 2_000;
+/**
+ * A refused body is read and thrown away, so that the client gets to see the answer: as long as some
+ * of it keeps coming, and at most this long.
+ */
+const LINGER_IDLE_MS = 2_000;
+const LINGER_MAX_MS = 30_000;
 
 /** Answers a request with the problem document of an error; the answer must not have begun. */
 export function sendProblem(
@@ -36,12 +40,16 @@ export function sendProblem(
  */
 function endAfterBody(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
   const finish = (): void => {
-    clearTimeout(timer);
+    clearTimeout(idleTimer);
+    clearTimeout(lastTimer);
     response.end();
   };
-  const timer = setTimeout(finish, LINGER_MS);
+  const idleTimer = setTimeout(finish, LINGER_IDLE_MS);
+  const lastTimer = setTimeout(finish, LINGER_MAX_MS);
   request.once('end', finish).once('close', finish).once('error', finish);
-  request.resume();
+  // It may still be on its way to an upstream that failed.
+  request.unpipe();
+  request.on('data', () => idleTimer.refresh()).resume();
   if (request.method === 'HEAD') response.flushHeaders();
   else response.write(body);
 }

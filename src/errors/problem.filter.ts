@@ -1,6 +1,8 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
+import { breakOff } from '../request/break-off.ts';
+import { ClientGone } from '../request/client-gone.ts';
 import { requestContext } from '../request/request-context.ts';
 import { GatewayError } from './gateway-error.ts';
 import { sendProblem } from './problem-response.ts';
@@ -17,14 +19,14 @@ export class ProblemFilter implements ExceptionFilter {
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
+    if (thrown instanceof ClientGone || response.destroyed || request.socket.destroyed) return;
     const context = requestContext(request);
     const error = toGatewayError(thrown);
     context.errorCode = error.code;
-    if (response.destroyed || request.socket.destroyed) return;
     this.log(error, context.requestId);
     if (response.headersSent) {
       // Part of another answer is out: broken off is the truth, a clean end would be a lie.
-      response.destroy();
+      breakOff(response);
       return;
     }
     sendProblem(request, response, error, context.requestId);

@@ -1,11 +1,11 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { Agent, IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import httpProxy from 'http-proxy';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
-import { ClientGone } from './client-gone.ts';
+import { ClientGone } from '../request/client-gone.ts';
+import { Exchange, StaleConnection } from './exchange.ts';
 import type { UpstreamHeaders } from './request-headers.ts';
-import { upstreamError, upstreamTimeout } from './upstream-error.ts';
 import type { Upstream } from './upstreams.ts';
 
 /** One request to an upstream, all decided: nothing of the client's request is looked at again. */
@@ -45,25 +45,36 @@ export class HttpProxyEngine {
   }
 
   /** Resolves with the answer's headers. Rejects with a `GatewayError`, or `ClientGone`. */
-  send(call: UpstreamCall): Promise<IncomingMessage> {
+  async send(call: UpstreamCall): Promise<IncomingMessage> {
+    const startedAtMs = performance.now();
+    try {
+      return await this.attempt(call, call.upstream.agent, call.timeoutMs);
+    } catch (error) {
+      if (!(error instanceof StaleConnection)) throw error;
+      // No agent: a connection of its own, as others in the pool may be as stale.
+      const leftMs = call.timeoutMs - (performance.now() - startedAtMs);
+      return await this.attempt(call, undefined, Math.max(1, leftMs));
+    }
+  }
+
+  private attempt(
+    call: UpstreamCall,
+    agent: Agent | undefined,
+    timeoutMs: number,
+  ): Promise<IncomingMessage> {
+    // Both can have come to pass while the credential was judged or the body was read.
+    call.signal.throwIfAborted();
+    if (call.response.destroyed) throw new ClientGone();
     return new Promise((resolve, reject) => {
-      const { client, response, upstream } = call;
-      const standIn = {
-        method: client.method,
-        url: call.target,
-        headers: call.headers,
-        httpVersionMajor: 1,
-        socket: client.socket,
-        on: (event: string, listener: (...args: unknown[]) => void) => client.on(event, listener),
-      } as unknown as IncomingMessage;
-      const exchange = new Exchange(call, resolve, reject);
+      const standIn = standInFor(call);
+      const exchange = new Exchange(call, timeoutMs, resolve, reject);
       this.exchanges.set(standIn, exchange);
       this.proxy.web(
         standIn,
-        response,
+        call.response,
         {
-          target: upstream.base,
-          agent: upstream.agent,
+          target: call.upstream.base,
+          agent,
           buffer: call.body ?? Readable.from([]),
           connectTimeout: this.config.timeouts.connectMs,
           prependPath: false,
@@ -76,66 +87,15 @@ export class HttpProxyEngine {
   }
 }
 
-/** The time between a request's sending and its answer's headers. */
-class Exchange {
-  private upstreamRequest: ClientRequest | undefined;
-  private bytesReadBefore = 0;
-  private timer: NodeJS.Timeout | undefined;
-  private settled = false;
-
-  constructor(
-    private readonly call: UpstreamCall,
-    private readonly resolve: (answer: IncomingMessage) => void,
-    private readonly reject: (error: Error) => void,
-  ) {
-    call.signal.addEventListener('abort', this.onAbort);
-    call.response.once('close', this.onClientGone);
-    this.armTimer();
-  }
-
-  begin(upstreamRequest: ClientRequest): void {
-    this.upstreamRequest = upstreamRequest;
-    this.bytesReadBefore = upstreamRequest.socket?.bytesRead ?? 0;
-    // The package drops a lone "?"; headers are not rendered before this event.
-    upstreamRequest.path = this.call.target;
-    if (this.settled) upstreamRequest.destroy();
-  }
-
-  answer(answer: IncomingMessage): void {
-    if (this.settled) answer.destroy();
-    else this.settle(() => this.resolve(answer));
-  }
-
-  fail(error: Error): void {
-    const bytesRead = this.upstreamRequest?.socket?.bytesRead ?? 0;
-    this.settle(() => this.reject(upstreamError(error, bytesRead > this.bytesReadBefore)));
-  }
-
-  /** The upstream's time to answer. While it waits for a slow client's body, it is not running. */
-  private armTimer(): void {
-    const { timeoutMs, body } = this.call;
-    this.timer = setTimeout(() => {
-      const waitsForClient =
-        body !== undefined && !body.readableEnded && !this.upstreamRequest?.writableNeedDrain;
-      if (waitsForClient && this.upstreamRequest?.socket?.connecting === false) this.armTimer();
-      else this.cancel(upstreamTimeout(timeoutMs));
-    }, timeoutMs);
-  }
-
-  private readonly onAbort = (): void => this.cancel(this.call.signal.reason as Error);
-  private readonly onClientGone = (): void => this.cancel(new ClientGone());
-
-  private cancel(error: Error): void {
-    this.settle(() => this.reject(error));
-    this.upstreamRequest?.destroy();
-  }
-
-  private settle(finish: () => void): void {
-    if (this.settled) return;
-    this.settled = true;
-    clearTimeout(this.timer);
-    this.call.signal.removeEventListener('abort', this.onAbort);
-    this.call.response.off('close', this.onClientGone);
-    finish();
-  }
+/** What `http-proxy` reads of a client's request. A client that goes away shows on the response. */
+function standInFor({ client, target, headers }: UpstreamCall): IncomingMessage {
+  const standIn = {
+    method: client.method,
+    url: target,
+    headers,
+    httpVersionMajor: 1,
+    socket: client.socket,
+    on: () => standIn,
+  };
+  return standIn as unknown as IncomingMessage;
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { breakOff } from '../request/break-off.ts';
 import { SseBoundary } from './sse-boundary.ts';
 
 /** How long an event stream that is to end may stay inside an event before it is broken off. */
@@ -31,11 +32,16 @@ export class Relay {
 
   start(): void {
     const { source, response } = this;
+    // The upstream can have broken off in the very packet that began its answer.
+    if (source.destroyed) {
+      breakOff(response);
+      return;
+    }
     source.on('data', (chunk: Buffer) => this.pass(chunk));
     source.once('end', () => response.end());
-    source.once('error', () => response.destroy());
+    source.once('error', () => breakOff(response));
     source.once('close', () => {
-      if (!source.readableEnded && !response.writableEnded) response.destroy();
+      if (!source.readableEnded && !response.writableEnded) breakOff(response);
     });
     response.on('drain', () => source.resume());
     response.once('close', () => {
@@ -51,9 +57,9 @@ export class Relay {
   endAtBoundary(): void {
     if (!this.isEventStream || this.isEnding || this.response.writableEnded) return;
     this.isEnding = true;
-    if (!this.boundary) this.response.destroy();
+    if (!this.boundary) breakOff(this.response);
     else if (this.boundary.isSafe) this.finish();
-    else this.stallTimer = setTimeout(() => this.response.destroy(), STALLED_EVENT_MS);
+    else this.stallTimer = setTimeout(() => breakOff(this.response), STALLED_EVENT_MS);
   }
 
   private pass(chunk: Buffer): void {
@@ -81,6 +87,6 @@ function isEncoded(message: IncomingMessage): boolean {
   return encoding !== undefined && encoding.toLowerCase() !== 'identity';
 }
 
-function isEventStream(message: IncomingMessage): boolean {
+export function isEventStream(message: IncomingMessage): boolean {
   return /^text\/event-stream\b/i.test(message.headers['content-type'] ?? '');
 }

@@ -19,23 +19,23 @@ const DROPPED = new Set([
 export type UpstreamHeaders = Record<string, string | string[]>;
 
 /**
- * The headers of a request toward an upstream. `contentLength` is that of the body that will be
- * sent, undefined where there is none. Throws `malformed_path` for a fork source that is refused.
+ * The headers of a request toward an upstream, but for the length of its body. Throws
+ * `malformed_path` for a fork source that is refused.
  */
 export function upstreamRequestHeaders(
   rawHeaders: readonly string[],
   upstream: Upstream,
   requestId: string,
-  contentLength: number | undefined,
 ): UpstreamHeaders {
-  const headers: UpstreamHeaders = {};
+  // A client may name a header `constructor` or `__proto__`.
+  const headers = Object.create(null) as UpstreamHeaders;
   eachEndToEndHeader(rawHeaders, (name, _, value) => {
     if (DROPPED.has(name) || name.startsWith('x-forwarded-')) return;
     const before = headers[name];
     headers[name] = before === undefined ? value : [before, value].flat();
   });
   const forkSource = headers['stream-forked-from'];
-  if (forkSource !== undefined) {
+  if (forkSource !== undefined && upstream.name === 'history') {
     headers['stream-forked-from'] = [forkSource]
       .flat()
       .map((source) => toUpstreamForkSource(source, upstream));
@@ -43,6 +43,5 @@ export function upstreamRequestHeaders(
   headers.host = upstream.base.host;
   headers['x-request-id'] = requestId;
   if (upstream.token !== undefined) headers.authorization = `Bearer ${upstream.token}`;
-  if (contentLength !== undefined) headers['content-length'] = String(contentLength);
   return headers;
 }

@@ -10,33 +10,43 @@ export interface ResponseHeaderRules extends LocationContext {
   varyNames: readonly string[];
 }
 
-/** The headers of an upstream's answer as the client gets them, names and values by turns. */
+/** A header's name as the upstream wrote it, and its values. */
+export interface ResponseHeader {
+  name: string;
+  values: string[];
+}
+
+/** The headers of an upstream's answer as the client gets them, each name once. */
 export function clientResponseHeaders(
   rawHeaders: readonly string[],
   rules: ResponseHeaderRules,
-): string[] {
-  const headers: string[] = [];
-  const cacheControl: string[] = [];
-  const vary: string[] = [];
-  const { isRead } = rules.upstream;
+): ResponseHeader[] {
+  const headers = new Map<string, ResponseHeader>();
   eachEndToEndHeader(rawHeaders, (lowerName, name, value) => {
-    if (DROPPED.has(lowerName) || lowerName.startsWith('access-control-')) return;
-    if (lowerName === 'location') {
-      const location = publicLocation(value, rules);
-      if (location !== undefined) headers.push(name, location);
-    } else if (isRead && lowerName === 'cache-control') cacheControl.push(value);
-    else if (isRead && lowerName === 'vary') vary.push(value);
-    // RFC 9213: these speak to shared caches only and would overrule Cache-Control there.
-    else if (isRead && isSharedCacheHeader(lowerName)) return;
-    else headers.push(name, value);
+    if (isDropped(lowerName, rules)) return;
+    const passed = lowerName === 'location' ? publicLocation(value, rules) : value;
+    if (passed === undefined) return;
+    const header = headers.get(lowerName);
+    if (header) header.values.push(passed);
+    else headers.set(lowerName, { name, values: [passed] });
   });
-  if (isRead) {
-    headers.push('Cache-Control', privateCacheControl(cacheControl.join(', ')));
-    headers.push('Vary', extendVary(vary.join(', '), rules.varyNames));
+  if (rules.upstream.isRead) {
+    const joined = (lowerName: string): string | undefined =>
+      headers.get(lowerName)?.values.join(', ');
+    const cacheControl = privateCacheControl(joined('cache-control'));
+    const vary = extendVary(joined('vary'), rules.varyNames);
+    headers.set('cache-control', { name: 'Cache-Control', values: [cacheControl] });
+    headers.set('vary', { name: 'Vary', values: [vary] });
   }
-  return headers;
+  return [...headers.values()];
 }
 
+function isDropped(lowerName: string, { upstream }: ResponseHeaderRules): boolean {
+  if (DROPPED.has(lowerName) || lowerName.startsWith('access-control-')) return true;
+  return upstream.isRead && isSharedCacheHeader(lowerName);
+}
+
+/** RFC 9213: these speak to shared caches only, and would overrule `Cache-Control` there. */
 function isSharedCacheHeader(lowerName: string): boolean {
   return lowerName === 'surrogate-control' || lowerName.endsWith('cdn-cache-control');
 }

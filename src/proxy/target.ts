@@ -37,6 +37,7 @@ export interface LocationContext {
 /**
  * A `Location` of the upstream as the client may follow it: below the upstream's base it becomes the
  * same place on the gateway; elsewhere on the upstream's origin, undefined; on another origin, as is.
+ * The sync engine's credential is in none of them.
  *
  * A server that was bound to `0.0.0.0` may name by that what it just created: the place asked for,
  * under another origin, is the upstream's own all the same (RFC 9110 §15.3.2).
@@ -48,11 +49,14 @@ export function publicLocation(
   const requestUrl = new URL(upstream.base.origin + requestTarget);
   if (!URL.canParse(location, requestUrl.href)) return undefined;
   const url = new URL(location, requestUrl);
+  const search = upstream.name === 'sync' ? withoutSecrets(url.search) : url.search;
   const isWhatWasCreated = status === 201 && url.pathname === requestUrl.pathname;
-  if (url.origin !== upstream.base.origin && !isWhatWasCreated) return location;
-  const isBelowBase =
-    url.pathname === upstream.basePath || url.pathname.startsWith(`${upstream.basePath}/`);
-  if (!isBelowBase) return undefined;
+  if (url.origin !== upstream.base.origin && !isWhatWasCreated) {
+    if (search === url.search) return location;
+    url.search = search;
+    return url.href;
+  }
+  if (!url.pathname.startsWith(`${upstream.basePath}/`)) return undefined;
   const path = upstream.prefix + url.pathname.slice(upstream.basePath.length);
-  return publicBaseUrl + path + withoutSecrets(url.search) + url.hash;
+  return publicBaseUrl + path + search + url.hash;
 }

@@ -70,7 +70,11 @@ export class Upstreams implements OnModuleDestroy {
 
 function location(url: string): Pick<Upstream, 'base' | 'basePath' | 'agent'> {
   const base = new URL(url);
-  const options: http.AgentOptions = { keepAlive: true, maxFreeSockets: MAX_IDLE_CONNECTIONS };
+  const options: http.AgentOptions = {
+    keepAlive: true,
+    maxFreeSockets: MAX_IDLE_CONNECTIONS,
+    timeout: IDLE_TIMEOUT_MS,
+  };
   return {
     base,
     basePath: base.pathname.replace(/\/$/, ''),
@@ -79,3 +83,9 @@ function location(url: string): Pick<Upstream, 'base' | 'basePath' | 'agent'> {
 }
 
 const MAX_IDLE_CONNECTIONS = 256;
+/**
+ * After this an idle connection is closed, or a second before the upstream's own `Keep-Alive: timeout`
+ * where that is sooner, so that a write does not meet a connection that is just being closed. Node
+ * looks at that header only where a time is set here. Requests under way are not concerned.
+ */
+const IDLE_TIMEOUT_MS = 60_000;

@@ -1,13 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../errors/gateway-error.ts';
+import { ClientGone } from './client-gone.ts';
 
 /**
- * Refuses a body whose declared length is over the cap, before a byte of it is read. A body that
- * declares none is counted while it is read, by `readBody`.
+ * Refuses what the headers tell of a body, before a byte of it is read: a length over the cap (a body
+ * that declares none is counted while it is read, by `readBody`), and a transfer coding other than
+ * `chunked`, which Node lets pass and does not undo (RFC 9112 §6.1: the connection has to close).
  */
-export function checkDeclaredLength(request: IncomingMessage, maxBodyBytes: number): void {
-  const declared = request.headers['content-length'];
+export function checkDeclaredBody(request: IncomingMessage, maxBodyBytes: number): void {
+  const { 'content-length': declared, 'transfer-encoding': coding } = request.headers;
   if (declared !== undefined && Number(declared) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    throw new GatewayError(
+      'invalid_body',
+      'The only Transfer-Encoding that is understood is "chunked".',
+      { headers: { Connection: 'close' } },
+    );
+  }
 }
 
 /**
@@ -35,15 +44,15 @@ export function hasBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Reads the whole body, at most `maxBodyBytes` of it. Rejects with `body_too_large`, or with a plain
- * Error when the client breaks off.
+ * Reads the whole body, at most `maxBodyBytes` of it. Rejects with `body_too_large`, or with
+ * `ClientGone` when the client breaks off.
  */
 export function readBody(request: IncomingMessage, maxBodyBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
     const settle = (finish: () => void): void => {
-      request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
+      request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
       finish();
     };
     const onData = (chunk: Buffer): void => {
@@ -52,9 +61,12 @@ export function readBody(request: IncomingMessage, maxBodyBytes: number): Promis
       else chunks.push(chunk);
     };
     const onEnd = (): void => settle(() => resolve(Buffer.concat(chunks, length)));
-    const onError = (error: Error): void => settle(() => reject(error));
-    const onClose = (): void => settle(() => reject(new Error('the client broke off its body')));
-    request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
+    const onGone = (): void => settle(() => reject(new ClientGone()));
+    if (request.destroyed && !request.readableEnded) {
+      reject(new ClientGone());
+      return;
+    }
+    request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
 }
 

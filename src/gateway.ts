@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
@@ -56,6 +57,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   }
   const close = async (): Promise<void> => {
     await Promise.all([app.close(), management?.close()]);
+    await lastLogLines();
   };
   try {
     // The public port first: once the other one says ready, it is.
@@ -72,7 +74,10 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     state,
     port: portOf(app),
     managementPort: management && portOf(management),
-    drain: () => drain({ ...parts, state, logger, timeoutMs: config.timeouts.drainMs }),
+    drain: async () => {
+      await drain({ ...parts, state, logger, timeoutMs: config.timeouts.drainMs });
+      await lastLogLines();
+    },
     close,
   };
 }
@@ -106,6 +111,15 @@ const LISTEN_FAILURES: Record<string, string | undefined> = {
   ENOTFOUND: 'this host name is not known (GATEWAY_HOST)',
   EACCES: 'this process may not',
 };
+
+/**
+ * A request is logged when its connection has closed. Node tells that of a connection just destroyed
+ * at the end of a turn of its event loop, behind that turn's `setImmediate`.
+ */
+async function lastLogLines(): Promise<void> {
+  await setImmediate();
+  await setImmediate();
+}
 
 function portOf(app: NestExpressApplication): number {
   return (app.getHttpServer().address() as AddressInfo).port;

@@ -1,5 +1,6 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { GatewayConfig } from '../config/gateway-config.ts';
+import { loggedError } from './logged-error.ts';
 
 /** The JSON logger: one object a line on standard output, time as RFC 3339 in UTC. */
 export function createLogger(
@@ -12,6 +13,15 @@ export function createLogger(
     messageKey: 'message',
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: loggedError, path: loggedPath },
   };
   return destination ? pino(options, destination) : pino(options);
+}
+
+/**
+ * A request path without what may hold a credential: a fragment, and all of a target that is no path
+ * (`http://user:password@host/`).
+ */
+function loggedPath(path: string): string {
+  return path.startsWith('/') ? path.replace(/#.*$/s, '') : '(no path)';
 }

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { LoggerService } from '@nestjs/common';
 import type { Logger } from 'pino';
 
@@ -18,7 +19,8 @@ export class NestLogger implements LoggerService {
   }
 
   error(message: unknown, stackOrContext?: unknown): void {
-    this.logger.error({ detail: stackOrContext }, String(message));
+    if (types.isNativeError(message)) this.logger.error({ err: message }, 'Nest reports an error');
+    else this.logger.error({ detail: stackOrContext }, String(message));
   }
 
   debug(message: unknown, context?: unknown): void {

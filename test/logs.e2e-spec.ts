@@ -1,0 +1,382 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from './support/gateway.ts';
+import { rawRequest, sendRaw } from './support/raw-client.ts';
+import {
+  startRawUpstream,
+  startScriptedUpstream,
+  type ScriptedUpstream,
+} from './support/scripted-upstream.ts';
+
+type LogLine = Record<string, unknown>;
+
+/** What every line has. */
+const EVERY_LINE = {
+  time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  service: 'agent-gateway',
+  requestId: 'r1',
+};
+/** What every line of a request has. */
+const REQUEST_LINE = {
+  ...EVERY_LINE,
+  level: 'info',
+  durationMs: expect.any(Number),
+  message: 'request',
+};
+const REQUEST_ID = { 'x-request-id': 'r1' };
+
+/**
+ * The lines that a gateway has written when it has ended, which is when all of them are there:
+ * the line of a request comes when its connection is done with it, the client knows earlier.
+ */
+async function linesOf(
+  env: Record<string, string>,
+  act: (gateway: TestGateway) => Promise<unknown>,
+): Promise<LogLine[]> {
+  const gateway = await startTestGateway(env);
+  try {
+    await act(gateway);
+  } finally {
+    await gateway.stop();
+  }
+  return gateway.logLines.map((line) => JSON.parse(line) as LogLine);
+}
+
+describe('the line of a request', () => {
+  let upstream: ScriptedUpstream;
+  let answer: (request: IncomingMessage, response: ServerResponse) => void;
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream((request, response) => answer(request, response));
+  });
+  afterAll(() => upstream.stop());
+
+  const get = (gateway: TestGateway, path: string, headers = {}) =>
+    fetch(gateway.url + path, { headers: { ...REQUEST_ID, ...headers } }).then((r) => r.text());
+
+  it('has route and path and status, and the id that the client got', async () => {
+    const lines = await linesOf({}, (gateway) => get(gateway, '/health?probe=1'));
+    expect(lines).toEqual([
+      { ...REQUEST_LINE, method: 'GET', route: '/health', path: '/health', status: 200 },
+    ]);
+  });
+
+  it('has the upstream that a read went to', async () => {
+    answer = (_request, response) => response.writeHead(304).end();
+    const lines = await linesOf({ GATEWAY_HISTORY_URL: upstream.url }, (gateway) =>
+      get(gateway, '/streams/t/x?offset=1_2', AUTHORIZED),
+    );
+    expect(lines).toEqual([
+      {
+        ...REQUEST_LINE,
+        method: 'GET',
+        route: '/streams/{*path}',
+        path: '/streams/t/x',
+        status: 304,
+        upstream: 'history',
+      },
+    ]);
+  });
+
+  it('has the upstream that a command went to', async () => {
+    answer = (_request, response) => {
+      response.writeHead(202, { 'content-type': 'application/json' });
+      response.end('{"invocationId":"inv_1","status":"Accepted"}');
+    };
+    const lines = await linesOf({ GATEWAY_RUNTIME_INGRESS_URL: upstream.url }, (gateway) =>
+      fetch(`${gateway.url}/api/a/chat/a1/send`, {
+        method: 'POST',
+        headers: { ...AUTHORIZED, ...REQUEST_ID },
+        body: '{}',
+      }),
+    );
+    expect(lines).toEqual([
+      {
+        ...REQUEST_LINE,
+        method: 'POST',
+        route: '/api/a/:type/:id/send',
+        path: '/api/a/chat/a1/send',
+        status: 202,
+        upstream: 'runtime-ingress',
+      },
+    ]);
+  });
+
+  it('has the code of an error of the gateway, and no upstream that nothing was sent to', async () => {
+    const lines = await linesOf({}, async (gateway) => {
+      await get(gateway, '/streams/x');
+      await get(gateway, '/nothing');
+    });
+    expect(lines).toEqual([
+      {
+        ...REQUEST_LINE,
+        method: 'GET',
+        route: '/streams/{*path}',
+        path: '/streams/x',
+        status: 401,
+        code: 'missing_credentials',
+      },
+      { ...REQUEST_LINE, method: 'GET', path: '/nothing', status: 404, code: 'route_not_found' },
+    ]);
+  });
+
+  it('comes with another one that has the cause where an upstream is to blame', async () => {
+    const lines = await linesOf({}, (gateway) => get(gateway, '/streams/x', AUTHORIZED));
+    expect(lines).toEqual([
+      {
+        ...EVERY_LINE,
+        level: 'warn',
+        code: 'upstream_unreachable',
+        err: {
+          type: 'Error',
+          code: 'ECONNREFUSED',
+          message: 'connect ECONNREFUSED 127.0.0.1:1',
+          stack: expect.any(String),
+        },
+        message: 'The server behind this route could not be reached; try again.',
+      },
+      {
+        ...REQUEST_LINE,
+        method: 'GET',
+        route: '/streams/{*path}',
+        path: '/streams/x',
+        status: 502,
+        upstream: 'history',
+        code: 'upstream_unreachable',
+      },
+    ]);
+  });
+
+  it('says 499 where the client went before the answer, and that the answer is broken', async () => {
+    const arrived = Promise.withResolvers<void>();
+    answer = () => arrived.resolve();
+    const lines = await linesOf({ GATEWAY_HISTORY_URL: upstream.url }, async (gateway) => {
+      const client = new AbortController();
+      const parked = fetch(`${gateway.url}/streams/x`, {
+        headers: { ...AUTHORIZED, ...REQUEST_ID },
+        signal: client.signal,
+      });
+      await arrived.promise;
+      client.abort();
+      await expect(parked).rejects.toThrow('aborted');
+    });
+    expect(lines).toEqual([
+      {
+        ...REQUEST_LINE,
+        method: 'GET',
+        route: '/streams/{*path}',
+        path: '/streams/x',
+        status: 499,
+        upstream: 'history',
+        broken: true,
+      },
+    ]);
+  });
+
+  it('says that an answer is broken where the upstream broke it off', async () => {
+    answer = (_request, response) => {
+      response.writeHead(200, { 'content-length': '10' });
+      response.write('half', () => response.destroy());
+    };
+    const lines = await linesOf({ GATEWAY_HISTORY_URL: upstream.url }, async (gateway) => {
+      await expect(get(gateway, '/streams/x', AUTHORIZED)).rejects.toThrow('terminated');
+    });
+    expect(lines).toEqual([
+      {
+        ...REQUEST_LINE,
+        method: 'GET',
+        route: '/streams/{*path}',
+        path: '/streams/x',
+        status: 200,
+        upstream: 'history',
+        broken: true,
+      },
+    ]);
+  });
+
+  it('is one line, and a short one, whatever the path', async () => {
+    const lines = await linesOf({}, (gateway) =>
+      sendRaw(gateway.port, rawRequest(`GET /a%0A"b${'c'.repeat(5000)}`, ['X-Request-Id: r1'])),
+    );
+    expect(lines).toEqual([
+      {
+        ...REQUEST_LINE,
+        method: 'GET',
+        path: `/a%0A"b${'c'.repeat(505)}`,
+        status: 404,
+        code: 'route_not_found',
+      },
+    ]);
+  });
+
+  it('is left out above the level info, and the fault of an upstream is not', async () => {
+    const lines = await linesOf({ GATEWAY_LOG_LEVEL: 'warn' }, (gateway) =>
+      get(gateway, '/streams/x', AUTHORIZED),
+    );
+    expect(lines.map(({ level, code }) => ({ level, code }))).toEqual([
+      { level: 'warn', code: 'upstream_unreachable' },
+    ]);
+  });
+});
+
+describe('a secret', () => {
+  /** In every place where one could stand; its bytes as digits, too: a Buffer is logged so. */
+  const SECRET = 'Zq7-secret-Zq7';
+  const traces = [
+    SECRET,
+    encodeURIComponent(SECRET),
+    Buffer.from(SECRET).toString('base64').slice(0, 16),
+    Buffer.from(SECRET).toString('base64url').slice(0, 16),
+    [...Buffer.from(SECRET)].join(','),
+  ];
+
+  function expectNoTrace(gateway: TestGateway): void {
+    const output = gateway.logLines.join('\n');
+    for (const trace of [...traces, API_KEY]) expect(output).not.toContain(trace);
+  }
+
+  /** Everything that a client can put a secret into, on each kind of route. */
+  async function sendSecrets(gateway: TestGateway): Promise<number> {
+    const token = `${Buffer.from(`{"alg":"HS256","x":"${SECRET}"}`).toString('base64url')}.e30.${SECRET}`;
+    const credentials = [
+      `Bearer ${API_KEY}`,
+      `Bearer ${SECRET}`,
+      `Bearer ${token}`,
+      `Basic ${Buffer.from(`user:${SECRET}`).toString('base64')}`,
+      SECRET,
+    ];
+    const elsewhere = [
+      `Cookie: session=${SECRET}`,
+      `Proxy-Authorization: Bearer ${SECRET}`,
+      `X-Api-Key: ${SECRET}`,
+      `Idempotency-Key: ${SECRET}`,
+      `X-Request-Id: not allowed ${SECRET}`,
+      `Referer: https://app.example/?token=${SECRET}`,
+    ];
+    const query = `?token=${SECRET}&secret=${SECRET}&next=/a/${SECRET}?again=${SECRET}`;
+    const requests = [
+      ['GET', `/health${query}`, ''],
+      ['GET', `/streams/x${query}`, ''],
+      ['PUT', `/streams/x${query}`, SECRET],
+      ['GET', `/shapes/v1/shape${query}&table=${SECRET}&where=${SECRET}`, ''],
+      ['GET', `/registry/deployments${query}`, ''],
+      ['POST', `/registry/deployments${query}`, `{"uri":"${SECRET}"}`],
+      ['POST', `/api/spawn${query}`, `{"type":"${SECRET}!","${SECRET}":1}`],
+      ['POST', '/api/spawn', `{"type":"chat","args":"${SECRET}"}`],
+      ['POST', '/api/spawn', `{"${SECRET}`],
+      ['POST', '/api/a/chat/a1/send', SECRET],
+      ['POST', '/api/a/chat/a1/control', `{"verb":"${SECRET}"}`],
+      ['GET', `/nothing${query}`, ''],
+      ['GET', `/streams/x#${SECRET}`, ''],
+      ['GET', `http://user:${SECRET}@host/health`, ''],
+      ['CONNECT', `user:${SECRET}@host:443`, ''],
+    ] as const;
+    const sent = credentials.flatMap((credential) =>
+      requests.map(([method, target, body]) =>
+        sendRaw(
+          gateway.port,
+          rawRequest(
+            `${method} ${target}`,
+            [`Authorization: ${credential}`, `Content-Length: ${body.length}`, ...elsewhere],
+            body,
+          ),
+        ),
+      ),
+    );
+    return (await Promise.all(sent)).length;
+  }
+
+  const withUpstream = (url: string) => ({
+    GATEWAY_LOG_LEVEL: 'trace',
+    GATEWAY_HISTORY_URL: url,
+    GATEWAY_SYNC_URL: url,
+    GATEWAY_RUNTIME_ADMIN_URL: url,
+    GATEWAY_RUNTIME_INGRESS_URL: url,
+    GATEWAY_RUNTIME_TOKEN: SECRET,
+    GATEWAY_HISTORY_TOKEN: SECRET,
+    GATEWAY_SYNC_SECRET: SECRET,
+    GATEWAY_READ_TOKEN_SECRETS: `${SECRET}-that-has-32-bytes-and-more`,
+    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '300',
+    GATEWAY_LIVE_TIMEOUT_MS: '300',
+  });
+
+  it('of a client or of an upstream is not in the log when all goes well', async () => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.writeHead(202, { 'set-cookie': SECRET, 'x-token': SECRET });
+      response.end(`{"invocationId":"inv_1","secret":"${SECRET}"}`);
+    });
+    const gateway = await startTestGateway(withUpstream(upstream.url));
+    const sent = await sendSecrets(gateway);
+    await gateway.stop();
+    await upstream.stop();
+
+    const statuses = gateway.logLines.filter((line) => line.includes('"message":"request"'));
+    // CONNECT, once with each credential, never gets to be a request.
+    expect(statuses).toHaveLength(sent - 5);
+    expectNoTrace(gateway);
+  });
+
+  it.each([
+    ['refuses connections', ''],
+    ['closes at once', undefined],
+    ['answers no HTTP', `${SECRET}\r\n\r\n`],
+    ['garbles its headers', `HTTP/1.1 200 OK\r\nX-Token: ${SECRET}\r\n${SECRET}\0: x\r\n\r\n`],
+    ['answers 500', `HTTP/1.1 500 ${SECRET}\r\nContent-Length: ${SECRET.length}\r\n\r\n${SECRET}`],
+    ['is cut in its headers', `HTTP/1.1 200 OK\r\nX-Token: ${SECRET}`],
+    ['is cut in its body', `HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n${SECRET}`],
+    ['says nothing', 'nothing'],
+  ])('is not in the log when an upstream %s', async (_, said) => {
+    const upstream = await startRawUpstream((socket) => {
+      if (said === undefined) socket.destroy();
+      else if (said !== 'nothing') socket.once('data', () => socket.end(said));
+      else socket.resume();
+    });
+    const gateway = await startTestGateway(
+      withUpstream(said === '' ? 'http://127.0.0.1:1' : upstream.url),
+    );
+    await sendSecrets(gateway);
+    await gateway.stop();
+    await upstream.stop();
+
+    expect(gateway.logLines.some((line) => /"code":"upstream_\w+"/.test(line))).toBe(true);
+    expectNoTrace(gateway);
+  });
+
+  it('in the address of a key set or in its answer is not in the log', async () => {
+    const keys = await startScriptedUpstream((_request, response) => response.end(SECRET));
+    const gateway = await startTestGateway({
+      GATEWAY_LOG_LEVEL: 'trace',
+      GATEWAY_READ_TOKEN_JWKS: `${keys.url}/keys?key=${SECRET}`,
+    });
+    const claims = Buffer.from('{"alg":"ES256"}').toString('base64url');
+    const response = await fetch(`${gateway.url}/streams/x`, {
+      headers: { authorization: `Bearer ${claims}.e30.AAAA` },
+    });
+    expect(response.status).toBe(503);
+    await gateway.stop();
+    await keys.stop();
+
+    expect(gateway.logLines.join('\n')).toContain('the JWK set cannot be had');
+    expectNoTrace(gateway);
+  });
+
+  it('sent by a client that goes away in the middle is not in the log', async () => {
+    const gateway = await startTestGateway({ GATEWAY_LOG_LEVEL: 'trace' });
+    const socket = connect(gateway.port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write(
+      rawRequest(
+        'POST /api/spawn',
+        [`Authorization: Bearer ${API_KEY}`, 'Content-Length: 99'],
+        SECRET,
+      ),
+    );
+    socket.end();
+    await once(socket.resume(), 'close');
+    await gateway.stop();
+
+    expect(gateway.logLines.length).toBeGreaterThan(0);
+    expectNoTrace(gateway);
+  });
+});

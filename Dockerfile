@@ -1,0 +1,57 @@
+# The gateway as an image: Node, its libraries and the gateway, no shell, no package manager.
+#
+#   docker build --build-arg VERSION=0.1.0 --build-arg REVISION="$(git rev-parse HEAD)" -t agent-gateway .
+#
+# Works with Docker, BuildKit and buildah (`--format docker` keeps the HEALTHCHECK).
+ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No package of this build needs its install script, and none gets to run one.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json nest-cli.json ./
+COPY src ./src
+RUN npm run build && find dist -name '*.map' -delete
+
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Types and source maps are nothing to a running gateway.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+ && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
+ && rm -f node_modules/.package-lock.json
+
+# What Node itself needs: its binary, the libraries that it links, and the folders that a container
+# with a read-only root has things mounted on.
+FROM ${NODE_IMAGE} AS node
+RUN mkdir -p /rootfs/usr/local/bin /rootfs/etc /rootfs/proc /rootfs/sys /rootfs/dev /rootfs/tmp \
+ && chmod 1777 /rootfs/tmp \
+ && cp "$(command -v node)" /rootfs/usr/local/bin/node \
+ && ldd /rootfs/usr/local/bin/node | grep -o '/[^ ]*' | xargs -I{} cp --parents --dereference {} /rootfs \
+ && echo 'hosts: files dns' > /rootfs/etc/nsswitch.conf \
+ && echo 'gateway:x:10001:10001::/app:/sbin/nologin' > /rootfs/etc/passwd \
+ && echo 'gateway:x:10001:' > /rootfs/etc/group
+
+FROM scratch
+ARG VERSION=0.0.0-dev
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="agent-gateway" \
+      org.opencontainers.image.description="The one HTTP front door of a system that hosts long-lived AI agents" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+COPY --from=node /rootfs /
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY package.json ./
+ENV NODE_ENV=production PATH=/usr/local/bin
+# By number, so that Kubernetes can tell that it is not root.
+USER 10001:10001
+EXPOSE 8787 8788
+STOPSIGNAL SIGTERM
+# For Compose; Kubernetes asks the management port. The shell-less form, as there is no shell.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
+  CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.GATEWAY_PORT || 8787}/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# node itself, never `npm start`: that would swallow SIGTERM.
+CMD ["node", "dist/main.js"]

@@ -1,0 +1,187 @@
+/**
+ * Checks a built image: `node test/image/check.ts ROOT CONFIG`, its root filesystem as a folder and
+ * what `buildah inspect` says of it as a file. `run.sh` calls it.
+ */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Checks } from '../helm/checks.ts';
+import { Container, type ImageConfig } from './container.ts';
+import { imageSize } from './image-size.ts';
+import { startSlowStore } from './slow-store.ts';
+
+const MEBIBYTE = 1_048_576;
+const MAX_IMAGE_BYTES = 170 * MEBIBYTE;
+const DRAIN_TIMEOUT_MS = 5_000;
+const API_KEY = 'image-test-key-0123456789';
+
+const [root, configFile] = process.argv.slice(2);
+if (!root || !configFile) throw new Error('usage: check.ts ROOT CONFIG');
+const { config } = (
+  JSON.parse(readFileSync(configFile, 'utf8')) as { Docker: { config: ImageConfig } }
+).Docker;
+const project = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  version: string;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+};
+const inImage = (path: string): string => join(root, path);
+const checks = new Checks();
+
+await checks.check('says how it is run: by number, by exec, with labels and a health check', () => {
+  assert.equal(config.User, '10001:10001');
+  assert.equal(config.WorkingDir, '/app');
+  assert.deepEqual(config.Cmd, ['node', 'dist/main.js']);
+  assert.ok(!config.Entrypoint?.length);
+  assert.ok(config.Env.includes('NODE_ENV=production'));
+  assert.deepEqual(Object.keys(config.ExposedPorts).sort(), ['8787/tcp', '8788/tcp']);
+  assert.equal(config.Labels['org.opencontainers.image.title'], 'agent-gateway');
+  assert.equal(config.Labels['org.opencontainers.image.version'], project.version);
+  assert.equal(config.Labels['org.opencontainers.image.revision'], 'test');
+  assert.deepEqual(config.Healthcheck.Test.slice(0, 3), ['CMD', 'node', '--eval']);
+});
+
+await checks.check('holds the built gateway and its dependencies, and nothing else', () => {
+  assert.deepEqual(readdirSync(inImage('app')).sort(), ['dist', 'node_modules', 'package.json']);
+  for (const name of Object.keys(project.dependencies)) {
+    assert.ok(existsSync(inImage(`app/node_modules/${name}`)), `${name} is missing`);
+  }
+  // Some of these are dependencies of dependencies as well.
+  const wanted = new Set(Object.keys(installedForProduction()));
+  for (const name of Object.keys(project.devDependencies)) {
+    if (wanted.has(`node_modules/${name}`)) continue;
+    assert.ok(!existsSync(inImage(`app/node_modules/${name}`)), `${name} is in the image`);
+  }
+  const files = readdirSync(inImage('app/dist'), { recursive: true }) as string[];
+  assert.deepEqual(
+    files.filter((file) => /\.(spec\.js|ts|map)$/.test(file)),
+    [],
+  );
+});
+
+await checks.check('has no shell and no package manager', () => {
+  for (const path of ['bin/sh', 'usr/bin/sh', 'usr/bin/env', 'usr/local/bin/npm', 'usr/bin/apt']) {
+    assert.ok(!existsSync(inImage(path)), `${path} is in the image`);
+  }
+});
+
+await checks.check('is small', async () => {
+  const { bytes, compressedBytes, applicationBytes } = await imageSize(root);
+  const mebibytes = (count: number): string => `${Math.round(count / MEBIBYTE)} MiB`;
+  console.log(
+    `        ${mebibytes(bytes)} unpacked, ${mebibytes(compressedBytes)} compressed; ` +
+      `the gateway itself ${mebibytes(applicationBytes)}, the rest is Node`,
+  );
+  assert.ok(bytes < MAX_IMAGE_BYTES, `${bytes} bytes are more than ${MAX_IMAGE_BYTES}`);
+});
+
+await checks.check('refuses to start on bad settings, and names every one', async () => {
+  const settings = {
+    GATEWAY_PORT: 'eighty',
+    GATEWAY_SYNC_URL: 'electric',
+    GATEWAY_API_KEYS: 'short',
+  };
+  const { code, output } = await new Container(root, config, settings).exited;
+  assert.equal(code, 1);
+  for (const name of Object.keys(settings)) assert.match(output, new RegExp(`- ${name} .*must`));
+  assert.match(output, /3 settings are wrong/);
+});
+
+await checks.check('refuses to start without an API key', async () => {
+  const { code, output } = await new Container(root, config, {}).exited;
+  assert.equal(code, 1);
+  assert.match(output, /GATEWAY_API_KEYS is required/);
+});
+
+const store = await startSlowStore();
+const [port, managementPort] = await freePorts();
+const gateway = new Container(root, config, {
+  GATEWAY_HOST: '127.0.0.1',
+  GATEWAY_PORT: `${port}`,
+  GATEWAY_MANAGEMENT_PORT: `${managementPort}`,
+  GATEWAY_API_KEYS: API_KEY,
+  GATEWAY_HISTORY_URL: store.url,
+  GATEWAY_DRAIN_TIMEOUT_MS: `${DRAIN_TIMEOUT_MS}`,
+});
+const healthUrl = `http://127.0.0.1:${port}/health`;
+const readyUrl = `http://127.0.0.1:${managementPort}/health/ready`;
+
+try {
+  await gateway.line('the gateway listens');
+
+  await checks.check('answers /health', async () => {
+    const answer = await fetch(healthUrl);
+    assert.equal(answer.status, 200);
+    assert.deepEqual(await answer.json(), { status: 'ok', info: {}, error: {}, details: {} });
+    assert.equal((await fetch(readyUrl)).status, 200);
+  });
+
+  await checks.check('runs as PID 1 of its numeric user, without any capability', () => {
+    const status = gateway.status();
+    assert.equal(status.get('NSpid')?.split(/\s+/).at(-1), '1');
+    assert.deepEqual(new Set(status.get('Uid')?.split(/\s+/)), new Set(['10001']));
+    assert.deepEqual(new Set(status.get('Gid')?.split(/\s+/)), new Set(['10001']));
+    assert.equal(status.get('Groups'), '');
+    assert.match(status.get('CapEff') ?? '', /^0+$/);
+    assert.equal(status.get('NoNewPrivs'), '1');
+  });
+
+  await checks.check('its root filesystem is read-only', () => {
+    for (const folder of ['app', 'tmp', 'etc']) {
+      const file = `/proc/${gateway.pid}/root/${folder}/written`;
+      assert.throws(() => writeFileSync(file, ''), { code: 'EROFS' });
+    }
+  });
+
+  await checks.check('passes its own health check', async () => {
+    assert.equal(await gateway.run(config.Healthcheck.Test.slice(1)), 0);
+  });
+
+  await checks.check(
+    'drains on SIGTERM: a read under way gets its answer, then exit 0',
+    async () => {
+      const read = store.nextRead();
+      const answer = fetch(`http://127.0.0.1:${port}/streams/timeline`, {
+        headers: { authorization: `Bearer ${API_KEY}` },
+      });
+      const upstream = await read;
+      gateway.signal('SIGTERM');
+      await gateway.line('the gateway drains');
+      assert.equal((await fetch(readyUrl)).status, 503);
+      const duringLameDuck = await fetch(healthUrl);
+      assert.equal(duringLameDuck.status, 200);
+      assert.equal(duringLameDuck.headers.get('connection'), 'close');
+      const signalledAtMs = performance.now();
+      upstream.end('answered');
+      assert.equal((await answer).status, 200);
+      assert.equal(await (await answer).text(), 'answered');
+      const { code, output } = await gateway.exited;
+      assert.equal(code, 0, output);
+      assert.match(output, /the gateway has stopped/);
+      // With nothing left it ends behind the lame-duck phase, a fifth of the time.
+      assert.ok(performance.now() - signalledAtMs < DRAIN_TIMEOUT_MS * 0.8);
+    },
+  );
+} finally {
+  await gateway.stop();
+  store.close();
+}
+checks.finish();
+
+function installedForProduction(): Record<string, unknown> {
+  const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { dev?: boolean }>;
+  };
+  return Object.fromEntries(Object.entries(lock.packages).filter(([, entry]) => !entry.dev));
+}
+
+/** Two ports that were free a moment ago. */
+async function freePorts(): Promise<[number, number]> {
+  const servers = [createServer().listen(0, '127.0.0.1'), createServer().listen(0, '127.0.0.1')];
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const [first = 0, second = 0] = servers.map((server) => (server.address() as AddressInfo).port);
+  for (const server of servers) server.close();
+  return [first, second];
+}

@@ -4,7 +4,7 @@ const CR = 0x0d;
 const MAX_KEPT_LINE_BYTES = 64;
 
 /**
- * Follows the bytes of an event stream and tells where it may end without harm: after a whole event,
+ * Follows the bytes of an event stream and tells where it may end without harm: behind a whole event,
  * and, where `safeEvent` names one, after an event of that name only. On Durable Streams that is
  * `control`, which carries the offset to resume from: an end between data and its control event
  * would bring the data twice (PROTOCOL.md, "Server-sent events").
@@ -18,7 +18,7 @@ export class SseBoundary {
   private hasData = false;
   /** Whether no event that needs a safe one behind it is outstanding. */
   private settled = true;
-  private insideEvent = false;
+  private hasField = false;
 
   constructor(safeEvent?: string) {
     this.safeEvent = safeEvent;
@@ -26,7 +26,7 @@ export class SseBoundary {
 
   /** Whether the stream may end after all bytes seen so far. */
   get isSafe(): boolean {
-    return this.settled && !this.insideEvent;
+    return this.settled && this.lineIsEmpty && !this.hasField;
   }
 
   /** Follows a chunk. */
@@ -46,18 +46,14 @@ export class SseBoundary {
       this.afterCr = byte === CR;
       if (completesCrLf) continue;
       if (byte !== LF && byte !== CR) {
-        this.insideEvent = true;
         this.lineIsEmpty = false;
         if (this.line.length < MAX_KEPT_LINE_BYTES) this.line += String.fromCharCode(byte ?? 0);
         continue;
       }
-      if (!this.lineIsEmpty) {
-        this.endLine();
-        continue;
-      }
-      this.endEvent();
-      if (stopAtSafeEnd && this.settled) {
-        // The line feed of a CR LF belongs to the blank line, if it is here already.
+      if (this.lineIsEmpty) this.endEvent();
+      else this.endLine();
+      if (stopAtSafeEnd && this.isSafe) {
+        // The line feed of a CR LF belongs to the line, if it is here already.
         return byte === CR && chunk[i + 1] === LF ? i + 2 : i + 1;
       }
     }
@@ -67,15 +63,18 @@ export class SseBoundary {
   private endLine(): void {
     const [field = '', ...rest] = this.line.split(':');
     const value = rest.join(':').replace(/^ /, '');
+    // A comment begins with a colon, and is no part of an event: a stream that sends no more than
+    // ": keep-alive" and rests is not inside of one.
+    if (field !== '') this.hasField = true;
     if (field === 'event') this.eventName = value;
     else if (field === 'data') this.hasData = true;
     this.line = '';
     this.lineIsEmpty = true;
   }
 
-  /** A blank line: the event is whole. A block of mere comments is none, and changes nothing. */
+  /** A blank line: the event is whole. Without data it is none, and changes nothing. */
   private endEvent(): void {
-    this.insideEvent = false;
+    this.hasField = false;
     if (this.hasData)
       this.settled = this.safeEvent === undefined || this.eventName === this.safeEvent;
     this.hasData = false;

@@ -41,13 +41,17 @@ export class Deadlines {
   private fire(): void {
     this.disarm();
     const nowMs = Date.now();
+    const due: Set<() => void>[] = [];
+    let nextMs = Number.POSITIVE_INFINITY;
     for (const [atMs, bucket] of this.buckets) {
-      if (atMs > nowMs) continue;
-      this.buckets.delete(atMs);
-      for (const callback of bucket) callback();
+      if (atMs <= nowMs) {
+        this.buckets.delete(atMs);
+        due.push(bucket);
+      } else if (atMs < nextMs) nextMs = atMs;
     }
-    const nextMs = Math.min(...this.buckets.keys());
-    if (Number.isFinite(nextMs)) this.arm(nextMs);
+    // Before the callbacks, which may add and call off waiters, and may throw.
+    if (nextMs !== Number.POSITIVE_INFINITY) this.arm(nextMs);
+    for (const bucket of due) for (const callback of bucket) callback();
   }
 }
 

@@ -38,7 +38,7 @@ function dotSegmentProblem(path: string): string | undefined {
 }
 
 /** Decodes what is valid percent-encoding and leaves everything else alone. */
-function decodeLeniently(text: string): string {
+export function decodeLeniently(text: string): string {
   return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
     try {
       return decodeURIComponent(run);

@@ -33,6 +33,7 @@ async function gatewayTo(
 interface Outcome {
   status: number;
   code: string | undefined;
+  detail: string | undefined;
   isReplay: boolean;
   tookMs: number;
 }
@@ -44,10 +45,11 @@ async function post(gateway: TestGateway, headers = {}, id = 'a1'): Promise<Outc
     body: `to ${id}`,
     headers: { ...AUTHORIZED, 'x-request-id': `to-${id}`, ...headers },
   });
-  const { code } = (await response.json()) as { code?: string };
+  const { code, detail } = (await response.json()) as { code?: string; detail?: string };
   return {
     status: response.status,
     code,
+    detail,
     isReplay: response.headers.get('idempotency-replayed') === 'true',
     tookMs: performance.now() - startedAtMs,
   };
@@ -191,6 +193,21 @@ describe('a connection that is lost before the answer', () => {
     expect(tookMs).toBeLessThan(1_000);
     expect(requests).toBeGreaterThanOrEqual(3);
     expect(requests).toBeLessThanOrEqual(7);
+  });
+
+  // It was once told that the runtime "could not be reached; try again".
+  it('is what the client is told, also where no later attempt finds the runtime', async () => {
+    const runtime = await startScriptedUpstream(() => void runtime.stop());
+    const gateway = await gatewayTo(runtime.url, 15_000);
+    const { status, code, detail } = await post(gateway, KEYED);
+    expect({ status, code, detail }).toEqual({
+      status: 502,
+      code: 'upstream_unreachable',
+      detail:
+        'The connection to the runtime was lost before it answered; nothing is known of the command. ' +
+        'With an Idempotency-Key it can be repeated safely.',
+    });
+    expect(runtime.seen).toHaveLength(1);
   });
 
   it('within an answer ends the command, with a key or without', async () => {

@@ -16,7 +16,7 @@ const UNUSABLE =
 const UNUSABLE_HEAD = 'The server behind this route gave an answer that cannot be used.';
 const LOST =
   'The connection to the runtime was lost before it answered; nothing is known of the command. ' +
-  'With an Idempotency-Key it could be repeated safely.';
+  'With an Idempotency-Key it can be repeated safely.';
 
 function post(
   gateway: TestGateway,

@@ -87,7 +87,8 @@ describe('attemptRequest', () => {
       socket.once('close', () => closed.resolve());
       socket.write(bytes);
     };
-    expect(await failure(attempt(50))).toEqual([reached, true]);
+    // Long enough for a busy machine to bring the bytes.
+    expect(await failure(attempt(500))).toEqual([reached, true]);
     await closed.promise;
 
     onData = (socket) => socket.write(OK);

@@ -42,7 +42,7 @@ export class FailedAttempt extends Error {
     return new GatewayError(
       'upstream_unreachable',
       'The connection to the runtime was lost before it answered; nothing is known of the command. ' +
-        'With an Idempotency-Key it could be repeated safely.',
+        'With an Idempotency-Key it can be repeated safely.',
       { cause: this.cause },
     );
   }

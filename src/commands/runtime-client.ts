@@ -22,8 +22,8 @@ export interface RuntimeCommand {
 const CONNECT_RETRY_MS = 2_000;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 500;
-/** An attempt shorter than this is not worth beginning. */
-const MIN_ATTEMPT_MS = 10;
+/** With less time left than this another attempt is not worth beginning. */
+const MIN_LEFT_MS = 50;
 const MAX_ANSWER_BYTES = 1_048_576;
 
 /** Sends commands to the runtime's ingress over a pool of kept connections. */
@@ -66,6 +66,7 @@ export class RuntimeClient implements OnApplicationShutdown {
   async send(command: RuntimeCommand): Promise<AcceptedCommand> {
     const startedAtMs = performance.now();
     const elapsedMs = (): number => performance.now() - startedAtMs;
+    let furthest: FailedAttempt | undefined;
     for (let attempt = 0; ; attempt++) {
       const leftMs = this.budgetMs - elapsedMs();
       // Where another attempt may follow, one takes at most half of what is left.
@@ -75,14 +76,16 @@ export class RuntimeClient implements OnApplicationShutdown {
         return interpretAnswer(answer);
       } catch (failure) {
         if (!(failure instanceof FailedAttempt)) throw failure;
+        // "Could not be reached" would be untrue if an earlier attempt may be with the runtime.
+        if (failure.reached !== 'nowhere' || !furthest) furthest = failure;
         const waitMs = backoffMs(attempt);
         const nextAtMs = elapsedMs() + waitMs;
         const mayRepeat =
           failure.reached === 'nowhere'
             ? nextAtMs < CONNECT_RETRY_MS
             : command.isRepeatable && failure.isTransient;
-        if (!mayRepeat || nextAtMs + MIN_ATTEMPT_MS > this.budgetMs || this.pool.destroyed) {
-          throw failure.toGatewayError(this.budgetMs);
+        if (!mayRepeat || nextAtMs + MIN_LEFT_MS > this.budgetMs || this.pool.destroyed) {
+          throw furthest.toGatewayError(this.budgetMs);
         }
         await sleep(waitMs);
       }

@@ -8,7 +8,7 @@ import { registerAgents } from '../../local/stack/register.ts';
 import { awaitOk } from '../../local/stack/await-ok.ts';
 import { startRestate, type RunningRestate } from '../../local/stack/restate.ts';
 import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
-import { startGatewayProcess, type GatewayProcess } from '../support/gateway-process.ts';
+import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { API_KEY } from '../support/credentials.ts';
 import { startHaproxy, type Backend } from '../support/haproxy.ts';
 
@@ -25,7 +25,7 @@ const READY_TIMEOUT_MS = 30_000;
 export interface Slot extends Backend {
   name: string;
   probeSocket: string;
-  gateway: GatewayProcess;
+  gateway: GatewayChild;
 }
 
 /** The whole system under load: every part real, and each can be hurt. */
@@ -69,7 +69,7 @@ export async function startStack(): Promise<Stack> {
   let catalog = await startCatalog(ports.catalog, folder);
 
   const launch = ({ port, managementPort, probeSocket }: Omit<Slot, 'gateway'>) =>
-    startGatewayProcess({
+    startGatewayChild({
       main: join(code, 'dist/main.js'),
       nodeArgs: ['--expose-gc', '--import', PROBE],
       env: {

@@ -1,0 +1,225 @@
+import { EventEmitter, once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { choosePorts } from '../../local/stack/ports.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const OTHER_KEY = 'another-api-key-0123456789';
+
+describe('limits', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+  /** The answers that the history store has not given yet. */
+  let parked: (() => void)[];
+  const upstreamEvents = new EventEmitter();
+  const sockets: Socket[] = [];
+
+  const start = async (env: Record<string, string>): Promise<void> => {
+    const { management } = await choosePorts({ management: 0 });
+    gateway = await startTestGateway({
+      GATEWAY_HISTORY_URL: upstream.url,
+      GATEWAY_API_KEYS: `${AUTHORIZED.authorization.slice('Bearer '.length)},${OTHER_KEY}`,
+      GATEWAY_MANAGEMENT_PORT: String(management),
+      ...env,
+    });
+  };
+  const read = (path: string, key?: string): Promise<Response> =>
+    fetch(`${gateway.url}/streams/${path}`, {
+      headers: key ? { authorization: `Bearer ${key}` } : AUTHORIZED,
+    });
+  /** Resolves once the upstream has so many requests. */
+  const untilParked = async (count: number): Promise<void> => {
+    while (parked.length < count) await once(upstreamEvents, 'parked');
+  };
+
+  beforeEach(async () => {
+    parked = [];
+    upstream = await startScriptedUpstream((request, response) => {
+      if (!request.url?.includes('parked')) {
+        response.end('at once');
+        return;
+      }
+      parked.push(() => response.end('in the end'));
+      upstreamEvents.emit('parked');
+    });
+  });
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await gateway.stop();
+    await upstream.stop();
+  });
+
+  const overloaded = (detail: string, requestId: string | null) => ({
+    type: 'urn:agent-gateway:error:overloaded',
+    title: 'The gateway is at its limit',
+    status: 503,
+    detail,
+    code: 'overloaded',
+    requestId,
+  });
+
+  it('turns a read beyond the cap of all away, answers the open ones, and keeps the management port', async () => {
+    await start({ GATEWAY_MAX_OPEN_READS: '2' });
+    const open = [read('parked/1'), read('parked/2', OTHER_KEY)];
+    await untilParked(2);
+
+    const refused = await read('third');
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(refused.headers.get('cache-control')).toBe('no-store');
+    expect(await refused.json()).toEqual(
+      overloaded(
+        'The gateway has too many reads open; try again in a moment.',
+        refused.headers.get('x-request-id'),
+      ),
+    );
+    expect((await fetch(`${gateway.managementUrl}/health/ready`)).status).toBe(200);
+    expect((await fetch(`${gateway.managementUrl}/health/live`)).status).toBe(200);
+    // A write is no read.
+    expect((await write()).status).toBe(200);
+
+    for (const finish of parked) finish();
+    const answers = await Promise.all((await Promise.all(open)).map((answer) => answer.text()));
+    expect(answers).toEqual(['in the end', 'in the end']);
+    const next = await read('third');
+    expect([next.status, await next.text()]).toEqual([200, 'at once']);
+  });
+
+  it('gives back the place of a reader that has gone', async () => {
+    await start({ GATEWAY_MAX_OPEN_READS: '1' });
+    const gone = new AbortController();
+    const left = fetch(`${gateway.url}/streams/parked`, {
+      headers: AUTHORIZED,
+      signal: gone.signal,
+    }).catch(() => 'gone');
+    await untilParked(1);
+    expect((await read('second')).status).toBe(503);
+    const [socket] = upstream.openSockets;
+    const closed = socket && once(socket, 'close');
+    gone.abort();
+    expect(await left).toBe('gone');
+    await closed;
+    expect((await read('second')).status).toBe(200);
+  });
+
+  it('turns a read beyond the cap of its credential away, and lets another credential read', async () => {
+    await start({ GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: '1' });
+    const open = read('parked/1');
+    await untilParked(1);
+
+    const refused = await read('second');
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.json()).toEqual(
+      overloaded(
+        'Too many reads are open with this credential; try again in a moment.',
+        refused.headers.get('x-request-id'),
+      ),
+    );
+    expect((await read('second', OTHER_KEY)).status).toBe(200);
+    for (const finish of parked) finish();
+    expect(await (await open).text()).toBe('in the end');
+  });
+
+  it('answers a connection beyond the cap 503 and closes it, and serves those that are open', async () => {
+    await start({ GATEWAY_MAX_CONNECTIONS: '2' });
+    const first = await openConnection();
+    const second = await openConnection();
+    const third = await openConnection();
+
+    const refused = await ask(third, '/health');
+    expect(refused).toMatch(/^HTTP\/1\.1 503 /);
+    expect(refused).toMatch(/\r\nRetry-After: 1\r\n/i);
+    expect(refused).toMatch(/\r\nConnection: close\r\n/i);
+    expect(refused).toMatch(/"code":"overloaded"/);
+    await once(third, 'close');
+    expect((await fetch(`${gateway.managementUrl}/health/ready`)).status).toBe(200);
+
+    expect(await ask(first, '/health')).toMatch(/^HTTP\/1\.1 200 /);
+    first.destroy();
+    await serverSees(1);
+    const fourth = await openConnection();
+    expect(await ask(fourth, '/health')).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await ask(second, '/health')).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('drops a connection far beyond the cap unheard', async () => {
+    await start({ GATEWAY_MAX_CONNECTIONS: '10' });
+    for (let i = 0; i < 11; i++) await openConnection();
+    const dropped = await openConnection();
+    await once(dropped, 'close');
+    expect(dropped.bytesRead).toBe(0);
+  });
+
+  it('answers 429 beyond the rate of a credential, and not to another one', async () => {
+    await start({ GATEWAY_RATE_LIMIT_PER_SECOND: '1' });
+    expect((await read('a')).status).toBe(200);
+    const refused = await read('a');
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(refused.headers.get('cache-control')).toBe('no-store');
+    expect(await refused.json()).toEqual({
+      type: 'urn:agent-gateway:error:rate_limited',
+      title: 'Too many requests',
+      status: 429,
+      detail: 'Too many requests with this credential; wait as long as Retry-After says.',
+      code: 'rate_limited',
+      requestId: refused.headers.get('x-request-id'),
+    });
+    expect(upstream.seen).toHaveLength(1);
+    expect((await read('a', OTHER_KEY)).status).toBe(200);
+  });
+
+  it('counts neither a refused credential nor liveness against any rate', async () => {
+    await start({ GATEWAY_RATE_LIMIT_PER_SECOND: '1' });
+    for (let i = 0; i < 5; i++) {
+      expect((await read('a', 'not-a-key-of-this-place')).status).toBe(401);
+      expect((await fetch(`${gateway.url}/health`)).status).toBe(200);
+    }
+    expect((await read('a')).status).toBe(200);
+  });
+
+  it('has no rate limit unless one is set', async () => {
+    await start({});
+    const statuses = await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        const response = await read('a');
+        await response.arrayBuffer();
+        return response.status;
+      }),
+    );
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  });
+
+  function write(): Promise<Response> {
+    return fetch(`${gateway.url}/streams/written`, {
+      method: 'POST',
+      headers: AUTHORIZED,
+      body: 'x',
+    });
+  }
+
+  async function openConnection(): Promise<Socket> {
+    const socket = connect(gateway.port, '127.0.0.1');
+    sockets.push(socket);
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  async function ask(socket: Socket, path: string): Promise<string> {
+    socket.setEncoding('latin1').write(`GET ${path} HTTP/1.1\r\nHost: gateway.test\r\n\r\n`);
+    const [answer] = (await once(socket, 'data')) as [string];
+    return answer;
+  }
+
+  async function serverSees(connections: number): Promise<void> {
+    const server = gateway.running.app.getHttpServer() as Server;
+    const open = (): Promise<number> =>
+      new Promise((resolve, reject) =>
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      );
+    while ((await open()) > connections) await new Promise((resolve) => setImmediate(resolve));
+  }
+});

@@ -1,0 +1,190 @@
+import { once } from 'node:events';
+import { METHODS } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { AUTHORIZED } from '../support/credentials.ts';
+import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const KEY = `Authorization: ${AUTHORIZED.authorization}`;
+const MIB = 1_048_576;
+
+describe('requests that HTTP allows and nobody sends', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: GatewayChild;
+
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream((request, response) => {
+      const answer = (): unknown => response.end(request.url);
+      if (request.url?.includes('slow')) setTimeout(answer, 100);
+      else answer();
+    });
+    gateway = await startGatewayChild({
+      env: {
+        GATEWAY_HISTORY_URL: upstream.url,
+        GATEWAY_SYNC_URL: upstream.url,
+        GATEWAY_RUNTIME_INGRESS_URL: upstream.url,
+        GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
+        // Its log would be the slowest part of a hundred thousand requests.
+        GATEWAY_LOG_LEVEL: 'info',
+      },
+    });
+  });
+  afterAll(async () => {
+    await gateway?.process.stop();
+    await upstream?.stop();
+  });
+  beforeEach(() => void upstream.seen.splice(0));
+
+  const send = async (request: string): Promise<{ status: number; body: string }> =>
+    parseRaw(await sendRaw(gateway.port, request));
+
+  /** What each prefix serves; everything else must be answered without a look at an upstream. */
+  const SERVED: Record<string, string[]> = {
+    '/streams/a': ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS'],
+    '/shapes/v1/shape': ['GET', 'HEAD', 'OPTIONS'],
+    '/registry/deployments': ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH'],
+    '/api/spawn': ['POST'],
+    '/health': ['GET', 'HEAD'],
+    '/': [],
+  };
+  const unserved = Object.entries(SERVED).map(([path, served]): [string, string[]] => [
+    path,
+    METHODS.filter((method) => !served.includes(method) && method !== 'CONNECT'),
+  ]);
+
+  it.each(unserved)(
+    'answers 404 to every other method on %s, with a key',
+    async (path, methods) => {
+      for (const method of methods) {
+        const { status, body } = await send(rawRequest(`${method} ${path}`, [KEY]));
+        expect([method, status]).toEqual([method, 404]);
+        if (method !== 'HEAD') expect(JSON.parse(body)).toMatchObject({ code: 'route_not_found' });
+      }
+      expect(upstream.seen).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['an absolute target', 'GET http://elsewhere.test/health', 400],
+    ['an asterisk', 'OPTIONS *', 400],
+    ['an authority', 'GET elsewhere.test:80', 400],
+    ['a tunnel', 'CONNECT elsewhere.test:80', 400],
+    ['a method in lower case', 'get /health', 400],
+    ['a method of its own', 'BREW /health', 400],
+    ['an empty target', 'GET ', 400],
+    ['a target with a space in it', 'GET /streams/a b', 400],
+  ])('answers %s by %d', async (_, line, expected) => {
+    const { status } = await send(rawRequest(line, [KEY]));
+    expect(status).toBe(expected);
+    expect(upstream.seen).toEqual([]);
+  });
+
+  it.each([
+    ['both lengths', ['Content-Length: 5', 'Transfer-Encoding: chunked'], '0\r\n\r\n'],
+    ['two lengths', ['Content-Length: 5', 'Content-Length: 6'], 'hello'],
+    ['a length that is no number', ['Content-Length: five'], 'hello'],
+    ['a negative length', ['Content-Length: -5'], 'hello'],
+    ['chunked not last', ['Transfer-Encoding: chunked, identity'], '0\r\n\r\n'],
+    ['a space before the colon', ['Content-Length : 5'], 'hello'],
+    ['a folded header', ['X-A: a', ' b', 'Content-Length: 5'], 'hello'],
+    ['a bare line feed', ['X-A: a\nContent-Length: 5'], 'hello'],
+    ['a zero byte in a header', ['X-A: a\0b', 'Content-Length: 5'], 'hello'],
+  ])('refuses a body with %s, and closes', async (_, headers, body) => {
+    const { status } = await send(rawRequest('POST /streams/a', [KEY, ...headers], body));
+    expect(status).toBe(400);
+    expect(upstream.seen).toEqual([]);
+  });
+
+  it.each([
+    ['one header of 17 KiB', [`X-Bomb: ${'x'.repeat(17_408)}`]],
+    [
+      'headers of 17 KiB together',
+      Array.from({ length: 680 }, (_, i) => `X-${i}: ${'y'.repeat(18)}`),
+    ],
+  ])('answers %s by 431 and closes', async (_, headers) => {
+    const { status } = await send(rawRequest('GET /streams/a', [KEY, ...headers]));
+    expect(status).toBe(431);
+    expect(upstream.seen).toEqual([]);
+  });
+
+  it('closes on endless headers, whatever of the answer the client gets to see', async () => {
+    const socket = connect(gateway.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write('GET /streams/a HTTP/1.1\r\nHost: x\r\n');
+    const flood = 'X-Bomb: boom\r\n'.repeat(1_000);
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(flood));
+    };
+    socket.on('drain', more);
+    more();
+    await closed;
+    expect(upstream.seen).toEqual([]);
+    expect((await fetch(`${gateway.url}/health`)).status).toBe(200);
+  });
+
+  it('answers a target of 17 KiB by 431, and one of 14 KiB', async () => {
+    const long = await send(rawRequest(`GET /streams/${'a'.repeat(17_408)}`, [KEY]));
+    expect(long.status).toBe(431);
+    const fits = await send(rawRequest(`GET /streams/${'a'.repeat(14_336)}`, [KEY]));
+    expect(fits.status).toBe(200);
+  });
+
+  it('answers pipelined requests in their order, whoever is ready first', async () => {
+    const lines = ['/streams/slow/1', '/streams/quick/2', '/nowhere', '/streams/slow/3', '/health'];
+    const requests = lines.map((path, index) => {
+      const last = index === lines.length - 1 ? 'Connection: close\r\n' : '';
+      return `GET ${path} HTTP/1.1\r\nHost: x\r\n${KEY}\r\n${last}\r\n`;
+    });
+    const answer = await sendRaw(gateway.port, requests.join(''));
+    const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status);
+    expect(statuses).toEqual(['200', '200', '404', '200', '200']);
+    const order = ['slow/1', 'quick/2', 'route_not_found', 'slow/3', '"status":"ok"'];
+    const places = order.map((text) => answer.indexOf(text));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(places).not.toContain(-1);
+  });
+
+  it('serves 100,000 requests on one connection without growing', async () => {
+    const REQUESTS = 100_000;
+    const BATCH = 200;
+    const socket = connect(gateway.port, '127.0.0.1');
+    await once(socket, 'connect');
+    const batch = 'GET /none HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(BATCH);
+    // The first tenth makes the process take what it needs.
+    await sendBatches(socket, batch, REQUESTS / BATCH / 10, BATCH);
+    const before = await gateway.residentBytes();
+    await sendBatches(socket, batch, (REQUESTS / BATCH) * 0.9, BATCH);
+    const grown = (await gateway.residentBytes()) - before;
+    socket.destroy();
+    expect(grown).toBeLessThan(64 * MIB);
+    const warnings = gateway.process.lastLines().filter((line) => /Warning/.test(line));
+    expect(warnings).toEqual([]);
+  }, 120_000);
+});
+
+/** Pipelines a batch of requests, waits for all its answers, and goes on with the next. */
+async function sendBatches(
+  socket: Socket,
+  batch: string,
+  batches: number,
+  requestsPerBatch: number,
+): Promise<void> {
+  let answers = 0;
+  let rest = '';
+  const onData = (chunk: Buffer): void => {
+    const text = rest + chunk.toString('latin1');
+    answers += text.split('HTTP/1.1 404 ').length - 1;
+    // What may be the beginning of the next status line.
+    rest = text.slice(-12).replaceAll('HTTP/1.1 404 ', '');
+    socket.emit('answered');
+  };
+  socket.on('data', onData);
+  for (let sent = 1; sent <= batches; sent++) {
+    socket.write(batch);
+    while (answers < sent * requestsPerBatch) await once(socket, 'answered');
+  }
+  socket.off('data', onData);
+}

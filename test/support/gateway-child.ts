@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { choosePorts } from '../../local/stack/ports.ts';
+import {
+  startProcess,
+  untilReady,
+  type Exit,
+  type RunningProcess,
+} from '../../local/stack/process.ts';
+import { API_KEY, READ_TOKEN_SECRET } from './credentials.ts';
+
+const MAIN = join(import.meta.dirname, '../../dist/main.js');
+const READY_TIMEOUT_MS = 30_000;
+const NOBODY = 'http://127.0.0.1:1';
+
+export interface GatewayChildOptions {
+  env?: Record<string, string>;
+  /** Arguments of Node's own, before the program. */
+  nodeArgs?: string[];
+  /** The program, where it is not `dist/main.js`. */
+  main?: string;
+  /** A command to run it under, such as `unshare`. */
+  wrapper?: string[];
+}
+
+export interface GatewayChild {
+  url: string;
+  port: number;
+  /** Of probes and metrics. */
+  managementUrl: string;
+  /** Of the wrapper, where there is one. */
+  pid: number;
+  /** Its log so far, parsed; what is no JSON is left out. */
+  log: LogLine[];
+  process: RunningProcess;
+  /** Sends a signal to the process alone, not to its group. */
+  signal(signal: NodeJS.Signals): void;
+  exited: Promise<Exit>;
+  /** Its memory, in bytes, as the kernel counts it. */
+  residentBytes(): Promise<number>;
+}
+
+export type LogLine = Record<string, unknown> & { message: string };
+
+/** Runs the built gateway as a process of its own, on free ports unless the environment names some. */
+export async function startGatewayChild(options: GatewayChildOptions = {}): Promise<GatewayChild> {
+  const log: LogLine[] = [];
+  // 0 would turn the management port off.
+  const { management } = await choosePorts({ management: 0 });
+  const node = [process.execPath, ...(options.nodeArgs ?? []), options.main ?? MAIN];
+  const [command, ...args] = [...(options.wrapper ?? []), ...node];
+  const gateway = startProcess({
+    name: 'gateway',
+    command: command ?? process.execPath,
+    args,
+    env: { PATH: process.env.PATH, ...gatewayEnvironment(management), ...options.env },
+    onLine: (line) => {
+      const parsed = parseLine(line);
+      if (parsed) log.push(parsed);
+    },
+  });
+  const line = await untilReady(gateway, READY_TIMEOUT_MS, () =>
+    gateway.waitForLine((text) => parseLine(text)?.message === 'the gateway listens'),
+  );
+  const { port, managementPort } = JSON.parse(line) as { port: number; managementPort: number };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    managementUrl: `http://127.0.0.1:${managementPort}`,
+    pid: gateway.pid,
+    log,
+    process: gateway,
+    signal: (signal) => process.kill(gateway.pid, signal),
+    exited: gateway.exited,
+    residentBytes: () => residentBytes(gateway.pid),
+  };
+}
+
+export async function residentBytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
+
+function gatewayEnvironment(managementPort: number): Record<string, string> {
+  return {
+    GATEWAY_HOST: '127.0.0.1',
+    GATEWAY_PORT: '0',
+    GATEWAY_MANAGEMENT_PORT: String(managementPort),
+    GATEWAY_API_KEYS: API_KEY,
+    GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
+    GATEWAY_RUNTIME_INGRESS_URL: NOBODY,
+    GATEWAY_RUNTIME_ADMIN_URL: NOBODY,
+    GATEWAY_HISTORY_URL: NOBODY,
+    GATEWAY_SYNC_URL: NOBODY,
+  };
+}
+
+function parseLine(line: string): LogLine | undefined {
+  try {
+    return JSON.parse(line) as LogLine;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from './support/gateway.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from './support/scripted-upstream.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const PAGE = readFileSync(join(ROOT, 'docs/browser.md'), 'utf8');
+const PREFIX = '/streams/t/default/agents/chat/a1';
+/** A compiler that has cached nothing yet takes its time. */
+const RUN_TIMEOUT_MS = 120_000;
+
+/** The block of the page that names this file. */
+function snippet(file: string): string {
+  const [, language] = file.split('.');
+  const name = { ts: 'ts', py: 'python', go: 'go' }[language ?? ''];
+  const start = PAGE.indexOf(`\`\`\`${name} ${file}\n`);
+  if (start === -1) throw new Error(`docs/browser.md has no ${file}`);
+  return PAGE.slice(PAGE.indexOf('\n', start) + 1, PAGE.indexOf('\n```', start) + 1);
+}
+
+interface Language {
+  file: string;
+  tool: string;
+  /** Tells whether the tool is there. */
+  probe: string[];
+  /** The snippet as a program that prints one token. */
+  program: (code: string) => string;
+  args: (path: string, program: string) => string[];
+}
+
+const LANGUAGES: Language[] = [
+  {
+    file: 'mint.ts',
+    tool: process.execPath,
+    probe: ['--version'],
+    program: (code) => `${code}\nconsole.log(await mintReadToken('${PREFIX}', 300));\n`,
+    args: (_, program) => ['--input-type=module-typescript', '--eval', program],
+  },
+  {
+    file: 'mint.py',
+    tool: 'python3',
+    probe: ['--version'],
+    program: (code) => `${code}\nprint(mint_read_token("${PREFIX}", 300))\n`,
+    args: (path) => [path],
+  },
+  {
+    file: 'mint.go',
+    tool: 'go',
+    probe: ['version'],
+    program: (code) =>
+      `package main\n\n${code}\nfunc main() { println(mintReadToken("${PREFIX}", 5*time.Minute)) }\n`,
+    args: (path) => ['run', path],
+  },
+];
+
+describe('docs/browser.md', () => {
+  let folder: string;
+  let history: ScriptedUpstream;
+  let gateway: TestGateway;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-docs-'));
+    history = await startScriptedUpstream((_, response) => response.end('read'));
+    gateway = await startTestGateway({ GATEWAY_HISTORY_URL: history.url });
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    await history?.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  for (const { file, tool, probe, program, args } of LANGUAGES) {
+    const isThere = spawnSync(tool, probe).status === 0;
+    (isThere ? it : it.skip)(
+      `mints with ${file} a token for just its prefix`,
+      async () => {
+        const path = join(folder, file);
+        const code = program(snippet(file));
+        await writeFile(path, code);
+        const env = { ...process.env, READ_TOKEN_SECRET, GOFLAGS: '', NODE_OPTIONS: '' };
+        const { stdout, stderr } = await promisify(execFile)(tool, args(path, code), {
+          // Where the TypeScript one finds its import.
+          cwd: ROOT,
+          env,
+        });
+        // Go's println writes to stderr.
+        const token = (stdout || stderr).trim();
+        const read = async (target: string) => {
+          const headers = { authorization: `Bearer ${token}` };
+          const response = await fetch(`${gateway.url}${target}`, { headers });
+          return [response.status, response.status === 200 ? await response.text() : ''];
+        };
+
+        expect(await read(`${PREFIX}/timeline`)).toEqual([200, 'read']);
+        expect(await read(`${PREFIX}0/timeline`)).toEqual([403, '']);
+      },
+      RUN_TIMEOUT_MS,
+    );
+  }
+
+  it.each(['read-token.ts', 'follow-timeline.ts', 'follow-catalog.ts'])(
+    'shows %s as the tests with the real clients run it',
+    async (file) => {
+      expect(snippet(file)).toBe(await readFile(join(ROOT, 'test/support', file), 'utf8'));
+    },
+  );
+});

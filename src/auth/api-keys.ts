@@ -3,9 +3,9 @@ import type { SecretList } from '../config/secret-list.ts';
 
 /** The API keys of this deployment, each valid at once, so that keys rotate without downtime. */
 export class ApiKeys {
-  private readonly digests: SecretList<Buffer>;
+  private readonly digests: Pick<SecretList<Buffer>, 'entries'>;
 
-  constructor(digests: SecretList<Buffer>) {
+  constructor(digests: Pick<SecretList<Buffer>, 'entries'>) {
     this.digests = digests;
   }
 

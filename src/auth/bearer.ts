@@ -3,15 +3,18 @@ import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors/gateway-error.ts';
 
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
+/** A header that names the scheme at most: no credential was sent. */
+const NO_CREDENTIAL = /^(?:Bearer)? *$/i;
 
 /**
  * The credential of `Authorization: Bearer <credential>` (RFC 6750 §2.1), the scheme in any case.
  * Nothing else carries one: no cookie, no query. Throws `missing_credentials`, or
- * `invalid_credentials` for another scheme.
+ * `invalid_credentials` for another scheme and for a header given twice, of which one server would
+ * read the first and another the last.
  */
 export function bearerCredential(request: IncomingMessage): string {
   const header = request.headers.authorization;
-  if (header === undefined) {
+  if (header === undefined || NO_CREDENTIAL.test(header)) {
     throw new GatewayError(
       'missing_credentials',
       'Send the header "Authorization: Bearer <credential>".',
@@ -19,9 +22,19 @@ export function bearerCredential(request: IncomingMessage): string {
     );
   }
   const credential = BEARER.exec(header)?.[1];
-  if (credential === undefined)
-    throw invalidCredentials('The Authorization header must be "Bearer <credential>".');
+  if (credential === undefined || isGivenTwice(request.rawHeaders)) {
+    throw invalidCredentials('The Authorization header must be "Bearer <credential>", given once.');
+  }
   return credential;
+}
+
+/** Node keeps the first of several `Authorization` headers and hides the others. */
+function isGivenTwice(rawHeaders: readonly string[]): boolean {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() === 'authorization') count++;
+  }
+  return count > 1;
 }
 
 /** The SHA-256 of a credential: what keys are compared by, and what tells callers apart. */

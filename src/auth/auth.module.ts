@@ -10,12 +10,14 @@ import { AccessGuard } from './access.guard.ts';
 import { ApiKeyGuard } from './api-key.guard.ts';
 import { ApiKeys } from './api-keys.ts';
 import { DeclaredAccess } from './declared-access.ts';
+import { jwkSetSource } from './jwk-set-source.ts';
 import { ReadAccessGuard } from './read-access.guard.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { TokenKeySet } from './token-key-set.ts';
 
 const API_KEY_LIST = Symbol('API key list');
 const READ_TOKEN_SECRET_LIST = Symbol('read token secret list');
+const READ_TOKEN_KEY_SET = Symbol('read token key set');
 const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 
 /** Who may do what: API keys, read tokens, and the guard that every route passes. */
@@ -45,9 +47,19 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
       useFactory: (list: SecretList<Buffer>) => new ApiKeys(list),
     },
     {
+      provide: READ_TOKEN_KEY_SET,
+      inject: [CONFIG, LOGGER],
+      useFactory: ({ readTokens }: GatewayConfig, logger: Logger) =>
+        readTokens.jwks === undefined ? undefined : startKeySet(readTokens.jwks, logger),
+    },
+    {
       provide: ReadTokenVerifier,
-      inject: [READ_TOKEN_SECRET_LIST, CONFIG, LOGGER],
-      useFactory: createReadTokenVerifier,
+      inject: [READ_TOKEN_SECRET_LIST, READ_TOKEN_KEY_SET, CONFIG],
+      useFactory: (
+        secrets: SecretList<Buffer>,
+        keySet: TokenKeySet | undefined,
+        { tenant, readTokens: { maxTtlSeconds } }: GatewayConfig,
+      ) => new ReadTokenVerifier(secrets, keySet, { tenant, maxTtlSeconds }),
     },
     ApiKeyGuard,
     ReadAccessGuard,
@@ -58,14 +70,9 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 })
 export class AuthModule {}
 
-function createReadTokenVerifier(
-  secrets: SecretList<Buffer>,
-  { tenant, readTokens }: GatewayConfig,
-  logger: Logger,
-): ReadTokenVerifier {
-  const { jwks, maxTtlSeconds } = readTokens;
-  const keySet = jwks === undefined ? undefined : new TokenKeySet(jwks, logger);
+function startKeySet(location: string, logger: Logger): TokenKeySet {
+  const keySet = new TokenKeySet(jwkSetSource(location), logger);
   // Not waited for: a key set that cannot be had must not keep the gateway from starting.
-  void keySet?.warmUp();
-  return new ReadTokenVerifier(secrets, keySet, { tenant, maxTtlSeconds });
+  void keySet.start();
+  return keySet;
 }

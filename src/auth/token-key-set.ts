@@ -1,23 +1,17 @@
-import { readFile } from 'node:fs/promises';
+import type { OnModuleDestroy } from '@nestjs/common';
 import {
   compactVerify,
   createLocalJWKSet,
+  decodeProtectedHeader,
   errors,
   type CompactVerifyResult,
   type JSONWebKeySet,
 } from 'jose';
 import type { Logger } from 'pino';
-import { request } from 'undici';
+import type { JwkSetSource } from './jwk-set-source.ts';
 import { TokenRefusal } from './read-token.ts';
 
 export const JWKS_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
-
-/** How old a set may get before it is fetched again; a withdrawn key is refused after it. */
-const REFRESH_AFTER_MS = 20_000;
-/** The least time between two fetches, whatever unknown `kid`s are sent. */
-const MIN_FETCH_INTERVAL_MS = 5_000;
-const FETCH_TIMEOUT_MS = 5_000;
-const MAX_SET_BYTES = 1_048_576;
 
 /** A token cannot be judged: its key set was never had, or may be out of date. */
 export class KeysUnavailable extends Error {}
@@ -25,52 +19,71 @@ export class KeysUnavailable extends Error {}
 type LocalKeySet = ReturnType<typeof createLocalJWKSet>;
 
 /**
- * A JWK set from a file or an http(s) URL, cached. A set that cannot be had leaves the keys that
+ * A JWK set, cached. It is read again from time to time, so that a withdrawn key is refused soon,
+ * and at once for a token that none of its keys fits. A set that cannot be had leaves the keys that
  * were had before in use, and never lets a token in.
  */
-export class TokenKeySet {
+export class TokenKeySet implements OnModuleDestroy {
   private keys: LocalKeySet | undefined;
-  private loadedAtMs = Number.NEGATIVE_INFINITY;
+  private text: string | undefined;
   private triedAtMs = Number.NEGATIVE_INFINITY;
   private lastFailed = false;
   private loading: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private isStopped = false;
 
-  private readonly source: string;
-  private readonly logger: Logger;
+  private readonly source: JwkSetSource;
+  private readonly logger: Pick<Logger, 'error' | 'info'>;
   private readonly now: () => number;
 
   /** `now` gives milliseconds since 1970. */
-  constructor(source: string, logger: Logger, now: () => number = Date.now) {
+  constructor(
+    source: JwkSetSource,
+    logger: Pick<Logger, 'error' | 'info'>,
+    now: () => number = Date.now,
+  ) {
     this.source = source;
     this.logger = logger;
     this.now = now;
   }
 
-  /** Fetches the set ahead of the first token. Never fails. */
-  async warmUp(): Promise<void> {
+  /** Reads the set ahead of the first token, and from then on until it is stopped. Never fails. */
+  async start(): Promise<void> {
     await this.load();
+    if (this.isStopped) return;
+    const { refreshMs, minIntervalMs } = this.source;
+    this.timer = setTimeout(() => void this.start(), this.lastFailed ? minIntervalMs : refreshMs);
+    this.timer.unref();
+  }
+
+  onModuleDestroy(): void {
+    this.isStopped = true;
+    clearTimeout(this.timer);
   }
 
   /** Verifies the signature alone. Throws `TokenRefusal` or `KeysUnavailable`. */
   async verify(credential: string): Promise<CompactVerifyResult> {
     if (this.keys === undefined) await this.load();
-    else if (this.now() - this.loadedAtMs > REFRESH_AFTER_MS) void this.load();
     const keysBefore = this.keys;
     try {
       return await this.verifyWithKnownKeys(credential);
     } catch (error) {
       // The key may be newer than the set: an unknown `kid`, or no `kid` and another key.
       await this.load();
-      if (this.keys === keysBefore) throw this.refusal(error);
+      if (this.keys === keysBefore) throw this.refusal(error, credential);
     }
     return this.verifyWithKnownKeys(credential).catch((error: unknown) => {
-      throw this.refusal(error);
+      throw this.refusal(error, credential);
     });
   }
 
-  private refusal(error: unknown): Error {
+  private refusal(error: unknown, credential: string): Error {
     if (error instanceof KeysUnavailable) return error;
-    if (error instanceof errors.JWKSNoMatchingKey && this.lastFailed) {
+    // With neither a key of its `kid` nor the newest set, its key may be one not seen yet.
+    const isOfUnknownKey =
+      error instanceof errors.JWKSNoMatchingKey ||
+      decodeProtectedHeader(credential).kid === undefined;
+    if (isOfUnknownKey && this.lastFailed) {
       return new KeysUnavailable('the key set could not be refreshed', { cause: error });
     }
     return new TokenRefusal('signature', "The read token's signature is not valid here.", error);
@@ -92,20 +105,17 @@ export class TokenKeySet {
     }
   }
 
-  /** Fetches the set, one fetch at a time and no more than one in `MIN_FETCH_INTERVAL_MS`. */
+  /** Reads the set, one read at a time and no more often than its source allows. */
   private load(): Promise<void> {
     if (this.loading) return this.loading;
-    if (this.now() - this.triedAtMs < MIN_FETCH_INTERVAL_MS) return Promise.resolve();
+    if (this.now() - this.triedAtMs < this.source.minIntervalMs) return Promise.resolve();
     this.triedAtMs = this.now();
-    this.loading = this.fetchSet()
-      .then((set) => {
-        this.keys = createLocalJWKSet(set);
-        this.loadedAtMs = this.now();
-        this.lastFailed = false;
-      })
+    this.loading = this.readSet()
       .catch((error: unknown) => {
+        if (!this.lastFailed) {
+          this.logger.error({ err: error }, 'the JWK set cannot be had; the keys in use are kept');
+        }
         this.lastFailed = true;
-        this.logger.error({ err: error }, 'the JWK set cannot be had; the keys in use are kept');
       })
       .finally(() => {
         this.loading = undefined;
@@ -113,27 +123,15 @@ export class TokenKeySet {
     return this.loading;
   }
 
-  private async fetchSet(): Promise<JSONWebKeySet> {
-    if (!/^https?:\/\//i.test(this.source)) {
-      return JSON.parse(await readFile(this.source, 'utf8')) as JSONWebKeySet;
+  private async readSet(): Promise<void> {
+    const text = await this.source.read();
+    if (text !== this.text) {
+      this.keys = createLocalJWKSet(JSON.parse(text) as JSONWebKeySet);
+      this.text = text;
+      this.logger.info('the JWK set is loaded');
+    } else if (this.lastFailed) {
+      this.logger.info('the JWK set can be had again');
     }
-    const { statusCode, body } = await request(this.source, {
-      headersTimeout: FETCH_TIMEOUT_MS,
-      bodyTimeout: FETCH_TIMEOUT_MS,
-      signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
-      headers: { accept: 'application/jwk-set+json, application/json' },
-    });
-    if (statusCode !== 200) {
-      await body.dump();
-      throw new Error(`the JWK set's server answered ${statusCode}`);
-    }
-    const chunks: Buffer[] = [];
-    let length = 0;
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > MAX_SET_BYTES) throw new Error(`the JWK set is over ${MAX_SET_BYTES} bytes`);
-      chunks.push(chunk);
-    }
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as JSONWebKeySet;
+    this.lastFailed = false;
   }
 }

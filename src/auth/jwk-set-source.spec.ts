@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, symlink, writeFile, rename } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { jwkSetSource } from './jwk-set-source.ts';
+
+describe('jwkSetSource', () => {
+  describe('of a URL', () => {
+    let server: Server;
+    let url: string;
+    let answer: RequestListener;
+    let paths: (string | undefined)[];
+
+    beforeAll(async () => {
+      server = createServer((request, response) => {
+        paths.push(request.url);
+        answer(request, response);
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`;
+    });
+    beforeEach(() => {
+      paths = [];
+    });
+    afterAll(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+
+    it('reads the body, and asks for JSON', async () => {
+      let accept: string | undefined;
+      answer = (request, response) => {
+        accept = request.headers.accept;
+        response.end('{"keys":[]}');
+      };
+      expect(await jwkSetSource(url).read()).toBe('{"keys":[]}');
+      expect(accept).toBe('application/jwk-set+json, application/json');
+    });
+
+    it.each([204, 401, 404, 500])('fails for a %d', async (status) => {
+      answer = (_, response) => response.writeHead(status).end();
+      await expect(jwkSetSource(url).read()).rejects.toThrow(`answered ${status}`);
+    });
+
+    it.each([301, 302, 307])(
+      'does not follow a %d to the keys of another server',
+      async (status) => {
+        answer = (_, response) => response.writeHead(status, { location: '/evil' }).end();
+        await expect(jwkSetSource(url).read()).rejects.toThrow(`answered ${status}`);
+        expect(paths).toEqual(['/keys']);
+      },
+    );
+
+    it('fails for a set that is cut off', async () => {
+      answer = (_, response) => {
+        response.writeHead(200, { 'content-length': '100' });
+        response.write('{"keys":[]}', () => response.destroy());
+      };
+      await expect(jwkSetSource(url).read()).rejects.toThrow();
+    });
+
+    it('stops reading a set without end', async () => {
+      let closed: Promise<unknown> | undefined;
+      answer = (_, response) => {
+        closed = once(response, 'close');
+        const more = (): void => {
+          while (response.write(Buffer.alloc(65_536, ' ')));
+        };
+        response.on('drain', more);
+        more();
+      };
+      await expect(jwkSetSource(url).read()).rejects.toThrow('over 1048576 bytes');
+      await closed;
+    });
+
+    it('fails where nobody listens', async () => {
+      await expect(jwkSetSource('http://127.0.0.1:1/keys').read()).rejects.toThrow('ECONNREFUSED');
+    });
+  });
+
+  describe('of a file', () => {
+    let folder: string;
+    beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'jwks-'))));
+    afterEach(() => rm(folder, { recursive: true }));
+
+    it('reads what the file holds now, also behind a swapped symlink', async () => {
+      // As Kubernetes mounts a secret: the file is a link through a folder that is swapped whole.
+      const path = join(folder, 'keys.json');
+      await writeFile(join(folder, 'old'), 'old set');
+      await writeFile(join(folder, 'new'), 'new set');
+      await symlink('old', path);
+      const source = jwkSetSource(path);
+      expect(await source.read()).toBe('old set');
+      await symlink('new', join(folder, 'next'));
+      await rename(join(folder, 'next'), path);
+      expect(await source.read()).toBe('new set');
+    });
+
+    it('fails where there is none', async () => {
+      await expect(jwkSetSource(join(folder, 'none.json')).read()).rejects.toThrow('ENOENT');
+    });
+  });
+});

@@ -1,0 +1,324 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { CompactEncrypt, CompactSign, SignJWT, type CompactJWSHeaderParameters } from 'jose';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { ReadTokenVerifier } from './read-token-verifier.ts';
+import { TokenKeySet } from './token-key-set.ts';
+
+const NOW_MS = 1_800_000_000_000;
+const NOW = NOW_MS / 1000;
+const RULES = { tenant: 'acme', maxTtlSeconds: 3_600 };
+const CLAIMS = { aud: 'acme', iat: NOW - 10, exp: NOW + 600, prefix: '/streams/t/acme' };
+const SECRET = Buffer.from('first-secret-0123456789-0123456789-ab');
+const OLD_SECRET = Buffer.from('older-secret-0123456789-0123456789-ab');
+
+const PAIRS = {
+  EdDSA: generateKeyPairSync('ed25519'),
+  ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  RS256: generateKeyPairSync('rsa', { modulusLength: 2048 }),
+};
+const PUBLIC_KEYS = Object.entries(PAIRS).map(([alg, { publicKey }]) => ({
+  ...publicKey.export({ format: 'jwk' }),
+  kid: alg,
+}));
+const OCT_KEY = { kty: 'oct', k: SECRET.toString('base64url'), kid: 'oct', alg: 'HS256' };
+
+function verifier(secrets: Buffer[], keys?: object[]): ReadTokenVerifier {
+  const source = {
+    read: () => Promise.resolve(JSON.stringify({ keys })),
+    refreshMs: 1,
+    minIntervalMs: Infinity,
+  };
+  const logger = { error: () => undefined, info: () => undefined };
+  const keySet = keys && new TokenKeySet(source, logger, () => NOW_MS);
+  return new ReadTokenVerifier({ entries: secrets }, keySet, RULES, () => NOW_MS);
+}
+
+function sign(
+  alg: string,
+  key: KeyObject | Buffer,
+  header: object = {},
+  claims: object = CLAIMS,
+): Promise<string> {
+  return new SignJWT({ ...claims }).setProtectedHeader({ alg, ...header }).sign(key);
+}
+
+/** A token as no library would write it. */
+function handmade(header: unknown, payload: unknown, signature = 'c2lnbmF0dXJl'): string {
+  const part = (value: unknown): string =>
+    Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+  return `${part(header)}.${part(payload)}.${signature}`;
+}
+
+async function codeOf(judge: ReadTokenVerifier, token: string): Promise<string> {
+  try {
+    await judge.verify(token);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    // RFC 6750 §3: a client learns that its token is to blame.
+    expect(error.headers).toEqual({ 'WWW-Authenticate': 'Bearer error="invalid_token"' });
+    return error.code;
+  }
+  return 'accepted';
+}
+
+describe('ReadTokenVerifier', () => {
+  describe('with shared secrets', () => {
+    const both = verifier([SECRET, OLD_SECRET]);
+
+    it('accepts a token of each of them', async () => {
+      expect(await codeOf(both, await sign('HS256', SECRET))).toBe('accepted');
+      expect(await codeOf(both, await sign('HS256', OLD_SECRET))).toBe('accepted');
+    });
+
+    it('refuses a token of a secret that was taken out', async () => {
+      expect(await codeOf(verifier([SECRET]), await sign('HS256', OLD_SECRET))).toBe(
+        'invalid_credentials',
+      );
+    });
+
+    it('takes up a secret that comes into the list later', async () => {
+      const list = { entries: [SECRET] };
+      const judge = new ReadTokenVerifier(list, undefined, RULES, () => NOW_MS);
+      const token = await sign('HS256', OLD_SECRET);
+      expect(await codeOf(judge, token)).toBe('invalid_credentials');
+      list.entries = [SECRET, OLD_SECRET];
+      expect(await codeOf(judge, token)).toBe('accepted');
+    });
+
+    it('accepts a token whatever kid and typ it names', async () => {
+      const token = await sign('HS256', SECRET, { kid: '../../dev/null', typ: 'whatever' });
+      expect(await codeOf(both, token)).toBe('accepted');
+    });
+
+    it.each(['HS384', 'HS512'])('refuses %s with the right secret', async (alg) => {
+      const token = await sign(alg, Buffer.concat([SECRET, SECRET]));
+      const judge = verifier([Buffer.concat([SECRET, SECRET])]);
+      expect(await codeOf(judge, token)).toBe('invalid_credentials');
+    });
+
+    it('says of an expired token that it has expired, if the signature holds', async () => {
+      const expired = { ...CLAIMS, exp: NOW - 1 };
+      expect(await codeOf(both, await sign('HS256', SECRET, {}, expired))).toBe('token_expired');
+      // Claims are not read before the signature: a forger learns nothing by them.
+      const forged = await sign('HS256', Buffer.alloc(32, 'x'), {}, expired);
+      expect(await codeOf(both, forged)).toBe('invalid_credentials');
+    });
+
+    it('refuses a token of which any one character is changed', async () => {
+      const token = await sign('HS256', SECRET);
+      for (let i = 0; i < token.length; i += 7) {
+        const other = token[i] === 'A' ? 'B' : 'A';
+        const changed = token.slice(0, i) + other + token.slice(i + 1);
+        expect([i, await codeOf(both, changed)]).toEqual([i, 'invalid_credentials']);
+      }
+    });
+  });
+
+  describe('with a key set', () => {
+    const judge = verifier([], [...PUBLIC_KEYS, OCT_KEY]);
+
+    it.each(['EdDSA', 'ES256', 'RS256'] as const)(
+      'accepts %s, with its kid and without',
+      async (alg) => {
+        const { privateKey } = PAIRS[alg];
+        expect(await codeOf(judge, await sign(alg, privateKey, { kid: alg }))).toBe('accepted');
+        expect(await codeOf(judge, await sign(alg, privateKey))).toBe('accepted');
+      },
+    );
+
+    it('tries all keys of the kind for a token without kid', async () => {
+      const other = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
+      const keys = [{ ...other, kid: 'other' }, ...PUBLIC_KEYS];
+      const token = await sign('EdDSA', PAIRS.EdDSA.privateKey);
+      expect(await codeOf(verifier([], keys), token)).toBe('accepted');
+      expect(await codeOf(verifier([], keys.slice(0, 1)), token)).toBe('invalid_credentials');
+    });
+
+    it('refuses a token under the kid of another key', async () => {
+      const token = await sign('EdDSA', PAIRS.EdDSA.privateKey, { kid: 'ES256' });
+      expect(await codeOf(judge, token)).toBe('invalid_credentials');
+    });
+
+    it.each([
+      ['PS256', PAIRS.RS256.privateKey],
+      ['RS512', PAIRS.RS256.privateKey],
+    ])('refuses %s with a key of the set', async (alg, key) => {
+      expect(await codeOf(judge, await sign(alg, key))).toBe('invalid_credentials');
+    });
+
+    it('never takes a symmetric key of the set for a secret', async () => {
+      expect(await codeOf(judge, await sign('HS256', SECRET, { kid: 'oct' }))).toBe(
+        'invalid_credentials',
+      );
+    });
+
+    it.each([
+      ['meant for encryption', { use: 'enc' }],
+      ['meant for signing only', { key_ops: ['sign'] }],
+      ['of another algorithm', { alg: 'ES384' }],
+    ])('does not use a key %s', async (_, more) => {
+      const keys = [{ ...PAIRS.ES256.publicKey.export({ format: 'jwk' }), ...more }];
+      const token = await sign('ES256', PAIRS.ES256.privateKey);
+      expect(await codeOf(verifier([], keys), token)).toBe('invalid_credentials');
+    });
+
+    it('does not use an RSA key that is too short', async () => {
+      const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+      const header = Buffer.from('{"alg":"RS256"}').toString('base64url');
+      const input = `${header}.${Buffer.from(JSON.stringify(CLAIMS)).toString('base64url')}`;
+      const { sign: signRaw } = await import('node:crypto');
+      const signature = signRaw('sha256', Buffer.from(input), privateKey).toString('base64url');
+      const keys = [publicKey.export({ format: 'jwk' })];
+      expect(await codeOf(verifier([], keys), `${input}.${signature}`)).toBe('invalid_credentials');
+    });
+  });
+
+  describe('whose kinds of key are mixed up on purpose', () => {
+    const judge = verifier([SECRET], [...PUBLIC_KEYS, OCT_KEY]);
+
+    it.each(['EdDSA', 'ES256', 'RS256'] as const)(
+      'refuses HS256 signed with the public %s key, in any of its forms',
+      async (alg) => {
+        const { publicKey } = PAIRS[alg];
+        const forms = [
+          publicKey.export({ format: 'pem', type: 'spki' }).toString(),
+          publicKey.export({ format: 'pem', type: 'spki' }).toString().trim(),
+          publicKey.export({ format: 'der', type: 'spki' }),
+          JSON.stringify(publicKey.export({ format: 'jwk' })),
+          JSON.stringify(PUBLIC_KEYS.find(({ kid }) => kid === alg)),
+          Buffer.from(String(publicKey.export({ format: 'jwk' }).x ?? 'AAAA'), 'base64url'),
+        ];
+        for (const form of forms) {
+          for (const header of [{}, { kid: alg }]) {
+            const input = new CompactSign(Buffer.from(JSON.stringify(CLAIMS)));
+            input.setProtectedHeader({ alg: 'HS256', ...header });
+            const token = await input.sign(new Uint8Array(Buffer.from(form)));
+            expect(await codeOf(judge, token)).toBe('invalid_credentials');
+          }
+        }
+      },
+    );
+
+    it('refuses a token under one kind of algorithm with the signature of another', async () => {
+      const [, payload = '', signature = ''] = (await sign('HS256', SECRET)).split('.');
+      for (const alg of ['EdDSA', 'ES256', 'RS256', 'none']) {
+        const header = Buffer.from(JSON.stringify({ alg })).toString('base64url');
+        expect(await codeOf(judge, `${header}.${payload}.${signature}`)).toBe(
+          'invalid_credentials',
+        );
+      }
+    });
+
+    it('refuses HS256 where only a key set is configured, and EdDSA where only secrets are', async () => {
+      const symmetric = await sign('HS256', SECRET);
+      const asymmetric = await sign('EdDSA', PAIRS.EdDSA.privateKey);
+      expect(await codeOf(verifier([], PUBLIC_KEYS), symmetric)).toBe('invalid_credentials');
+      expect(await codeOf(verifier([SECRET]), asymmetric)).toBe('invalid_credentials');
+    });
+
+    it('refuses every token where nothing is configured', async () => {
+      expect(await codeOf(verifier([]), await sign('HS256', SECRET))).toBe('invalid_credentials');
+      const emptyKey = new CompactSign(Buffer.from(JSON.stringify(CLAIMS)));
+      emptyKey.setProtectedHeader({ alg: 'HS256' });
+      const token = await emptyKey.sign(new Uint8Array(32));
+      expect(await codeOf(verifier([]), token)).toBe('invalid_credentials');
+    });
+  });
+
+  describe('given what is no token of its kind', () => {
+    const judge = verifier([SECRET], PUBLIC_KEYS);
+    let good: string;
+    beforeAll(async () => (good = await sign('HS256', SECRET)));
+
+    it.each([
+      ['none', { alg: 'none' }],
+      ['None', { alg: 'None' }],
+      ['nOnE', { alg: 'nOnE' }],
+      ['no algorithm', {}],
+      ['an algorithm that is an array', { alg: ['HS256'] }],
+      ['an algorithm in lower case', { alg: 'hs256' }],
+      ['an algorithm with a space', { alg: 'HS256 ' }],
+      ['a header that is an array', [{ alg: 'HS256' }]],
+      ['a header that is null', 'null'],
+      ['a header that is no JSON', 'HS256'],
+    ])('refuses %s', async (_, header) => {
+      expect(await codeOf(judge, handmade(header, CLAIMS))).toBe('invalid_credentials');
+    });
+
+    it('refuses none with an empty signature', async () => {
+      expect(await codeOf(judge, handmade({ alg: 'none' }, CLAIMS, ''))).toBe(
+        'invalid_credentials',
+      );
+    });
+
+    it.each(['dir', 'A256KW'])('refuses a JWE (%s) with a key that it knows', async (alg) => {
+      const encrypt = new CompactEncrypt(Buffer.from(JSON.stringify(CLAIMS)));
+      encrypt.setProtectedHeader({ alg, enc: 'A256GCM' });
+      const key = new Uint8Array(SECRET.subarray(0, 32));
+      const judgeOfKey = verifier([SECRET.subarray(0, 32)]);
+      expect(await codeOf(judgeOfKey, await encrypt.encrypt(key))).toBe('invalid_credentials');
+    });
+
+    it.each<[string, Partial<CompactJWSHeaderParameters>]>([
+      ['an unknown one', { crit: ['exp'], exp: 1 }],
+      ['an empty list', { crit: [] }],
+      ['one that is not there', { crit: ['b64'] }],
+    ])('refuses a critical header that it does not know: %s', async (_, header) => {
+      const { createHmac } = await import('node:crypto');
+      const head = Buffer.from(JSON.stringify({ alg: 'HS256', ...header })).toString('base64url');
+      const input = `${head}.${Buffer.from(JSON.stringify(CLAIMS)).toString('base64url')}`;
+      const signature = createHmac('sha256', SECRET).update(input).digest('base64url');
+      expect(await codeOf(judge, `${input}.${signature}`)).toBe('invalid_credentials');
+    });
+
+    it('refuses an unencoded payload (RFC 7797)', async () => {
+      const { createHmac } = await import('node:crypto');
+      const header = { alg: 'HS256', b64: false, crit: ['b64'] };
+      const head = Buffer.from(JSON.stringify(header)).toString('base64url');
+      const encoded = Buffer.from(JSON.stringify(CLAIMS)).toString('base64url');
+      for (const payload of [encoded, JSON.stringify(CLAIMS), '']) {
+        const signature = createHmac('sha256', SECRET).update(`${head}.${payload}`).digest();
+        const token = `${head}.${payload}.${signature.toString('base64url')}`;
+        expect(await codeOf(judge, token)).toBe('invalid_credentials');
+      }
+    });
+
+    it.each(['null', '[]', '"x"', '1', '', '{', '{"exp":1}garbage', 'ÿ'])(
+      'refuses the signed payload %j',
+      async (payload) => {
+        const input = new CompactSign(Buffer.from(payload, 'latin1'));
+        input.setProtectedHeader({ alg: 'HS256' });
+        expect(await codeOf(judge, await input.sign(SECRET))).toBe('invalid_credentials');
+      },
+    );
+
+    it('refuses pieces, joins and other spellings of a good token', async () => {
+      const [header, payload, signature] = good.split('.');
+      const spellings = [
+        '',
+        '.',
+        '..',
+        'x',
+        `${header}.${payload}`,
+        `${header}.${payload}.`,
+        `${header}..${signature}`,
+        `.${payload}.${signature}`,
+        `${good}.`,
+        `${good}.${good}`,
+        `${good}=`,
+        `${header}=.${payload}.${signature}`,
+        `${good}\n`,
+        ` ${good}`,
+        good.toUpperCase(),
+        JSON.stringify({ payload, signatures: [{ protected: header, signature }] }),
+      ];
+      for (const spelling of spellings) {
+        expect([spelling, await codeOf(judge, spelling)]).toEqual([
+          spelling,
+          'invalid_credentials',
+        ]);
+      }
+    });
+  });
+});

@@ -1,0 +1,229 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { CompactSign } from 'jose';
+import { TokenRefusal } from './read-token.ts';
+import { KeysUnavailable, TokenKeySet } from './token-key-set.ts';
+
+const REFRESH_MS = 20_000;
+const MIN_INTERVAL_MS = 5_000;
+
+interface SigningKey {
+  kid: string;
+  privateKey: KeyObject;
+  jwk: object;
+}
+
+function signingKey(kid: string): SigningKey {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  return { kid, privateKey, jwk: { ...publicKey.export({ format: 'jwk' }), kid } };
+}
+
+function sign({ privateKey }: SigningKey, kid?: string): Promise<string> {
+  return new CompactSign(Buffer.from('{}'))
+    .setProtectedHeader({ alg: 'EdDSA', ...(kid !== undefined && { kid }) })
+    .sign(privateKey);
+}
+
+describe('TokenKeySet', () => {
+  const first = signingKey('first');
+  const second = signingKey('second');
+  let reads: number;
+  /** What the source gives: a set, or anything else as text; a function may fail or wait. */
+  let served: () => Promise<string>;
+  let logged: string[];
+  let keySet: TokenKeySet;
+
+  const serve = (...keys: SigningKey[]): void => {
+    served = () => Promise.resolve(JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }));
+  };
+  const fail = (): void => {
+    served = () => Promise.reject(new Error('no connection'));
+  };
+  async function outcome(token: Promise<string>): Promise<string> {
+    try {
+      await keySet.verify(await token);
+      return 'accepted';
+    } catch (error) {
+      if (error instanceof TokenRefusal) return error.reason;
+      if (error instanceof KeysUnavailable) return 'unavailable';
+      throw error;
+    }
+  }
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] });
+    reads = 0;
+    logged = [];
+    serve(first);
+    const source = {
+      read: () => {
+        reads++;
+        return served();
+      },
+      refreshMs: REFRESH_MS,
+      minIntervalMs: MIN_INTERVAL_MS,
+    };
+    const log = (level: string) => (_: unknown, message?: string) =>
+      void logged.push(`${level}: ${message ?? String(_)}`);
+    const logger = { error: log('error'), info: log('info') };
+    keySet = new TokenKeySet(source, logger as never);
+  });
+  afterEach(() => {
+    keySet.onModuleDestroy();
+    jest.useRealTimers();
+  });
+
+  it('is read once for any number of tokens', async () => {
+    const outcomes = Array.from({ length: 50 }, () => outcome(sign(first, 'first')));
+    expect(new Set(await Promise.all(outcomes))).toEqual(new Set(['accepted']));
+    expect(reads).toBe(1);
+  });
+
+  it('is read again at once for an unknown kid, and knows the new key', async () => {
+    await keySet.start();
+    serve(first, second);
+    await jest.advanceTimersByTimeAsync(MIN_INTERVAL_MS);
+    expect(await outcome(sign(second, 'second'))).toBe('accepted');
+    expect(await outcome(sign(first, 'first'))).toBe('accepted');
+    expect(reads).toBe(2);
+  });
+
+  it('is read again for a token without kid, or of a key that was replaced under its kid', async () => {
+    await keySet.start();
+    serve(second);
+    await jest.advanceTimersByTimeAsync(MIN_INTERVAL_MS);
+    expect(await outcome(sign(second))).toBe('accepted');
+    serve({ ...first, jwk: { ...first.jwk, kid: 'second' } });
+    await jest.advanceTimersByTimeAsync(MIN_INTERVAL_MS);
+    expect(await outcome(sign(first, 'second'))).toBe('accepted');
+  });
+
+  it('knows a new key within 45 s, though forged kids come all the time', async () => {
+    await keySet.start();
+    let accepted = 0;
+    serve(second);
+    for (let ms = 0; ms < 45_000 && accepted === 0; ms += 500) {
+      await outcome(sign(first, `forged-${ms}`));
+      if ((await outcome(sign(second, 'second'))) === 'accepted') accepted = ms;
+      await jest.advanceTimersByTimeAsync(500);
+    }
+    expect(accepted).toBe(MIN_INTERVAL_MS);
+  });
+
+  it('is read no more than once in five seconds, whatever kids are forged', async () => {
+    await keySet.start();
+    for (let ms = 0; ms < 60_000; ms += 100) {
+      expect(await outcome(sign(first, `forged-${ms}`))).toBe('signature');
+      await jest.advanceTimersByTimeAsync(100);
+    }
+    expect(reads).toBeLessThanOrEqual(1 + 60_000 / MIN_INTERVAL_MS);
+    expect(reads).toBeGreaterThan(5);
+  });
+
+  // It was refreshed by the next token only, which a withdrawn key had then already let in.
+  it('refuses a withdrawn key after a while in which no token came', async () => {
+    await keySet.start();
+    serve(second);
+    await jest.advanceTimersByTimeAsync(REFRESH_MS);
+    expect(await outcome(sign(first, 'first'))).toBe('signature');
+  });
+
+  it('is not read any more once it is stopped', async () => {
+    await keySet.start();
+    keySet.onModuleDestroy();
+    await jest.advanceTimersByTimeAsync(10 * REFRESH_MS);
+    expect(reads).toBe(1);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  describe('that cannot be had', () => {
+    it('leaves a token unjudged as long as it was never had', async () => {
+      fail();
+      await keySet.start();
+      expect(await outcome(sign(first, 'first'))).toBe('unavailable');
+      serve(first);
+      await jest.advanceTimersByTimeAsync(MIN_INTERVAL_MS);
+      expect(await outcome(sign(first, 'first'))).toBe('accepted');
+    });
+
+    it('keeps the keys that it had, however long, and leaves those of other kids unjudged', async () => {
+      await keySet.start();
+      fail();
+      await jest.advanceTimersByTimeAsync(86_400_000);
+      expect(await outcome(sign(first, 'first'))).toBe('accepted');
+      expect(await outcome(sign(second, 'first'))).toBe('signature');
+      expect(await outcome(sign(second, 'second'))).toBe('unavailable');
+    });
+
+    // It got a 401, for which a client stops for good, though its key may be one not seen yet.
+    it('leaves a token without kid unjudged that fits no key it had', async () => {
+      await keySet.start();
+      fail();
+      await jest.advanceTimersByTimeAsync(REFRESH_MS);
+      expect(await outcome(sign(first))).toBe('accepted');
+      expect(await outcome(sign(second))).toBe('unavailable');
+    });
+
+    it('refuses again what it left unjudged, once it can be had', async () => {
+      await keySet.start();
+      fail();
+      await jest.advanceTimersByTimeAsync(REFRESH_MS);
+      expect(await outcome(sign(second, 'second'))).toBe('unavailable');
+      serve(first);
+      await jest.advanceTimersByTimeAsync(MIN_INTERVAL_MS);
+      expect(await outcome(sign(second, 'second'))).toBe('signature');
+    });
+
+    it('says so once, not at every attempt', async () => {
+      await keySet.start();
+      fail();
+      await jest.advanceTimersByTimeAsync(10 * REFRESH_MS);
+      serve(first);
+      await jest.advanceTimersByTimeAsync(REFRESH_MS);
+      expect(logged).toEqual([
+        'info: the JWK set is loaded',
+        'error: the JWK set cannot be had; the keys in use are kept',
+        'info: the JWK set can be had again',
+      ]);
+    });
+
+    it('holds up no token of a known key while an attempt hangs', async () => {
+      await keySet.start();
+      served = () => new Promise(() => undefined);
+      await jest.advanceTimersByTimeAsync(REFRESH_MS);
+      expect(reads).toBe(2);
+      expect(await outcome(sign(first, 'first'))).toBe('accepted');
+    });
+
+    it.each([
+      '',
+      'null',
+      '{',
+      '[]',
+      '{}',
+      '{"keys":{}}',
+      '{"keys":["x"]}',
+      '{"keys":[null]}',
+      '<html></html>',
+    ])('counts as such when it is %j', async (text) => {
+      await keySet.start();
+      served = () => Promise.resolve(text);
+      await jest.advanceTimersByTimeAsync(REFRESH_MS);
+      expect(await outcome(sign(first, 'first'))).toBe('accepted');
+      expect(await outcome(sign(second, 'second'))).toBe('unavailable');
+    });
+  });
+
+  it('does not stumble over a key of it that is of no use', async () => {
+    const useless = [{ kty: 'OKP', crv: 'Ed25519', x: '!' }, { kty: 'new-kind' }, {}];
+    served = () => Promise.resolve(JSON.stringify({ keys: [...useless, first.jwk] }));
+    expect(await outcome(sign(first))).toBe('accepted');
+    expect(await outcome(sign(first, 'first'))).toBe('accepted');
+  });
+
+  it('does not take a private key for a public one', async () => {
+    const jwk = { ...first.privateKey.export({ format: 'jwk' }), kid: 'first' };
+    served = () => Promise.resolve(JSON.stringify({ keys: [jwk] }));
+    expect(await outcome(sign(first, 'first'))).toBe('signature');
+  });
+});

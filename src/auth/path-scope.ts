@@ -1,5 +1,5 @@
 import { pathProblem } from '../request/request-path.ts';
-import { READ_PREFIXES } from '../request/routes.ts';
+import { isReadPath, READ_PREFIXES } from '../request/routes.ts';
 
 /** What a token's prefixes cover: each one as its decoded segments. */
 export type PathScope = readonly (readonly string[])[];
@@ -7,16 +7,13 @@ export type PathScope = readonly (readonly string[])[];
 /** The protocol's control plane in the history store, which is for API keys only. */
 const CONTROL_PLANE_SEGMENT = '__ds';
 
-const READ_ROOTS: readonly string[] = READ_PREFIXES.map((prefix) => prefix.slice(1));
-
 /** The scope of a token's prefixes, or undefined if one of them is not a prefix of a read path. */
 export function parsePathScope(prefixes: readonly string[]): PathScope | undefined {
   const scope: string[][] = [];
   for (const prefix of prefixes) {
-    if (!prefix.startsWith('/') || pathProblem(prefix) !== undefined) return undefined;
-    const segments = decodedSegments(prefix);
-    if (!READ_ROOTS.includes(segments[0] ?? '')) return undefined;
-    scope.push(segments);
+    const isOfReads = isReadPath(prefix) || READ_PREFIXES.some((root) => root === prefix);
+    if (!isOfReads || pathProblem(prefix) !== undefined) return undefined;
+    scope.push(decodedSegments(prefix));
   }
   return scope;
 }
@@ -31,9 +28,20 @@ export function scopeCovers(scope: PathScope, path: string): boolean {
   return scope.some((prefix) => prefix.every((segment, i) => segments[i] === segment));
 }
 
-/** Whether a path names the history store's control plane, however it is encoded. */
+/** Whether a path names the history store's control plane, however it is encoded, twice even. */
 export function isControlPlanePath(path: string): boolean {
-  return decodedSegments(path).includes(CONTROL_PLANE_SEGMENT);
+  return decodedSegments(path).some(
+    (segment) =>
+      segment === CONTROL_PLANE_SEGMENT || decodedOnceMore(segment) === CONTROL_PLANE_SEGMENT,
+  );
+}
+
+function decodedOnceMore(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A trailing slash changes nothing, so the empty segment behind it is left out. */

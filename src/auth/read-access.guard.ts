@@ -1,10 +1,9 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import { GatewayError } from '../errors/gateway-error.ts';
 import { requestContext } from '../request/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
 import { bearerCredential, credentialDigest } from './bearer.ts';
-import { isControlPlanePath, scopeCovers } from './path-scope.ts';
+import { checkReadAccess } from './read-access.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 
 /** Lets in an API key for everything, and a read token for reads of what its prefix covers. */
@@ -25,19 +24,8 @@ export class ReadAccessGuard implements CanActivate {
 
   private async checkReadToken(request: Request, credential: string): Promise<boolean> {
     const token = await this.readTokens.verify(credential);
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new GatewayError(
-        'read_only_token',
-        'A read token opens GET and HEAD only; use an API key.',
-      );
-    }
     const context = requestContext(request);
-    if (!scopeCovers(token.scope, context.path) || isControlPlanePath(context.path)) {
-      throw new GatewayError(
-        'prefix_not_covered',
-        'No prefix of the read token covers this path; mint a token for it.',
-      );
-    }
+    checkReadAccess(token, request.method, context.path);
     context.readToken = token;
     return true;
   }

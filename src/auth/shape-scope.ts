@@ -26,16 +26,18 @@ export function parseShapeScope(claim: unknown): ShapeScope | undefined {
   return { table, where, params, columns };
 }
 
-/** The numbers of the `$n` in a where clause; one inside a string literal counts too, harmlessly. */
+/** The numbers of the `$n` in a where clause, outside of quotes. */
 function placeholders(where: string): string[] {
-  return [...where.matchAll(/\$(\d+)/g)].map(([, number = '']) => number);
+  const unquoted = where.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, "'");
+  return [...unquoted.matchAll(/\$(\d+)/g)].map(([, number = '']) => number);
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function isParams(value: unknown): value is Record<string, string> {
+/** `{"1":"x"}`: strings by the number of their `$n`. */
+export function isParams(value: unknown): value is Record<string, string> {
   return (
     isPlainObject(value) &&
     Object.entries(value).every(

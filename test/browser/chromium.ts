@@ -1,7 +1,10 @@
 import { accessSync, constants } from 'node:fs';
 import { chromium, type Browser } from 'playwright-core';
 
-const PATHS = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', '/usr/bin/chromium-browser'];
+/** The one that is named, or where Debian and others have it. */
+const PATHS = process.env.CHROMIUM_PATH
+  ? [process.env.CHROMIUM_PATH]
+  : ['/usr/bin/chromium', '/usr/bin/chromium-browser'];
 
 export const HOW_TO_GET_CHROMIUM = `There is no Chromium here, so nothing was tested.
 On Debian or Ubuntu: apt-get install --no-install-recommends chromium
@@ -11,7 +14,7 @@ Elsewhere: install Chromium or Chrome and name its program in CHROMIUM_PATH.`;
 export function findChromium(): string | undefined {
   return PATHS.find((path) => {
     try {
-      accessSync(path ?? '', constants.X_OK);
+      accessSync(path, constants.X_OK);
       return true;
     } catch {
       return false;

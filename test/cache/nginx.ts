@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, untilReady } from '../../local/stack/process.ts';
 
-const PATHS = [process.env.NGINX_PATH, '/usr/sbin/nginx', '/usr/local/sbin/nginx'];
+/** The one that is named, or where Debian and others have it. */
+const PATHS = process.env.NGINX_PATH
+  ? [process.env.NGINX_PATH]
+  : ['/usr/sbin/nginx', '/usr/local/sbin/nginx'];
 const START_TIMEOUT_MS = 10_000;
 
 export const HOW_TO_GET_NGINX = `There is no nginx here, so nothing was tested.
@@ -17,7 +20,7 @@ Elsewhere: install nginx and name its program in NGINX_PATH.`;
 export function findNginx(): string | undefined {
   return PATHS.find((path) => {
     try {
-      accessSync(path ?? '', constants.X_OK);
+      accessSync(path, constants.X_OK);
       return true;
     } catch {
       return false;

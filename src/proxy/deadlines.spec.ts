@@ -13,7 +13,7 @@ describe('Deadlines', () => {
     deadlines = new Deadlines();
     fired = [];
   });
-  afterEach(() => jest.useRealTimers());
+  afterEach(() => void jest.useRealTimers());
 
   it('calls back each waiter at its time, whatever the order of adding', () => {
     deadlines.add(START_MS + 3_000, note('late'));

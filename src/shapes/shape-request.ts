@@ -1,4 +1,5 @@
-import type { ShapeScope } from '../auth/shape-scope.ts';
+import { isParams, type ShapeScope } from '../auth/shape-scope.ts';
+import { topLevelKeys } from '../commands/top-level-keys.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 
 /** What a shape read asks for, as far as a read token has a say in it. Values are decoded. */
@@ -67,16 +68,17 @@ function readParams(values: ReadonlyMap<string, string>): Map<string, string> {
   const json = values.get('params');
   if (json === undefined) return params;
   if (params.size > 0) throw duplicate('params');
-  for (const [number, value] of Object.entries(parseJsonObject(json))) {
-    params.set(number, String(value));
-  }
+  for (const [number, value] of parseJsonParams(json)) params.set(number, value);
   return params;
 }
 
-function parseJsonObject(text: string): object {
+/** Entries of `{"1":"x"}`: strings by number, each once, as two JSON readers could differ on more. */
+function parseJsonParams(text: string): [string, string][] {
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value;
+    const params: unknown = JSON.parse(text);
+    if (isParams(params) && topLevelKeys(text).length === Object.keys(params).length) {
+      return Object.entries(params);
+    }
   } catch {
     // Falls through to the refusal.
   }
@@ -120,15 +122,23 @@ function sameParams(
 }
 
 function sameColumns(asked: string | undefined, pinned: readonly string[]): boolean {
-  const columns = asked === undefined ? [] : splitColumns(asked);
-  return columns.length === pinned.length && columns.every((name, i) => name === pinned[i]);
+  const columns = asked === undefined ? undefined : columnNames(asked);
+  return columns?.length === pinned.length && columns.every((name, i) => name === pinned[i]);
 }
 
-/** Comma-separated column names, unquoted; a comma inside double quotes is part of the name. */
-function splitColumns(columns: string): string[] {
-  return (columns.match(/(?:"(?:[^"]|"")*"|[^,"])+/g) ?? []).map((name) =>
-    name.trim().replace(/^"(.*)"$/s, (_, inner: string) => inner.replaceAll('""', '"')),
-  );
+/**
+ * Comma-separated SQL identifiers as the engine reads them: what is not quoted is folded to lower
+ * case, so that the unquoted `Note` is no `Note` that a token pins. Undefined where it is no list.
+ */
+function columnNames(columns: string): string[] | undefined {
+  const identifier = /\s*(?:"((?:[^"]|"")+)"|([^\s",]+))\s*(,|$)/y;
+  const names: string[] = [];
+  for (;;) {
+    const [whole, quoted, plain = '', separator] = identifier.exec(columns) ?? [];
+    if (whole === undefined) return undefined;
+    names.push(quoted?.replaceAll('""', '"') ?? plain.replace(/[A-Z]/g, (c) => c.toLowerCase()));
+    if (separator === '') return names;
+  }
 }
 
 function decodePair(pair: string): { name: string; value: string } {

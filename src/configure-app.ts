@@ -31,8 +31,6 @@ export function configureApp(
   state: GatewayState,
 ): ServerParts {
   const express = app.getHttpAdapter().getInstance() as Express;
-  // Before the router is made: "/API/spawn" must not be the same as "/api/spawn".
-  express.enable('case sensitive routing');
   express.disable('x-powered-by');
   express.disable('etag');
   // The query is passed on as bytes; nothing reads it parsed.

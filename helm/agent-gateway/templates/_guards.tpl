@@ -25,6 +25,23 @@ which is always rendered.
 {{- $problems = append $problems "there are no API keys: give secrets.apiKeys, or with an existing Secret the key that holds them in secrets.existingKeys.apiKeys." }}
 {{- end }}
 
+{{- /* Not in the schema: its messages repeat the value. */}}
+{{- range $index, $entry := .secrets.apiKeys }}
+{{- if not (regexMatch (ternary "^sha256:[0-9a-fA-F]{64}$" "^[\\x21-\\x7e]+$" (hasPrefix "sha256:" $entry)) $entry) }}
+{{- $problems = append $problems (printf "secrets.apiKeys[%d] must be visible ASCII characters without spaces, or sha256:<64 hex digits>." $index) }}
+{{- end }}
+{{- end }}
+{{- range $index, $entry := .secrets.readTokenSecrets }}
+{{- if or (ne $entry (trim $entry)) (contains "\n" $entry) }}
+{{- $problems = append $problems (printf "secrets.readTokenSecrets[%d] must be one line without spaces around it." $index) }}
+{{- end }}
+{{- end }}
+{{- range $name := list "runtimeToken" "historyToken" }}
+{{- if not (regexMatch "^[\\x21-\\x7e]*$" (index $.Values.secrets $name)) }}
+{{- $problems = append $problems (printf "secrets.%s must be visible ASCII characters without spaces." $name) }}
+{{- end }}
+{{- end }}
+
 {{- if eq (int .settings.port) (int .settings.managementPort) }}
 {{- $problems = append $problems "settings.port and settings.managementPort must be two ports: what is public and what is not." }}
 {{- end }}
@@ -87,6 +104,12 @@ which is always rendered.
 {{- end }}
 {{- if and .prometheusRule.enabled (not .serviceMonitor.enabled) }}
 {{- $problems = append $problems "prometheusRule.enabled needs serviceMonitor.enabled: its alerts are on the targets of that." }}
+{{- end }}
+
+{{- range $label, $_ := merge (deepCopy .podLabels) .commonLabels }}
+{{- if hasKey (include "agent-gateway.selectorLabels" $ | fromYaml) $label }}
+{{- $problems = append $problems (printf "podLabels or commonLabels sets %s, by which the chart finds its pods." $label) }}
+{{- end }}
 {{- end }}
 
 {{- range .extraEnv }}

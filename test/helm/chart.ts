@@ -1,0 +1,123 @@
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runTool } from './tools.ts';
+import { parseYaml, parseYamlDocuments, writeYaml } from './yaml.ts';
+
+export const CHART = join(import.meta.dirname, '../../helm/agent-gateway');
+/** Also the version of the schemas that the objects are held against. */
+export const KUBERNETES_VERSION = '1.36.3';
+
+/** A part of a Kubernetes object, walked by path; the tests assert what they find. */
+export type Tree = { [key: string]: unknown };
+
+export interface KubernetesObject extends Tree {
+  apiVersion: string;
+  kind: string;
+  metadata: Tree & { name: string; namespace?: string; labels?: Record<string, string> };
+}
+
+export interface Release {
+  name: string;
+  namespace: string;
+}
+export const RELEASE: Release = { name: 'gw', namespace: 'agents' };
+
+/** The values of `ci/`, by file name. */
+export const CI_FILES = readdirSync(join(CHART, 'ci')).filter((file) => file.endsWith('.yaml'));
+
+export function ciValues(file: string): Tree {
+  return parseYaml(readFileSync(join(CHART, 'ci', file), 'utf8')) as Tree;
+}
+
+export const DEFAULT_VALUES = parseYaml(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Tree;
+
+/** What `helm template` makes of values; throws helm's message where it refuses. */
+export function render(values: Tree, release = RELEASE, chart = CHART): KubernetesObject[] {
+  const { code, stdout, stderr } = runTool(
+    'helm',
+    [
+      ...['template', release.name, chart, '--namespace', release.namespace],
+      ...['--kube-version', KUBERNETES_VERSION, '--values', '-'],
+    ],
+    writeYaml(values),
+  );
+  if (code !== 0) throw new Error(stderr);
+  return parseYamlDocuments(stdout) as KubernetesObject[];
+}
+
+/** Helm's message where it refuses the values. */
+export function refusal(values: Tree): string {
+  try {
+    render(values);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error('helm rendered what it should refuse');
+}
+
+/**
+ * The notes that an installation prints. Helm prints them only where it reaches a cluster, so a copy of
+ * the chart renders them into an object.
+ */
+export function notes(values: Tree): string {
+  const folder = mkdtempSync(join(tmpdir(), 'helm-notes-'));
+  try {
+    cpSync(CHART, folder, { recursive: true });
+    renameSync(join(folder, 'templates/NOTES.txt'), join(folder, 'notes'));
+    writeFileSync(
+      join(folder, 'templates/notes.yaml'),
+      '{kind: Notes, text: {{ tpl (.Files.Get "notes") . | toJson }}}',
+    );
+    const object = objectOf(render(values, RELEASE, folder), 'Notes');
+    return object.text as string;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The one object of a kind, or the one with the name where there are several. */
+export function objectOf(objects: KubernetesObject[], kind: string, name?: string) {
+  const found = objects.filter(
+    (object) => object.kind === kind && (name === undefined || object.metadata.name === name),
+  );
+  const [object] = found;
+  if (object === undefined || found.length > 1) {
+    throw new Error(`${found.length} objects are ${kind} ${name ?? ''}`);
+  }
+  return object;
+}
+
+/** What lies at a path such as `spec.ports.0.port`; a dot inside a key has a backslash before it. */
+export function at(tree: unknown, path: string): unknown {
+  return path
+    .split(/(?<!\\)\./)
+    .reduce<unknown>((node, key) => (node as Tree | undefined)?.[key.replaceAll('\\.', '.')], tree);
+}
+
+/** Lays values over values, as Helm does: maps are merged, all else is replaced. */
+export function overlay(below: Tree, above: Tree): Tree {
+  const merged = { ...below };
+  for (const [key, value] of Object.entries(above)) {
+    const under = merged[key];
+    merged[key] = isTree(under) && isTree(value) ? overlay(under, value) : value;
+  }
+  return merged;
+}
+
+/** The tree with one value, from `a.b.c`. */
+export function treeOf(path: string, value: unknown): Tree {
+  return path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Tree;
+}
+
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

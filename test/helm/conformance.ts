@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ciValues, CI_FILES, overlay, render, type KubernetesObject, type Tree } from './chart.ts';
+import type { Checks } from './checks.ts';
+import { SCHEMA_FILE, writeSchemas } from './schemas.ts';
+import { runTool } from './tools.ts';
+import { writeYaml } from './yaml.ts';
+
+/** Every object of every deployment against the schemas of Kubernetes and of the custom kinds. */
+export async function checkConformance(checks: Checks): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'kubernetes-schemas-'));
+  try {
+    writeSchemas(folder);
+    for (const file of CI_FILES) {
+      await checks.check(`${file} is valid by Kubernetes' own schemas, strictly`, () => {
+        const objects = render(ciValues(file));
+        const { code, stdout, stderr } = conform(folder, objects);
+        assert.equal(code, 0, stdout + stderr);
+        assert.match(
+          stdout,
+          new RegExp(`Valid: ${objects.length}, Invalid: 0, Errors: 0, Skipped: 0`),
+        );
+      });
+    }
+    await checks.check('the schemas refuse an unknown field and a wrong type', () => {
+      for (const wrong of [{ extraContainers: [{ name: 'x', imgae: 'y' }] }, WRONG_TYPE]) {
+        const objects = render(overlay(ciValues('minimal-values.yaml'), wrong));
+        assert.equal(conform(folder, objects).code, 1);
+      }
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const WRONG_TYPE: Tree = { updateStrategy: { rollingUpdate: 'slow' } };
+
+function conform(folder: string, objects: KubernetesObject[]) {
+  const text = objects.map((object) => writeYaml(object)).join('---\n');
+  const location = join(folder, SCHEMA_FILE);
+  return runTool('kubeconform', ['-strict', '-summary', '-schema-location', location], text);
+}

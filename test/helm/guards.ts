@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { ciValues, overlay, refusal, type Tree } from './chart.ts';
+import type { Checks } from './checks.ts';
+
+const SOUND = ciValues('minimal-values.yaml');
+
+interface Refused {
+  when: string;
+  values: Tree;
+  /** Words of the message: what is wrong, in the operator's terms. */
+  says: RegExp;
+}
+
+const REFUSED: Refused[] = [
+  {
+    when: 'the image has no repository',
+    values: { image: { repository: '' } },
+    says: /image\.repository is required/,
+  },
+  ...['runtimeIngressUrl', 'runtimeAdminUrl', 'historyUrl', 'syncUrl'].map((setting) => ({
+    when: `settings.${setting} is missing`,
+    values: { settings: { [setting]: null } },
+    says: new RegExp(`settings\\.${setting} is required`),
+  })),
+  {
+    when: 'there are two secret sources',
+    values: { secrets: { existingSecret: 'elsewhere' } },
+    says: /there are two secret sources/,
+  },
+  {
+    when: 'there is no secret source',
+    values: { secrets: { apiKeys: [] } },
+    says: /there is no secret source/,
+  },
+  {
+    when: 'the own Secret has no API keys',
+    values: { secrets: { apiKeys: [], syncSecret: 'secret' } },
+    says: /there are no API keys/,
+  },
+  {
+    when: 'the existing Secret has no API keys',
+    values: {
+      secrets: { apiKeys: [], existingSecret: 'elsewhere', existingKeys: { apiKeys: '' } },
+    },
+    says: /there are no API keys/,
+  },
+  {
+    when: 'the two ports are one',
+    values: { settings: { port: 9000, managementPort: 9000 } },
+    says: /must be two ports/,
+  },
+  {
+    when: 'the grace is shorter than preStop and drain together',
+    values: { terminationGracePeriodSeconds: 34, settings: { drainTimeoutMs: 29_001 } },
+    says: /terminationGracePeriodSeconds is 34, which is shorter .* Make it at least 35/,
+  },
+  {
+    when: 'HPA and KEDA are both on',
+    values: {
+      autoscaling: { enabled: true },
+      keda: { enabled: true, triggers: [{ type: 'cpu', metadata: {} }] },
+    },
+    says: /autoscaling\.enabled and keda\.enabled are both on/,
+  },
+  {
+    when: 'the HPA has nothing to scale on',
+    values: { autoscaling: { enabled: true, targetCPUUtilizationPercentage: null } },
+    says: /autoscaling has nothing to scale on/,
+  },
+  ...(['autoscaling', 'keda'] as const).map((scaler) => ({
+    when: `${scaler} has more fewest than most copies`,
+    values: { [scaler]: { enabled: true, minReplicas: 5, maxReplicas: 4 } },
+    says: new RegExp(`${scaler}\\.minReplicas is more than ${scaler}\\.maxReplicas`),
+  })),
+  {
+    when: 'the HPA scales on open reads of no name',
+    values: { autoscaling: { enabled: true, openReads: { enabled: true, averageValue: 10 } } },
+    says: /autoscaling\.openReads needs metricName and averageValue/,
+  },
+  {
+    when: 'the HPA scales on a share of no CPU',
+    values: { autoscaling: { enabled: true }, resources: { requests: { cpu: null } } },
+    says: /targetCPUUtilizationPercentage is a share of resources\.requests\.cpu/,
+  },
+  {
+    when: 'the HPA scales on a share of no memory',
+    values: {
+      autoscaling: { enabled: true, targetMemoryUtilizationPercentage: 80 },
+      resources: { requests: { memory: null } },
+    },
+    says: /targetMemoryUtilizationPercentage is a share of resources\.requests\.memory/,
+  },
+  {
+    when: 'KEDA has no triggers',
+    values: { keda: { enabled: true } },
+    says: /keda\.triggers is required/,
+  },
+  {
+    when: 'the PDB says both',
+    values: { pdb: { minAvailable: 1 } },
+    says: /pdb has both maxUnavailable and minAvailable/,
+  },
+  {
+    when: 'the PDB says neither',
+    values: { pdb: { maxUnavailable: null } },
+    says: /pdb needs maxUnavailable or minAvailable/,
+  },
+  {
+    when: 'the Ingress has no hosts',
+    values: { ingress: { enabled: true } },
+    says: /ingress\.hosts is required/,
+  },
+  {
+    when: 'the HTTPRoute has no Gateway',
+    values: { httpRoute: { enabled: true } },
+    says: /httpRoute\.parentRefs is required/,
+  },
+  {
+    when: 'the NetworkPolicy lets nobody in',
+    values: { networkPolicy: { enabled: true } },
+    says: /networkPolicy\.clients is required/,
+  },
+  {
+    when: 'the NetworkPolicy has no DNS',
+    values: { networkPolicy: { enabled: true, clients: [{ podSelector: {} }], dns: [] } },
+    says: /networkPolicy\.dns is required/,
+  },
+  {
+    when: 'there are alerts without targets',
+    values: { prometheusRule: { enabled: true } },
+    says: /prometheusRule\.enabled needs serviceMonitor\.enabled/,
+  },
+  {
+    when: 'extraEnv sets what the chart sets',
+    values: { extraEnv: [{ name: 'GATEWAY_TENANT', value: 'other' }] },
+    says: /extraEnv sets GATEWAY_TENANT, which the chart sets itself/,
+  },
+  {
+    when: 'a label of the pods is one of the selector',
+    values: { podLabels: { 'app.kubernetes.io/instance': 'other' } },
+    says: /podLabels or commonLabels sets app\.kubernetes\.io\/instance/,
+  },
+  {
+    when: 'a value is misspelled',
+    values: { replicaCuont: 3 },
+    says: /additional properties 'replicaCuont' not allowed/,
+  },
+  {
+    when: 'a setting is misspelled',
+    values: { settings: { maxBodyByte: 1 } },
+    says: /at '\/settings': additional properties 'maxBodyByte' not allowed/,
+  },
+  {
+    when: 'a setting is of another type',
+    values: { settings: { maxBodyBytes: '1 MiB' } },
+    says: /at '\/settings\/maxBodyBytes'/,
+  },
+  {
+    when: 'an upstream is no URL',
+    values: { settings: { syncUrl: 'electric:3000' } },
+    says: /at '\/settings\/syncUrl'/,
+  },
+  {
+    when: 'a port is one that only root may listen on',
+    values: { settings: { port: 80 } },
+    says: /at '\/settings\/port'/,
+  },
+  {
+    when: 'the management port is off',
+    values: { settings: { managementPort: 0 } },
+    says: /at '\/settings\/managementPort'/,
+  },
+];
+
+/** Credentials of which the message must not repeat a word. */
+const REFUSED_CREDENTIALS: [string, Tree, RegExp][] = [
+  ['an API key is short', { apiKeys: ['sesame-0'] }, /'\/secrets\/apiKeys\/0'/],
+  ['an API key has spaces', { apiKeys: ['sesame sesame sesame'] }, /secrets\.apiKeys\[0\] must be/],
+  ['a digest is cut', { apiKeys: ['sha256:5e5a5e5a5e5a'] }, /secrets\.apiKeys\[0\] must be/],
+  [
+    'a read token secret is short',
+    { readTokenSecrets: ['sesame'] },
+    /'\/secrets\/readTokenSecrets\/0'/,
+  ],
+  [
+    'a read token secret has two lines',
+    { readTokenSecrets: ['sesame-sesame-sesame\nsesame-sesame-sesame'] },
+    /secrets\.readTokenSecrets\[0\] must be/,
+  ],
+  ['a token has spaces', { runtimeToken: 'sesame sesame' }, /secrets\.runtimeToken must be/],
+];
+
+export async function checkGuards(checks: Checks): Promise<void> {
+  for (const { when, values, says } of REFUSED) {
+    await checks.check(`refuses to render where ${when}`, () => {
+      assert.match(refusal(overlay(SOUND, values)), says);
+    });
+  }
+  for (const [when, secrets, says] of REFUSED_CREDENTIALS) {
+    await checks.check(`refuses to render where ${when}, without repeating it`, () => {
+      const message = refusal(overlay(SOUND, { secrets }));
+      assert.match(message, says);
+      assert.doesNotMatch(message, /sesame|5e5a/);
+    });
+  }
+  await checks.check('names every problem at once', () => {
+    const message = refusal({});
+    assert.equal(message.match(/^ {2}- /gm)?.length, 6, message);
+  });
+}

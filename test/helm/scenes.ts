@@ -1,0 +1,407 @@
+import type { Tree } from './chart.ts';
+
+/**
+ * A value set to something of its own, and where it must be seen: object (`Kind` or `Kind/name`) and
+ * path; `env:NAME` is an environment variable of the gateway.
+ */
+export type Effect = [value: string, given: unknown, object: string, path: string, seen?: unknown];
+
+/** Values that can be set together, rendered once. */
+export interface Scene {
+  name: string;
+  /** What must be on for these to count. */
+  base: Tree;
+  effects: Effect[];
+}
+
+const POD = 'spec.template.spec';
+const GATEWAY = `${POD}.containers.0`;
+const OWN_LABELS = {
+  'app.kubernetes.io/name': 'agent-gateway',
+  'app.kubernetes.io/instance': 'gw',
+  'app.kubernetes.io/component': 'gateway',
+};
+const PEER = [{ namespaceSelector: { matchLabels: { name: 'there' } } }];
+const DIGEST = `sha256:${'0'.repeat(64)}`;
+const BEHAVIOR = { scaleDown: { stabilizationWindowSeconds: 900 } };
+
+const pod: Scene = {
+  name: 'pod',
+  base: {},
+  effects: [
+    ['commonLabels', { team: 'a' }, 'Service/gw-agent-gateway', 'metadata.labels.team', 'a'],
+    ['image.repository', 'r.example/x', 'Deployment', `${GATEWAY}.image`, 'r.example/x:v9'],
+    ['image.tag', 'v9', 'Pod', 'spec.containers.0.image', 'r.example/x:v9'],
+    ['image.pullPolicy', 'Always', 'Deployment', `${GATEWAY}.imagePullPolicy`],
+    ['imagePullSecrets', [{ name: 'pull' }], 'Deployment', `${POD}.imagePullSecrets`],
+    ['replicaCount', 5, 'Deployment', 'spec.replicas'],
+    ['extraEnv', [{ name: 'MORE', value: 'yes' }], 'Deployment', 'env:MORE', 'yes'],
+    ['extraEnvFrom', [{ configMapRef: { name: 'm' } }], 'Deployment', `${GATEWAY}.envFrom`],
+    ['extraVolumes', [{ name: 'v', emptyDir: {} }], 'Deployment', `${POD}.volumes.1.name`, 'v'],
+    [
+      'extraVolumeMounts',
+      [{ name: 'v', mountPath: '/v' }],
+      'Deployment',
+      `${GATEWAY}.volumeMounts.1.mountPath`,
+      '/v',
+    ],
+    ['extraContainers', [{ name: 'side' }], 'Deployment', `${POD}.containers.1.name`, 'side'],
+    ['initContainers', [{ name: 'first' }], 'Deployment', `${POD}.initContainers.0.name`, 'first'],
+    [
+      'extraObjects',
+      [
+        '{apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .Release.Name }}-text"}}',
+        { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-map' } },
+      ],
+      'ConfigMap/gw-text',
+      'metadata.name',
+      'gw-text',
+    ],
+    ['serviceAccount.name', 'sa', 'ServiceAccount', 'metadata.name'],
+    ['serviceAccount.annotations', { a: 'b' }, 'ServiceAccount', 'metadata.annotations'],
+    ['deploymentAnnotations', { a: 'b' }, 'Deployment', 'metadata.annotations'],
+    ['podAnnotations', { a: 'b' }, 'Deployment', 'spec.template.metadata.annotations.a', 'b'],
+    ['podLabels', { l: 'm' }, 'Deployment', 'spec.template.metadata.labels.l', 'm'],
+    ['podSecurityContext', { fsGroup: 7 }, 'Deployment', `${POD}.securityContext.fsGroup`, 7],
+    [
+      'containerSecurityContext',
+      { privileged: false },
+      'Deployment',
+      `${GATEWAY}.securityContext.privileged`,
+      false,
+    ],
+    ['resources', { limits: { cpu: '3' } }, 'Deployment', `${GATEWAY}.resources.limits.cpu`, '3'],
+    ...(['startup', 'readiness', 'liveness'] as const).flatMap((probe): Effect[] =>
+      (['periodSeconds', 'failureThreshold', 'timeoutSeconds'] as const).map((knob, index) => [
+        `probes.${probe}.${knob}`,
+        41 + index,
+        'Deployment',
+        `${GATEWAY}.${probe}Probe.${knob}`,
+      ]),
+    ),
+    ['preStopSleepSeconds', 9, 'Deployment', `${GATEWAY}.lifecycle.preStop.sleep.seconds`],
+    ['terminationGracePeriodSeconds', 77, 'Deployment', `${POD}.terminationGracePeriodSeconds`],
+    ['minReadySeconds', 8, 'Deployment', 'spec.minReadySeconds'],
+    ['revisionHistoryLimit', 3, 'Deployment', 'spec.revisionHistoryLimit'],
+    [
+      'updateStrategy',
+      { rollingUpdate: { maxSurge: 4 } },
+      'Deployment',
+      'spec.strategy.rollingUpdate.maxSurge',
+      4,
+    ],
+    ['nodeSelector', { disk: 'fast' }, 'Deployment', `${POD}.nodeSelector`],
+    ['tolerations', [{ operator: 'Exists' }], 'Pod', 'spec.tolerations'],
+    ['affinity', { podAffinity: {} }, 'Deployment', `${POD}.affinity`],
+    [
+      'topologySpreadConstraints',
+      [
+        { topologyKey: 'rack', labelSelector: { matchLabels: { mine: 'yes' } } },
+        { topologyKey: 'row' },
+      ],
+      'Deployment',
+      `${POD}.topologySpreadConstraints`,
+      [
+        { topologyKey: 'rack', labelSelector: { matchLabels: { mine: 'yes', ...OWN_LABELS } } },
+        { topologyKey: 'row', labelSelector: { matchLabels: OWN_LABELS } },
+      ],
+    ],
+    ['priorityClassName', 'front', 'Deployment', `${POD}.priorityClassName`],
+    ['runtimeClassName', 'gvisor', 'Deployment', `${POD}.runtimeClassName`],
+    ['dnsPolicy', 'None', 'Deployment', `${POD}.dnsPolicy`],
+    ['dnsConfig', { nameservers: ['192.0.2.1'] }, 'Deployment', `${POD}.dnsConfig`],
+    ['hostAliases', [{ ip: '192.0.2.2', hostnames: ['h'] }], 'Deployment', `${POD}.hostAliases`],
+    ['tests.annotations', { a: 'b' }, 'Pod', 'metadata.annotations.a', 'b'],
+    [
+      'tests.resources',
+      { limits: { memory: '99Mi' } },
+      'Pod',
+      'spec.containers.0.resources.limits.memory',
+      '99Mi',
+    ],
+    ['pdb.maxUnavailable', '40%', 'PodDisruptionBudget', 'spec.maxUnavailable'],
+    [
+      'pdb.unhealthyPodEvictionPolicy',
+      'IfHealthyBudget',
+      'PodDisruptionBudget',
+      'spec.unhealthyPodEvictionPolicy',
+    ],
+  ],
+};
+
+const doors: Scene = {
+  name: 'services and doors',
+  base: { pdb: { maxUnavailable: null } },
+  effects: [
+    ['nameOverride', 'door', 'Deployment', 'metadata.labels.app\\.kubernetes\\.io/name', 'door'],
+    ['fullnameOverride', 'front', 'Deployment', 'metadata.name'],
+    [
+      'image.digest',
+      DIGEST,
+      'Deployment',
+      `${GATEWAY}.image`,
+      `registry.example/agent-gateway@${DIGEST}`,
+    ],
+    ['service.type', 'LoadBalancer', 'Service/front', 'spec.type'],
+    ['service.port', 8080, 'Service/front', 'spec.ports.0.port'],
+    ['service.annotations', { a: 'b' }, 'Service/front', 'metadata.annotations'],
+    ['service.nodePort', 30_080, 'Service/front', 'spec.ports.0.nodePort'],
+    ['service.loadBalancerClass', 'c', 'Service/front', 'spec.loadBalancerClass'],
+    [
+      'service.loadBalancerSourceRanges',
+      ['192.0.2.0/24'],
+      'Service/front',
+      'spec.loadBalancerSourceRanges',
+    ],
+    ['service.externalTrafficPolicy', 'Local', 'Service/front', 'spec.externalTrafficPolicy'],
+    ['service.ipFamilyPolicy', 'PreferDualStack', 'Service/front', 'spec.ipFamilyPolicy'],
+    ['ingress.enabled', true, 'Ingress', 'metadata.name', 'front'],
+    ['ingress.className', 'nginx', 'Ingress', 'spec.ingressClassName'],
+    [
+      'ingress.preset',
+      'nginx',
+      'Ingress',
+      'metadata.annotations.nginx\\.ingress\\.kubernetes\\.io/proxy-buffering',
+      'off',
+    ],
+    [
+      'ingress.annotations',
+      { 'nginx.ingress.kubernetes.io/proxy-read-timeout': '60' },
+      'Ingress',
+      'metadata.annotations.nginx\\.ingress\\.kubernetes\\.io/proxy-read-timeout',
+      '60',
+    ],
+    ['ingress.hosts', ['h.example'], 'Ingress', 'spec.rules.0.host', 'h.example'],
+    ['ingress.paths', ['/api'], 'Ingress', 'spec.rules.0.http.paths.0.path', '/api'],
+    ['ingress.tls', [{ secretName: 't' }], 'Ingress', 'spec.tls'],
+    ['httpRoute.enabled', true, 'HTTPRoute', 'spec.rules.0.backendRefs.0.name', 'front'],
+    ['httpRoute.annotations', { a: 'b' }, 'HTTPRoute', 'metadata.annotations'],
+    ['httpRoute.parentRefs', [{ name: 'g' }], 'HTTPRoute', 'spec.parentRefs'],
+    ['httpRoute.hostnames', ['h.example'], 'HTTPRoute', 'spec.hostnames'],
+    ['httpRoute.paths', ['/api'], 'HTTPRoute', 'spec.rules.0.matches.0.path.value', '/api'],
+    [
+      'httpRoute.timeouts',
+      { request: '90s' },
+      'HTTPRoute',
+      'spec.rules.0.timeouts',
+      { request: '90s', backendRequest: '0s' },
+    ],
+    ['httpRoute.filters', [{ type: 'X' }], 'HTTPRoute', 'spec.rules.0.filters'],
+    ['pdb.minAvailable', 1, 'PodDisruptionBudget', 'spec.minAvailable'],
+  ],
+};
+
+const scaled: Scene = {
+  name: 'scaled by an HPA',
+  base: {},
+  effects: [
+    [
+      'autoscaling.enabled',
+      true,
+      'HorizontalPodAutoscaler',
+      'spec.scaleTargetRef.kind',
+      'Deployment',
+    ],
+    ['autoscaling.minReplicas', 3, 'HorizontalPodAutoscaler', 'spec.minReplicas'],
+    ['autoscaling.maxReplicas', 30, 'HorizontalPodAutoscaler', 'spec.maxReplicas'],
+    ['autoscaling.targetCPUUtilizationPercentage', 61, ...hpaMetric(0, 'resource'), 61],
+    ['autoscaling.targetMemoryUtilizationPercentage', 62, ...hpaMetric(1, 'resource'), 62],
+    [
+      'autoscaling.openReads.enabled',
+      true,
+      'HorizontalPodAutoscaler',
+      'spec.metrics.2.type',
+      'Pods',
+    ],
+    [
+      'autoscaling.openReads.metricName',
+      'reads',
+      'HorizontalPodAutoscaler',
+      'spec.metrics.2.pods.metric.name',
+    ],
+    [
+      'autoscaling.openReads.averageValue',
+      1_000_000,
+      'HorizontalPodAutoscaler',
+      'spec.metrics.2.pods.target.averageValue',
+      '1000000',
+    ],
+    [
+      'autoscaling.extraMetrics',
+      [{ type: 'External' }],
+      'HorizontalPodAutoscaler',
+      'spec.metrics.3.type',
+      'External',
+    ],
+    [
+      'autoscaling.behavior',
+      BEHAVIOR,
+      'HorizontalPodAutoscaler',
+      'spec.behavior.scaleDown.stabilizationWindowSeconds',
+      900,
+    ],
+  ],
+};
+
+const keda: Scene = {
+  name: 'scaled by KEDA',
+  base: {},
+  effects: [
+    ['keda.enabled', true, 'ScaledObject', 'spec.scaleTargetRef.name', 'gw-agent-gateway'],
+    ['keda.minReplicas', 3, 'ScaledObject', 'spec.minReplicaCount'],
+    ['keda.maxReplicas', 30, 'ScaledObject', 'spec.maxReplicaCount'],
+    ['keda.pollingInterval', 5, 'ScaledObject', 'spec.pollingInterval'],
+    [
+      'keda.triggers',
+      [{ type: 'cpu', metadata: { value: '50' } }],
+      'ScaledObject',
+      'spec.triggers',
+    ],
+  ],
+};
+
+const fenced: Scene = {
+  name: 'fenced and watched',
+  base: { settings: { readTokenJwks: 'https://login.example/keys' }, tests: { enabled: false } },
+  effects: [
+    ['networkPolicy.enabled', true, 'NetworkPolicy', 'spec.policyTypes', ['Ingress', 'Egress']],
+    ['networkPolicy.clients', PEER, 'NetworkPolicy', 'spec.ingress.0.from'],
+    ['networkPolicy.monitoring', PEER, 'NetworkPolicy', 'spec.ingress.1.from'],
+    ['networkPolicy.extraIngress', [{ from: PEER }], 'NetworkPolicy', 'spec.ingress.2.from', PEER],
+    ['networkPolicy.dns', PEER, 'NetworkPolicy', 'spec.egress.0.to'],
+    ['networkPolicy.dnsPorts', [8053], 'NetworkPolicy', 'spec.egress.0.ports.0.port', 8053],
+    ...(['history', 'jwks', 'runtime', 'sync'] as const).flatMap((upstream, index): Effect[] => [
+      [
+        `networkPolicy.upstreams.${upstream}.to`,
+        PEER,
+        'NetworkPolicy',
+        `spec.egress.${index + 1}.to`,
+      ],
+      [
+        `networkPolicy.upstreams.${upstream}.ports`,
+        [1000 + index],
+        'NetworkPolicy',
+        `spec.egress.${index + 1}.ports.0.port`,
+        1000 + index,
+      ],
+    ]),
+    ['networkPolicy.extraEgress', [{ to: PEER }], 'NetworkPolicy', 'spec.egress.5.to', PEER],
+    ['serviceMonitor.enabled', true, 'ServiceMonitor', 'spec.endpoints.0.port', 'management'],
+    ['serviceMonitor.labels', { p: 'q' }, 'ServiceMonitor', 'metadata.labels.p', 'q'],
+    ['serviceMonitor.interval', '7s', 'ServiceMonitor', 'spec.endpoints.0.interval'],
+    ['serviceMonitor.scrapeTimeout', '6s', 'ServiceMonitor', 'spec.endpoints.0.scrapeTimeout'],
+    [
+      'serviceMonitor.relabelings',
+      [{ action: 'drop' }],
+      'ServiceMonitor',
+      'spec.endpoints.0.relabelings',
+    ],
+    [
+      'serviceMonitor.metricRelabelings',
+      [{ action: 'keep' }],
+      'ServiceMonitor',
+      'spec.endpoints.0.metricRelabelings',
+    ],
+    [
+      'prometheusRule.enabled',
+      true,
+      'PrometheusRule',
+      'spec.groups.0.rules.0.alert',
+      'AgentGatewayDown',
+    ],
+    ['prometheusRule.labels', { p: 'q' }, 'PrometheusRule', 'metadata.labels.p', 'q'],
+    [
+      'prometheusRule.alertLabels',
+      { severity: 'page' },
+      'PrometheusRule',
+      'spec.groups.0.rules.0.labels.severity',
+      'page',
+    ],
+    [
+      'prometheusRule.extraRules',
+      [{ record: 'r', expr: '1' }],
+      'PrometheusRule',
+      'spec.groups.0.rules.4',
+      { record: 'r', expr: '1' },
+    ],
+    [
+      'prometheusRule.extraGroups',
+      [{ name: 'g', rules: [] }],
+      'PrometheusRule',
+      'spec.groups.1.name',
+      'g',
+    ],
+  ],
+};
+
+const ownSecret: Scene = {
+  name: 'the own Secret',
+  base: {},
+  effects: [
+    inSecret('apiKeys', ['key-0123456789abcdef', 'key-fedcba9876543210'], 'api-keys'),
+    inSecret('readTokenSecrets', ['s'.repeat(32), 't'.repeat(32)], 'read-token-secrets'),
+    inSecret('runtimeToken', 'runtime', 'runtime-token'),
+    inSecret('historyToken', 'history', 'history-token'),
+    inSecret('syncSecret', 'sync', 'sync-secret'),
+  ],
+};
+
+const existingSecret: Scene = {
+  name: 'a Secret from elsewhere',
+  base: { secrets: { apiKeys: [] } },
+  effects: [
+    ['secrets.existingSecret', 'vault', 'Deployment', `${POD}.volumes.0.secret.secretName`],
+    [
+      'secrets.existingKeys.apiKeys',
+      'a',
+      'Deployment',
+      `${POD}.volumes.0.secret.items.0`,
+      { key: 'a', path: 'api-keys' },
+    ],
+    [
+      'secrets.existingKeys.readTokenSecrets',
+      'b',
+      'Deployment',
+      `${POD}.volumes.0.secret.items.1`,
+      { key: 'b', path: 'read-token-secrets' },
+    ],
+    [
+      'secrets.existingKeys.runtimeToken',
+      'c',
+      'Deployment',
+      'env:GATEWAY_RUNTIME_TOKEN',
+      from('c'),
+    ],
+    [
+      'secrets.existingKeys.historyToken',
+      'd',
+      'Deployment',
+      'env:GATEWAY_HISTORY_TOKEN',
+      from('d'),
+    ],
+    ['secrets.existingKeys.syncSecret', 'e', 'Deployment', 'env:GATEWAY_SYNC_SECRET', from('e')],
+  ],
+};
+
+export const SCENES = [pod, doors, scaled, keda, fenced, ownSecret, existingSecret];
+
+/** Values that take something away: seen by what is not there. */
+export const ABSENCES: [value: string, given: unknown, kind: string][] = [
+  ['serviceAccount.create', false, 'ServiceAccount'],
+  ['pdb.enabled', false, 'PodDisruptionBudget'],
+  ['tests.enabled', false, 'Pod'],
+];
+
+function hpaMetric(index: number, kind: string): [string, string] {
+  return ['HorizontalPodAutoscaler', `spec.metrics.${index}.${kind}.target.averageUtilization`];
+}
+
+/** A list lies in the Secret as the gateway reads it from a file: one entry a line. */
+function inSecret(value: string, given: string | string[], key: string): Effect {
+  const text = Buffer.from([given].flat().join('\n'));
+  return [`secrets.${value}`, given, 'Secret', `data.${key}`, text.toString('base64')];
+}
+
+function from(key: string): unknown {
+  return { secretKeyRef: { name: 'vault', key } };
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  at,
+  CHART,
+  ciValues,
+  DEFAULT_VALUES,
+  objectOf,
+  overlay,
+  render,
+  type KubernetesObject,
+  type Tree,
+} from './chart.ts';
+import type { Checks } from './checks.ts';
+import { documentedValues, leafValues } from './documented-values.ts';
+import { environmentOf } from './features.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const SOUND = ciValues('minimal-values.yaml');
+/** Made of `secrets`, not of `settings`. */
+const SECRETS = [
+  'GATEWAY_API_KEYS',
+  'GATEWAY_API_KEYS_FILE',
+  'GATEWAY_READ_TOKEN_SECRETS',
+  'GATEWAY_READ_TOKEN_SECRETS_FILE',
+  'GATEWAY_RUNTIME_TOKEN',
+  'GATEWAY_HISTORY_TOKEN',
+  'GATEWAY_SYNC_SECRET',
+];
+/** In a cluster the gateway's own default, this machine, would be wrong: they must be given. */
+const UPSTREAM_URLS = ['runtimeIngressUrl', 'runtimeAdminUrl', 'historyUrl', 'syncUrl'];
+
+export async function checkSettings(checks: Checks): Promise<void> {
+  const settings = DEFAULT_VALUES.settings as Tree;
+
+  await checks.check('every setting of the gateway is a value, with the same default', () => {
+    const ofGateway = gatewayDefaults();
+    for (const secret of SECRETS) assert.ok(ofGateway.delete(secret), `${secret} is no setting`);
+    const ofChart = new Map(
+      Object.entries(settings).map(([setting, value]) => [
+        variable(setting),
+        UPSTREAM_URLS.includes(setting) ? ofGateway.get(variable(setting)) : (value ?? undefined),
+      ]),
+    );
+    assert.deepEqual(sorted(ofChart), sorted(ofGateway));
+  });
+
+  await checks.check('every setting reaches the gateway as its environment variable', () => {
+    const given = Object.fromEntries(
+      Object.entries(settings).map(([setting, value]) => [setting, sample(setting, value)]),
+    );
+    const environment = environmentOf(
+      deploymentOf(overlay(SOUND, { settings: given, terminationGracePeriodSeconds: 99_999 })),
+    );
+    for (const [setting, value] of Object.entries(given)) {
+      assert.equal(environment.get(variable(setting)), String(value), setting);
+    }
+  });
+
+  await checks.check('a setting that is null is left to the gateway', () => {
+    const environment = environmentOf(
+      deploymentOf(overlay(SOUND, { settings: { maxBodyBytes: null } })),
+    );
+    assert.ok(!environment.has('GATEWAY_MAX_BODY_BYTES'));
+    assert.ok(!environment.has('GATEWAY_PUBLIC_URL'));
+  });
+
+  await checks.check('an empty tenant column, which means no fence, is passed on', () => {
+    const environment = environmentOf(
+      deploymentOf(overlay(SOUND, { settings: { shapesTenantColumn: '' } })),
+    );
+    assert.equal(environment.get('GATEWAY_SHAPES_TENANT_COLUMN'), '');
+  });
+
+  await checks.check('ports of the settings are those of container, probes and Services', () => {
+    const objects = render(overlay(SOUND, { settings: { port: 9001, managementPort: 9002 } }));
+    const ports = at(objectOf(objects, 'Deployment'), 'spec.template.spec.containers.0.ports');
+    assert.deepEqual(ports, [
+      { name: 'http', containerPort: 9001, protocol: 'TCP' },
+      { name: 'management', containerPort: 9002, protocol: 'TCP' },
+    ]);
+    const management = objectOf(objects, 'Service', 'gw-agent-gateway-management');
+    assert.equal(at(management, 'spec.ports.0.port'), 9002);
+  });
+
+  await checks.check('every value has a comment', () => {
+    const documented = documentedValues();
+    const without = leafValues().filter(
+      (leaf) => !documented.some((path) => leaf === path || leaf.startsWith(`${path}.`)),
+    );
+    assert.deepEqual(without, []);
+  });
+
+  await checks.check('every value has an entry in the schema, and every entry is a value', () => {
+    const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as Schema;
+    const entries = schemaPaths(schema).filter((path) => path !== 'global');
+    assert.deepEqual(entries.sort(), documentedValues().flatMap(withinSchema(schema)).sort());
+  });
+
+  await checks.check('the chart is of the version of the project', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    const chart = readFileSync(join(CHART, 'Chart.yaml'), 'utf8');
+    assert.match(chart, new RegExp(`^appVersion: ["']?${version}["']?$`, 'm'));
+  });
+}
+
+interface Schema {
+  type?: string;
+  additionalProperties?: unknown;
+  properties?: Record<string, Schema>;
+}
+
+function deploymentOf(values: Tree): KubernetesObject {
+  return objectOf(render(values), 'Deployment');
+}
+
+function variable(setting: string): string {
+  return `GATEWAY_${setting.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
+}
+
+/** The variables and defaults that the gateway's own source declares. */
+function gatewayDefaults(): Map<string, unknown> {
+  const source = readFileSync(join(ROOT, 'src/config/environment.ts'), 'utf8');
+  const declared = source.matchAll(/^ {2}(GATEWAY_\w+)(\?)?(?:: [^=;]+)?(?: = ([^;]+))?;$/gm);
+  return new Map(
+    [...declared].map(([, name = '', , literal]) => [
+      name,
+      literal === undefined
+        ? undefined
+        : literal.startsWith("'")
+          ? literal.slice(1, -1)
+          : Number(literal.replaceAll('_', '')),
+    ]),
+  );
+}
+
+/** A value that is neither the default nor refused. */
+function sample(setting: string, value: unknown): unknown {
+  if (typeof value === 'number') return value + 1;
+  if (/Url$/.test(setting)) return `https://${setting.toLowerCase()}.example/base`;
+  if (setting === 'logLevel') return 'debug';
+  if (setting === 'runtimeKeyTemplate') return '{tenant}/{id}';
+  return 'other';
+}
+
+function sorted(map: Map<string, unknown>): [string, unknown][] {
+  return [...map].sort(([a], [b]) => a.localeCompare(b));
+}
+
+/** The paths of the schema's entries that have no entries of their own; each level must be closed. */
+function schemaPaths(schema: Schema, above = ''): string[] {
+  assert.equal(schema.additionalProperties, false, `${above} takes unknown values`);
+  return Object.entries(schema.properties ?? {}).flatMap(([key, entry]) =>
+    entry.properties ? schemaPaths(entry, `${above}${key}.`) : [`${above}${key}`],
+  );
+}
+
+/** A value with one comment may have entries below it in the schema. */
+function withinSchema(schema: Schema): (path: string) => string[] {
+  return (path) => {
+    const entry = path
+      .split('.')
+      .reduce<Schema | undefined>((node, key) => node?.properties?.[key], schema);
+    return entry?.properties ? schemaPaths(entry, `${path}.`) : [path];
+  };
+}

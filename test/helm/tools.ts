@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+/** How to get each tool; all of them come through the Go module proxy. */
+const TOOLS = {
+  helm: 'go install helm.sh/helm/v3/cmd/helm@v3.22.0',
+  kubeconform: 'go install github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0',
+  'helm-docs': 'go install github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2',
+  go: 'install Go 1.26 or newer',
+};
+export type Tool = keyof typeof TOOLS;
+
+/** Where `go install` puts things is often not on the path. */
+const FOLDERS = [
+  ...(process.env.PATH ?? '').split(delimiter),
+  ...(process.env.GOBIN ? [process.env.GOBIN] : []),
+  join(process.env.GOPATH ?? join(homedir(), 'go'), 'bin'),
+  '/usr/local/go/bin',
+];
+
+export function findTool(name: string): string | undefined {
+  return FOLDERS.map((folder) => join(folder, name)).find((file) => {
+    try {
+      accessSync(file, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** One line for each tool that is not there: its name and how to get it. */
+export function missingTools(): string[] {
+  return Object.entries(TOOLS)
+    .filter(([name]) => findTool(name) === undefined)
+    .map(([name, hint]) => `${name}: ${hint}`);
+}
+
+export interface Outcome {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export function runTool(name: Tool, args: string[], input?: string): Outcome {
+  const { status, stdout, stderr, error } = spawnSync(findTool(name) ?? name, args, {
+    encoding: 'utf8',
+    input,
+    maxBuffer: 256 * 1_048_576,
+  });
+  if (error) throw error;
+  return { code: status, stdout, stderr };
+}

@@ -59,14 +59,18 @@ export function corsMiddleware(origins: GatewayConfig['corsOrigins']) {
   };
 }
 
-/** The value for `Access-Control-Allow-Origin`, or undefined where there is none to send. */
+/**
+ * The value for `Access-Control-Allow-Origin`, or undefined where there is none to send. Where any
+ * origin may read, it is sent without an `Origin` too: a browser's cache could hold an answer that
+ * was asked for without one, and give it to a page that needs the header (Fetch, "CORS protocol and
+ * HTTP caches").
+ */
 function allowedOrigin(
   origins: GatewayConfig['corsOrigins'],
   origin: string | undefined,
 ): string | undefined {
-  if (origin === undefined) return undefined;
   if (origins === '*') return '*';
-  return origins.includes(origin) ? origin : undefined;
+  return origin !== undefined && origins.includes(origin) ? origin : undefined;
 }
 
 /** Needs no credential and touches no upstream (Fetch, "CORS-preflight fetch"). */

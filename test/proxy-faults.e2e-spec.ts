@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals';
 import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from './support/gateway.ts';
@@ -278,11 +278,12 @@ describe('an upstream that fails', () => {
       // Seen: the time ran from the start, and what was left of it was all that the upstream had.
       play = async (wire) => {
         await wire.until('last');
+        await sleep(RESPONSE_TIMEOUT_MS * 0.5);
         await wire.write('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}');
       };
       const wire = await openWire(gateway.port);
       await wire.write(rawRequest('POST /streams/x', [KEY, 'Content-Length: 9'], 'first'));
-      await new Promise((resolve) => setTimeout(resolve, RESPONSE_TIMEOUT_MS * 1.6));
+      await sleep(RESPONSE_TIMEOUT_MS * 1.9);
       await wire.write('last');
       expect(await wire.ended).toBe('end');
       expect(parseRaw(wire.received)).toMatchObject({ status: 200, body: '{}' });

@@ -47,8 +47,6 @@ function endAfterBody(request: IncomingMessage, response: ServerResponse, body: 
   const idleTimer = setTimeout(finish, LINGER_IDLE_MS);
   const lastTimer = setTimeout(finish, LINGER_MAX_MS);
   request.once('end', finish).once('close', finish).once('error', finish);
-  // It may still be on its way to an upstream that failed.
-  request.unpipe();
   request.on('data', () => idleTimer.refresh()).resume();
   if (request.method === 'HEAD') response.flushHeaders();
   else response.write(body);

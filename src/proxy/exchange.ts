@@ -63,7 +63,7 @@ export class Exchange {
     // Its headers go at once: the upstream must not close the connection as an idle one meanwhile.
     upstreamRequest.write('', 'latin1');
     upstreamRequest.once('finish', () => !this.settled && this.timer.refresh());
-    // An answer can be whole before the body is: the rest has to leave the client's connection.
+    // An answer can be there before all of the body is: the rest has to leave the client's connection.
     upstreamRequest.once('close', () => body.unpipe().resume());
   }
 

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import httpProxy from 'http-proxy';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
-import { ClientGone } from '../request/client-gone.ts';
 import { Exchange, StaleConnection } from './exchange.ts';
 import type { UpstreamHeaders } from './request-headers.ts';
 import type { Upstream } from './upstreams.ts';
@@ -62,9 +61,6 @@ export class HttpProxyEngine {
     agent: Agent | undefined,
     timeoutMs: number,
   ): Promise<IncomingMessage> {
-    // Both can have come to pass while the credential was judged or the body was read.
-    call.signal.throwIfAborted();
-    if (call.response.destroyed) throw new ClientGone();
     return new Promise((resolve, reject) => {
       const standIn = standInFor(call);
       const exchange = new Exchange(call, timeoutMs, resolve, reject);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { pathProblem } from './request-path.ts';
+import fc from 'fast-check';
+import { decodeLeniently, pathProblem } from './request-path.ts';
 
 describe('pathProblem', () => {
   it.each([
@@ -59,5 +60,33 @@ describe('pathProblem', () => {
     "/streams/a:@!$&'()*+,;=~-_b",
   ])('lets %j pass', (path) => {
     expect(pathProblem(path)).toBeUndefined();
+  });
+
+  it('lets nothing pass that another reader takes for another path', () => {
+    const piece = fc.constantFrom(
+      ...['/', '.', '..', '%2e', '%2E', '%25', '2e', '2f', '5C', '%2f', '%5c', '\\', 'a', '%61'],
+      ...['%', '%00', '00', '%c2', '%85', '%C2%A0', '%7f', '#', '~', '...'],
+    );
+    const paths = fc.array(piece, { maxLength: 8 }).map((pieces) => `/streams/${pieces.join('')}`);
+    const segmentsOf = (path: string): string[] => path.split(/[/\\]/);
+    let passed = 0;
+    fc.assert(
+      fc.property(paths, (path) => {
+        if (pathProblem(path) !== undefined) return;
+        passed++;
+        expect(segmentsOf(new URL(`http://upstream${path}`).pathname)).toEqual(segmentsOf(path));
+        const once = decodeLeniently(path);
+        for (const reading of [once, decodeLeniently(once)]) {
+          const segments = segmentsOf(reading);
+          expect(segments).toHaveLength(segmentsOf(path).length);
+          expect(segments.slice(1, -1)).not.toContain('');
+          expect(segments).not.toContain('.');
+          expect(segments).not.toContain('..');
+          expect(reading).not.toMatch(/\p{Cc}/u);
+        }
+      }),
+      { numRuns: 5_000 },
+    );
+    expect(passed).toBeGreaterThan(100);
   });
 });

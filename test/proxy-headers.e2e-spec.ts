@@ -217,7 +217,7 @@ describe('headers through a proxied route', () => {
         })
         .filter(([name]) => !BY_THE_WAY.has(name.toLowerCase()))
         // The gateway's own CORS has a suite of its own; nothing of it is on the registry.
-        .filter(([name]) => path.startsWith('/registry/') || !/^Access-Control-/.test(name))
+        .filter(([name]) => path.startsWith('/registry/') || !name.startsWith('Access-Control-'))
         .sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))
     );
   }

@@ -63,11 +63,11 @@ describe('pathProblem', () => {
   });
 
   it('lets nothing pass that another reader takes for another path', () => {
-    const piece = fc.constantFrom(
-      ...['/', '.', '..', '%2e', '%2E', '%25', '2e', '2f', '5C', '%2f', '%5c', '\\', 'a', '%61'],
-      ...['%', '%00', '00', '%c2', '%85', '%C2%A0', '%7f', '#', '~', '...'],
-    );
-    const paths = fc.array(piece, { maxLength: 8 }).map((pieces) => `/streams/${pieces.join('')}`);
+    const pieces =
+      '/ . .. %2e %2E %25 2e 2f 5C %2f %5c \\ a %61 % %00 00 %c2 %85 %C2%A0 %7f # ~ ...'.split(' ');
+    const paths = fc
+      .array(fc.constantFrom(...pieces), { maxLength: 8 })
+      .map((path) => `/streams/${path.join('')}`);
     const segmentsOf = (path: string): string[] => path.split(/[/\\]/);
     let passed = 0;
     fc.assert(

@@ -45,8 +45,12 @@ export function render(values: Tree, release = RELEASE, chart = CHART): Kubernet
   const { code, stdout, stderr } = runTool(
     'helm',
     [
-      ...['template', release.name, chart, '--namespace', release.namespace],
-      ...['--kube-version', KUBERNETES_VERSION, '--values', '-'],
+      'template',
+      release.name,
+      chart,
+      `--namespace=${release.namespace}`,
+      `--kube-version=${KUBERNETES_VERSION}`,
+      '--values=-',
     ],
     writeYaml(values),
   );

@@ -1,3 +1,8 @@
+/** One line, or several, of a test's report. */
+export function report(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
 /** Checks that run one after the other, each with a name that states condition and outcome. */
 export class Checks {
   private passed = 0;
@@ -7,18 +12,18 @@ export class Checks {
     try {
       await body();
       this.passed += 1;
-      console.log(`  ok    ${name}`);
+      report(`  ok    ${name}`);
     } catch (error) {
       this.failed += 1;
-      console.log(`  FAIL  ${name}`);
+      report(`  FAIL  ${name}`);
       const text = error instanceof Error ? error.message : String(error);
-      console.log(text.replace(/^/gm, '        '));
+      report(text.replace(/^/gm, '        '));
     }
   }
 
   /** Prints the last line and sets the exit code. */
   finish(): void {
-    console.log(`${this.passed} passed, ${this.failed} failed`);
+    report(`${this.passed} passed, ${this.failed} failed`);
     if (this.failed > 0 || this.passed === 0) process.exitCode = 1;
   }
 }

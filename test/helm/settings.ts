@@ -140,7 +140,7 @@ function gatewayDefaults(): Map<string, unknown> {
 /** A value that is neither the default nor refused. */
 function sample(setting: string, value: unknown): unknown {
   if (typeof value === 'number') return value + 1;
-  if (/Url$/.test(setting)) return `https://${setting.toLowerCase()}.example/base`;
+  if (setting.endsWith('Url')) return `https://${setting.toLowerCase()}.example/base`;
   if (setting === 'logLevel') return 'debug';
   if (setting === 'runtimeKeyTemplate') return '{tenant}/{id}';
   return 'other';

@@ -239,6 +239,7 @@ describe('headers through a proxied route', () => {
         { path: '/registry/x', request: ['Origin: https://app.example'] },
       );
       expect(headers).toEqual([
+        ['Cache-Control', 'no-store'],
         ['ETag', '"e"'],
         ['Stream-Next-Offset', '0_1'],
         ['WWW-Authenticate', 'Basic'],
@@ -264,6 +265,7 @@ describe('headers through a proxied route', () => {
         path: '/registry/x',
       });
       expect(headers).toEqual([
+        ['Cache-Control', 'no-store'],
         ['Content-Type', 'text/event-stream; charset=utf-8'],
         ['X-Accel-Buffering', 'no'],
       ]);
@@ -341,6 +343,14 @@ describe('headers through a proxied route', () => {
         ).toEqual([
           ['Cache-Control', 'private'],
           ['Vary', 'Authorization'],
+        ]);
+      });
+
+      // A cache with a default lifetime answered GET /registry/deployments to anybody, from the answer
+      // to somebody with an API key.
+      it('forbid to store an answer of the registry that says nothing of it', async () => {
+        expect(await answered([], { path: '/registry/deployments' })).toEqual([
+          ['Cache-Control', 'no-store'],
         ]);
       });
 

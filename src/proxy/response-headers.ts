@@ -37,6 +37,9 @@ export function clientResponseHeaders(
     const vary = extendVary(joined('vary'), rules.varyNames);
     headers.set('cache-control', { name: 'Cache-Control', values: [cacheControl] });
     headers.set('vary', { name: 'Vary', values: [vary] });
+  } else if (!headers.has('cache-control')) {
+    // The admin API says nothing of caching, and a cache may have a lifetime of its own for that.
+    headers.set('cache-control', { name: 'Cache-Control', values: ['no-store'] });
   }
   return [...headers.values()];
 }

@@ -1,0 +1,353 @@
+import { execFileSync } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AUTHORIZED } from '../support/credentials.ts';
+import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { rawRequest, sendRaw } from '../support/raw-client.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const KEY = `Authorization: ${AUTHORIZED.authorization}`;
+const DRAIN_MS = 4_000;
+const LAME_DUCK_ENDS_MS = 0.2 * DRAIN_MS;
+const SOFT_DEADLINE_MS = 0.8 * DRAIN_MS;
+/** What a timer and a busy machine may add. */
+const LATE_MS = 400;
+const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
+
+describe('the drain', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: GatewayChild;
+  /** Requests that the upstream has and has not answered, by their target. */
+  let held: Map<string, ServerResponse>;
+  const arrivals = new EventEmitter();
+  let signalledAtMs = 0;
+  const sinceSignalMs = (): number => performance.now() - signalledAtMs;
+
+  beforeEach(async () => {
+    held = new Map();
+    upstream = await startScriptedUpstream((request, response) => {
+      const target = request.url ?? '';
+      if (!target.includes('held')) return void response.end(ACCEPTED);
+      held.set(target, response);
+      arrivals.emit('arrival');
+    });
+    gateway = await startGatewayChild({ env: environment(upstream.url) });
+  });
+  afterEach(async () => {
+    await gateway.process.kill();
+    await upstream.stop();
+  });
+
+  const terminate = (): void => {
+    signalledAtMs = performance.now();
+    gateway.signal('SIGTERM');
+  };
+  const untilHeld = async (target: string): Promise<ServerResponse> => {
+    for (;;) {
+      const response = held.get(target);
+      if (response) return response;
+      await once(arrivals, 'arrival');
+    }
+  };
+  const ready = async (): Promise<number> =>
+    (await fetch(`${gateway.managementUrl}/health/ready`)).status;
+
+  it('is a lame duck first: not ready, alive, serving, and closing every connection behind its answer', async () => {
+    const parked = fetchWhole('/streams/held');
+    const before = await untilHeld('/held');
+    terminate();
+    while ((await ready()) !== 503);
+    expect((await fetch(`${gateway.managementUrl}/health/live`)).status).toBe(200);
+
+    // One that comes only now, on a connection that is new.
+    const late = await sendRaw(gateway.port, request('GET /streams/a'));
+    expect(late).toMatch(/^HTTP\/1\.1 200 /);
+    expect(late).toMatch(/\r\nConnection: close\r\n/i);
+    // One whose answer had not begun.
+    before.end('in the end');
+    const { headers, body } = await parked;
+    expect(headers).toMatch(/\r\nConnection: close\r\n/i);
+    expect(body).toBe('in the end');
+    expect(sinceSignalMs()).toBeLessThan(LAME_DUCK_ENDS_MS);
+
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    expect(sinceSignalMs()).toBeGreaterThanOrEqual(LAME_DUCK_ENDS_MS);
+    // Nothing was left to wait for.
+    expect(sinceSignalMs()).toBeLessThan(LAME_DUCK_ENDS_MS + LATE_MS);
+  });
+
+  it('then closes its listener and idle connections, used or not, and finishes what is under way', async () => {
+    const unused = await open();
+    const idle = await open();
+    const answered = once(idle, 'data');
+    idle.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    await answered;
+    const command = fetchWhole('/api/a/held/1/send', 'POST');
+    const runtime = await untilHeld('/held/1/wake/send');
+    const append = fetchWhole('/streams/held', 'POST');
+    const history = await untilHeld('/held');
+    terminate();
+
+    const closed = [unused, idle].map(async (socket) => {
+      await once(socket, 'end');
+      return sinceSignalMs();
+    });
+    for (const closedAtMs of await Promise.all(closed)) {
+      expect(closedAtMs).toBeGreaterThanOrEqual(LAME_DUCK_ENDS_MS);
+      expect(closedAtMs).toBeLessThan(LAME_DUCK_ENDS_MS + LATE_MS);
+    }
+    await expect(open()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+
+    runtime.end(ACCEPTED);
+    expect((await command).headers).toMatch(/^HTTP\/1\.1 202 /);
+    history.end('written');
+    expect((await append).body).toBe('written');
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    expect(sinceSignalMs()).toBeLessThan(SOFT_DEADLINE_MS);
+  });
+
+  it('answers parked reads 503 from the soft deadline on, spread out, and ends event streams between events', async () => {
+    const events = fetchWhole('/streams/held/events');
+    const stream = await untilHeld('/held/events');
+    stream.writeHead(200, { 'content-type': 'text/event-stream' });
+    // Part of an event is out, its rest comes after the soft deadline.
+    stream.write('event: data\ndata: 1\n\nevent: control\nda');
+    const READS = 10;
+    const reads = Array.from({ length: READS }, async (_, index) => {
+      const answer = await fetchWhole(`/streams/held/${index}`);
+      return { ...answer, atMs: sinceSignalMs() };
+    });
+    for (let index = 0; index < READS; index++) await untilHeld(`/held/${index}`);
+    terminate();
+
+    await Promise.race(reads);
+    stream.write('ta: {}\n\nevent: data\ndata: 2\n\n');
+    const { body: eventsRead } = await events;
+    expect(unchunked(eventsRead)).toBe('event: data\ndata: 1\n\nevent: control\ndata: {}\n\n');
+    expect(eventsRead.endsWith('0\r\n\r\n')).toBe(true);
+
+    const answers = await Promise.all(reads);
+    for (const { headers, body } of answers) {
+      expect(headers).toMatch(/^HTTP\/1\.1 503 /);
+      expect(headers).toMatch(/\r\nRetry-After: 1\r\n/i);
+      expect(headers).toMatch(/\r\nCache-Control: no-store\r\n/i);
+      expect(headers).toMatch(/\r\nConnection: close\r\n/i);
+      expect(JSON.parse(body)).toEqual({
+        type: 'urn:agent-gateway:error:draining',
+        title: 'This gateway is shutting down',
+        status: 503,
+        detail: 'This copy of the gateway is shutting down; try again.',
+        code: 'draining',
+        requestId: /\r\nX-Request-Id: (\S+)\r\n/i.exec(headers)?.[1],
+      });
+    }
+    const times = answers.map(({ atMs }) => atMs).sort((a, b) => a - b);
+    expect(times[0]).toBeGreaterThanOrEqual(SOFT_DEADLINE_MS);
+    expect(times.at(-1)).toBeLessThan(DRAIN_MS);
+    // Ten of them over 15 % of the time.
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(0.1 * DRAIN_MS);
+
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    expect(sinceSignalMs()).toBeLessThan(DRAIN_MS + LATE_MS);
+  });
+
+  it('breaks off at the hard deadline what it must not end: a half-sent body, a command without an answer', async () => {
+    const half = fetchWhole('/streams/held/half');
+    const body = await untilHeld('/held/half');
+    body.write('the first half');
+    const command = fetchWhole('/api/a/held/1/send', 'POST');
+    await untilHeld('/held/1/wake/send');
+    terminate();
+
+    const broken = await half;
+    expect(unchunked(broken.body)).toBe('the first half');
+    expect(broken.body.endsWith('0\r\n\r\n')).toBe(false);
+    // No answer at all: a 502 or 503 would invite another try of what may be done already.
+    expect((await command).headers).toBe('');
+    expect(sinceSignalMs()).toBeGreaterThanOrEqual(DRAIN_MS);
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    expect(sinceSignalMs()).toBeLessThan(DRAIN_MS + LATE_MS);
+
+    const lines = gateway.log.filter(({ message }) => message === 'request');
+    expect(lines.map(({ path, broken: isBroken }) => [path, isBroken])).toEqual(
+      expect.arrayContaining([
+        ['/streams/held/half', true],
+        ['/api/a/held/1/send', true],
+      ]),
+    );
+    expect(gateway.log.at(-1)?.message).toBe('the gateway has stopped');
+  });
+
+  it('turns what comes on a kept connection after the soft deadline away', async () => {
+    const kept = await open();
+    const answers: string[] = [];
+    kept.on('data', (chunk: Buffer) => answers.push(chunk.toString('latin1')));
+    // A request under way keeps the connection; another one is sent behind it.
+    kept.write(request('POST /api/a/held/1/send', 'Content-Length: 0'));
+    const runtime = await untilHeld('/held/1/wake/send');
+    terminate();
+    await sleepUntil(SOFT_DEADLINE_MS + 20);
+    kept.write(request('POST /api/a/echo/2/send', 'Content-Length: 2') + '{}');
+    // Until the gateway has read it: the answers come in the order of the requests.
+    await sleepUntil(SOFT_DEADLINE_MS + 200);
+    runtime.end(ACCEPTED);
+    await once(kept, 'close');
+    const text = answers.join('');
+    expect([...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status)).toEqual([
+      '202',
+      '503',
+    ]);
+    expect(upstream.seen.map(({ target }) => target)).toEqual(['/held/1/wake/send']);
+  });
+
+  it('answers every pipelined request that it took, and closes behind the last', async () => {
+    const kept = await open();
+    const answers: string[] = [];
+    kept.on('data', (chunk: Buffer) => answers.push(chunk.toString('latin1')));
+    const command = (id: string) =>
+      `POST /api/a/held/${id}/send HTTP/1.1\r\nHost: x\r\n${KEY}\r\nContent-Length: 0\r\n\r\n`;
+    kept.write(command('1') + command('2') + command('3'));
+    const taken = [];
+    for (const id of ['1', '2', '3']) taken.push(await untilHeld(`/held/${id}/wake/send`));
+    terminate();
+    while ((await ready()) !== 503);
+    for (const runtime of taken) runtime.end(ACCEPTED);
+    await once(kept, 'close');
+    const heads = answers.join('').match(/HTTP\/1\.1 \d+ |\r\nConnection: \S+/gi);
+    expect(heads?.map((head) => head.trim().toLowerCase())).toEqual([
+      'http/1.1 202',
+      'connection: keep-alive',
+      'http/1.1 202',
+      'connection: keep-alive',
+      'http/1.1 202',
+      'connection: close',
+    ]);
+  });
+
+  it('lets a request finish whose head was half there when the listener closed', async () => {
+    const slow = await open();
+    slow.write('GET /streams/a HTTP/1.1\r\nHost: x\r\n');
+    const other = await open();
+    terminate();
+    // Idle connections are closed now.
+    await once(other.resume(), 'close');
+    let answer = '';
+    slow.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')));
+    slow.write(`${KEY}\r\n\r\n`);
+    await once(slow, 'close');
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('ends at once at a second signal', async () => {
+    const parked = fetchWhole('/streams/held');
+    await untilHeld('/held');
+    terminate();
+    while ((await ready()) !== 503);
+    await sleepUntil(1_200);
+    gateway.signal('SIGTERM');
+    const secondAtMs = sinceSignalMs();
+    expect(await gateway.exited).toEqual({ code: 1, signal: null });
+    expect(sinceSignalMs() - secondAtMs).toBeLessThan(LATE_MS);
+    expect((await parked).headers).toBe('');
+  });
+
+  it('drains the same at SIGINT', async () => {
+    signalledAtMs = performance.now();
+    gateway.signal('SIGINT');
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    expect(sinceSignalMs()).toBeGreaterThanOrEqual(LAME_DUCK_ENDS_MS);
+  });
+
+  function request(line: string, ...headers: string[]): string {
+    return rawRequest(line, [KEY, ...headers]).replace('Connection: close\r\n', '');
+  }
+
+  /** The raw answer, also of one that is broken off; without its own `Connection: close`. */
+  async function fetchWhole(
+    path: string,
+    method = 'GET',
+  ): Promise<{ headers: string; body: string }> {
+    const socket = await open();
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')));
+    const length = method === 'POST' ? ['Content-Length: 0'] : [];
+    socket.write(request(`${method} ${path}`, ...length));
+    await new Promise((resolve) => socket.once('close', resolve));
+    const headEnd = answer.indexOf('\r\n\r\n');
+    return headEnd === -1
+      ? { headers: answer, body: '' }
+      : { headers: answer.slice(0, headEnd + 2), body: answer.slice(headEnd + 4) };
+  }
+
+  async function open(): Promise<Socket> {
+    const socket = connect(gateway.port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.on('error', () => undefined);
+    return socket;
+  }
+
+  function sleepUntil(atMs: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, atMs - sinceSignalMs()));
+  }
+});
+
+describe('the drain of PID 1', () => {
+  it('takes SIGTERM, finishes a command, and ends with 0', async () => {
+    const arrived = Promise.withResolvers<ServerResponse>();
+    const upstream = await startScriptedUpstream((_request, response) => arrived.resolve(response));
+    const gateway = await startGatewayChild({
+      env: environment(upstream.url),
+      wrapper: ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'],
+    });
+    try {
+      const pid = onlyChildOf(gateway.pid);
+      expect(namespacePid(pid)).toBe('1');
+      const command = fetch(`${gateway.url}/api/a/echo/1/send`, {
+        method: 'POST',
+        headers: AUTHORIZED,
+        body: '{}',
+      });
+      const runtime = await arrived.promise;
+      process.kill(pid, 'SIGTERM');
+      while ((await fetch(`${gateway.managementUrl}/health/ready`)).status !== 503);
+      runtime.end(ACCEPTED);
+      expect((await command).status).toBe(202);
+      expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    } finally {
+      await gateway.process.kill();
+      await upstream.stop();
+    }
+  });
+});
+
+function environment(upstreamUrl: string): Record<string, string> {
+  return {
+    GATEWAY_HISTORY_URL: upstreamUrl,
+    GATEWAY_RUNTIME_INGRESS_URL: upstreamUrl,
+    GATEWAY_DRAIN_TIMEOUT_MS: String(DRAIN_MS),
+  };
+}
+
+/** The text of a chunked body, whole or not. */
+function unchunked(body: string): string {
+  let text = '';
+  for (let at = 0; ;) {
+    const lineEnd = body.indexOf('\r\n', at);
+    const size = Number.parseInt(body.slice(at, lineEnd), 16);
+    if (lineEnd === -1 || !(size > 0)) return text;
+    text += body.slice(lineEnd + 2, lineEnd + 2 + size);
+    at = lineEnd + 2 + size + 2;
+  }
+}
+
+function onlyChildOf(pid: number): number {
+  return Number(execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }).trim());
+}
+
+/** As the process sees its own id (proc(5), `NSpid`). */
+function namespacePid(pid: number): string | undefined {
+  return /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+}

@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
+import { choosePorts } from '../../local/stack/ports.ts';
+import { Random } from '../soak/random.ts';
+import { CatalogReader, RowChanger } from '../soak/catalog.ts';
+import { API_KEY, AUTHORIZED } from '../support/credentials.ts';
+import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { startHaproxy, type RunningHaproxy } from '../support/haproxy.ts';
+import { startHistory, type RunningHistory } from '../support/history.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { TimelineReader } from '../support/timeline-reader.ts';
+
+const DRAIN_MS = 2_500;
+const REPLACEMENTS = 6;
+const COMMANDS_AT_ONCE = 8;
+const STREAMS = 3;
+const RUNTIME_DELAY_MS = 40;
+
+/**
+ * Two gateways behind HAProxy, each drained and replaced by turns. Nobody tries anything again but the
+ * real clients of the reads: every single request has to be answered, and rightly.
+ */
+describe('two gateways behind a load balancer, drained and replaced by turns', () => {
+  let runtime: ScriptedUpstream;
+  let history: RunningHistory;
+  let catalog: Catalog;
+  let haproxy: RunningHaproxy;
+  let launch: (index: number) => Promise<GatewayChild>;
+  const gateways: GatewayChild[] = [];
+
+  beforeAll(async () => {
+    let invocations = 0;
+    runtime = await startScriptedUpstream((_request, response) => {
+      const invocationId = `inv_${++invocations}`;
+      setTimeout(
+        () => response.end(JSON.stringify({ invocationId, status: 'Accepted' })),
+        RUNTIME_DELAY_MS,
+      );
+    });
+    history = await startHistory({ longPollTimeoutMs: 60_000 });
+    catalog = await startCatalog({ port: 0, databasePath: ':memory:' });
+    const ports = await choosePorts({ port0: 0, management0: 0, port1: 0, management1: 0 });
+    const places = [
+      { port: ports.port0, managementPort: ports.management0 },
+      { port: ports.port1, managementPort: ports.management1 },
+    ];
+    launch = (index) =>
+      startGatewayChild({
+        env: {
+          GATEWAY_PORT: String(places[index]?.port),
+          GATEWAY_MANAGEMENT_PORT: String(places[index]?.managementPort),
+          GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
+          GATEWAY_HISTORY_URL: history.url,
+          GATEWAY_SYNC_URL: catalog.url,
+          GATEWAY_DRAIN_TIMEOUT_MS: String(DRAIN_MS),
+        },
+      });
+    gateways.push(await launch(0), await launch(1));
+    haproxy = await startHaproxy(places);
+  });
+  afterAll(async () => {
+    await haproxy?.stop();
+    await Promise.all(gateways.map((gateway) => gateway.process.kill()));
+    await catalog?.stop();
+    await history?.stop();
+    await runtime?.stop();
+  });
+
+  it('lose no command, break no answer, and let every client resume without loss or repetition', async () => {
+    const over = new AbortController();
+    const { signal } = over;
+    const streams = Array.from(
+      { length: STREAMS },
+      (_, index) => `${haproxy.url}/streams/t/default/rolling/${index}`,
+    );
+    for (const stream of streams) expect(await status(stream, 'PUT')).toBe(201);
+    const readers = streams.flatMap((url) =>
+      (['long-poll', 'sse'] as const).map(
+        (live) => new TimelineReader({ url, apiKey: API_KEY, live }),
+      ),
+    );
+    const catalogReader = new CatalogReader(haproxy.url);
+    const rows = new RowChanger(catalog.url);
+    const random = new Random(1);
+
+    const answers: number[] = [];
+    const written = streams.map(() => 0);
+    const load = [
+      ...Array.from({ length: COMMANDS_AT_ONCE }, async () => {
+        while (!signal.aborted) {
+          answers.push(await status(`${haproxy.url}/api/a/echo/e1/send`, 'POST', '{}'));
+          await sleep(random.between(0, 50));
+        }
+      }),
+      ...streams.map(async (url, index) => {
+        while (!signal.aborted) {
+          const appended = await status(url, 'POST', JSON.stringify({ seq: written[index] }));
+          expect([200, 204]).toContain(appended);
+          written[index] = (written[index] ?? 0) + 1;
+          await sleep(random.between(0, 100));
+        }
+      }),
+      rows.run(5, signal),
+    ];
+    for (let round = 0; round < REPLACEMENTS; round++) {
+      const index = round % 2;
+      const gateway = gateways[index];
+      gateway?.signal('SIGTERM');
+      expect(await gateway?.exited).toEqual({ code: 0, signal: null });
+      gateways[index] = await launch(index);
+      await untilBalanced(gateways[index]);
+    }
+    over.abort();
+    await Promise.all(load);
+
+    expect(answers.length).toBeGreaterThan(200);
+    expect(new Set(answers)).toEqual(new Set([202]));
+    expect(runtime.seen).toHaveLength(answers.length);
+
+    await Promise.all(
+      readers.map((reader, index) => reader.until(written[Math.floor(index / 2)] ?? 0)),
+    );
+    for (const [index, reader] of readers.entries()) {
+      expect(reader.faults).toEqual({ gaps: [], repeats: [] });
+      expect(reader.events).toHaveLength(written[Math.floor(index / 2)] ?? 0);
+      await reader.stop();
+    }
+    while (catalogReader.value !== rows.value) await sleep(20);
+    catalogReader.stop();
+    expect(catalogReader.errors).toEqual([]);
+    expect(catalogReader.steppedBack).toEqual([]);
+  }, 90_000);
+
+  async function status(url: string, method: string, body?: string): Promise<number> {
+    const headers = { ...AUTHORIZED, 'content-type': 'application/json' };
+    const response = await fetch(url, { method, headers, body });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  /** Until the load balancer has asked it whether it is ready: its traffic comes back only then. */
+  async function untilBalanced(gateway: GatewayChild | undefined): Promise<void> {
+    while (!gateway?.log.some(({ message }) => message === 'request')) {
+      await sleep(20);
+    }
+  }
+});

@@ -1,0 +1,169 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SignJWT } from 'jose';
+import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const KEYS = ['first-key-0123456789', 'second-key-0123456789', 'third-key-0123456789'] as const;
+const SECRETS = [
+  'first-secret-0123456789abcdef0123456789',
+  'second-secret-0123456789abcdef0123456789',
+] as const;
+const CLIENTS = 8;
+
+/**
+ * A secret mount as Kubernetes makes it: what is named in the settings is a symlink through `..data`,
+ * and a rotation swaps that.
+ */
+describe('secrets that rotate under load', () => {
+  let folder: string;
+  let generation: number;
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-secrets-'));
+    generation = 0;
+    upstream = await startScriptedUpstream((_request, response) => response.end());
+    await mount({ keys: KEYS[0], secrets: SECRETS[0] });
+    for (const name of ['keys', 'secrets']) {
+      await symlink(join('..data', name), join(folder, name));
+    }
+    gateway = await startTestGateway({
+      GATEWAY_API_KEYS: '',
+      GATEWAY_API_KEYS_FILE: join(folder, 'keys'),
+      GATEWAY_READ_TOKEN_SECRETS: '',
+      GATEWAY_READ_TOKEN_SECRETS_FILE: join(folder, 'secrets'),
+      GATEWAY_HISTORY_URL: upstream.url,
+    });
+  });
+  afterEach(async () => {
+    await gateway.stop();
+    await upstream.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  it('refuse not one request of a client that changes its API key between old and new', async () => {
+    const load = startLoad(async () => KEYS[0]);
+    await rotate('GATEWAY_API_KEYS_FILE', { keys: `${KEYS[0]}\n${KEYS[1]}`, secrets: SECRETS[0] });
+    load.use(async () => KEYS[1]);
+    await load.turn();
+    await rotate('GATEWAY_API_KEYS_FILE', { keys: KEYS[1], secrets: SECRETS[0] });
+    await load.turn();
+    expect(await load.stop()).toEqual(new Set([200]));
+    expect(await status(KEYS[0])).toBe(401);
+    expect(await status(KEYS[1])).toBe(200);
+  });
+
+  it('refuse not one request of a reader whose tokens change their secret', async () => {
+    const load = startLoad(() => token(SECRETS[0]));
+    const both = `${SECRETS[1]}\n${SECRETS[0]}`;
+    await rotate('GATEWAY_READ_TOKEN_SECRETS_FILE', { keys: KEYS[0], secrets: both });
+    load.use(() => token(SECRETS[1]));
+    await load.turn();
+    await rotate('GATEWAY_READ_TOKEN_SECRETS_FILE', { keys: KEYS[0], secrets: SECRETS[1] });
+    await load.turn();
+    expect(await load.stop()).toEqual(new Set([200]));
+    expect(await status(await token(SECRETS[0]))).toBe(401);
+    expect(await status(await token(SECRETS[1]))).toBe(200);
+  });
+
+  it.each([
+    ['bad', 'short', 'line 1 must have at least 16 characters'],
+    ['empty', '\n', 'holds no entry'],
+  ])(
+    'stay as they were where the new file is %s, and the log says so without them',
+    async (...[, keys, problem]) => {
+      const load = startLoad(async () => KEYS[0]);
+      await mount({ keys, secrets: SECRETS[0] });
+      await logged((line) => line['level'] === 'error');
+      await load.turn();
+      const [error] = gateway.logLines.filter((line) => line.includes('"level":"error"'));
+      expect(JSON.parse(error ?? '')).toMatchObject({
+        setting: 'GATEWAY_API_KEYS_FILE',
+        message: expect.stringContaining(problem),
+      });
+      expect(await load.stop()).toEqual(new Set([200]));
+
+      await rotate('GATEWAY_API_KEYS_FILE', { keys: KEYS[2], secrets: SECRETS[0] });
+      expect(await status(KEYS[2])).toBe(200);
+      expect(await status(KEYS[0])).toBe(401);
+      expect(gateway.logLines.join('\n')).not.toMatch(/-key-0123456789|-secret-0123456789/);
+    },
+  );
+
+  async function mount(files: { keys: string; secrets: string }): Promise<void> {
+    const data = `..generation-${++generation}`;
+    await mkdir(join(folder, data));
+    await writeFile(join(folder, data, 'keys'), files.keys);
+    await writeFile(join(folder, data, 'secrets'), files.secrets);
+    await symlink(data, join(folder, '..data-next'));
+    await rename(join(folder, '..data-next'), join(folder, '..data'));
+  }
+
+  /** Mounts and waits until the gateway has taken it. */
+  async function rotate(setting: string, files: { keys: string; secrets: string }): Promise<void> {
+    const before = gateway.logLines.length;
+    await mount(files);
+    await logged(
+      (line) => line['message'] === 'secrets reloaded' && line['setting'] === setting,
+      before,
+    );
+  }
+
+  async function logged(
+    matches: (line: Record<string, unknown>) => boolean,
+    from = 0,
+  ): Promise<void> {
+    const isThere = (): boolean =>
+      gateway.logLines
+        .slice(from)
+        .some((line) => matches(JSON.parse(line) as Record<string, unknown>));
+    while (!isThere()) await sleep(20);
+  }
+
+  function startLoad(credential: () => Promise<string>) {
+    let current = credential;
+    let isOver = false;
+    let turns = 0;
+    const statuses = new Set<number>();
+    const clients = Array.from({ length: CLIENTS }, async () => {
+      while (!isOver) {
+        statuses.add(await status(await current()));
+        turns++;
+      }
+    });
+    return {
+      use: (next: () => Promise<string>) => void (current = next),
+      /** Until every client has asked a few times more. */
+      turn: async () => {
+        for (const until = turns + 10 * CLIENTS; turns < until;) await sleep(5);
+      },
+      stop: async () => {
+        isOver = true;
+        await Promise.all(clients);
+        return statuses;
+      },
+    };
+  }
+
+  async function status(credential: string): Promise<number> {
+    const response = await fetch(`${gateway.url}/streams/a`, {
+      headers: { authorization: `Bearer ${credential}` },
+    });
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  function token(secret: string): Promise<string> {
+    return new SignJWT({ prefix: '/streams/' })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setAudience('default')
+      .setIssuedAt()
+      .setExpirationTime('1h')
+      .sign(Buffer.from(secret));
+  }
+});

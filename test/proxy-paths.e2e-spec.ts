@@ -223,6 +223,10 @@ describe('the path of a proxied route', () => {
       'GET /registry',
       'GET /STREAMS/x',
       'GET /Streams/x',
+      'GET /STREAMS/t/x/%2e%2e/y',
+      'GET /REGISTRY/deployments',
+      'GET /HEALTH',
+      'POST /API/spawn',
       'GET /%73treams/x',
       'GET /streams%2fx',
       'GET //streams/x',
@@ -239,6 +243,7 @@ describe('the path of a proxied route', () => {
       'OPTIONS /api/spawn',
       'OPTIONS /streams',
       'HEAD /registry',
+      // In another case a path was routed without having been judged: seen with `%2e%2e` in it.
     ])('answers 404 to %s, and sends nothing on', async (line) => {
       for (const headers of [[KEY], []]) {
         const answer = await ask(line, headers);

@@ -1,9 +1,8 @@
-import { NotFoundException } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { requestContext } from './request-context.ts';
 import { pathProblem } from './request-path.ts';
-import { isProxiedInOtherCase, isProxiedPath } from './routes.ts';
+import { isProxiedPath } from './routes.ts';
 
 /**
  * Refuses what must not be routed or sent on, before any credential is looked at: a target that is
@@ -20,10 +19,6 @@ export function requestTargetMiddleware(
       'malformed_path',
       'The request target must be a path beginning with "/", with an optional query (origin form).',
     );
-  }
-  if (isProxiedInOtherCase(path)) {
-    // The router could take it for a proxied path, which nobody would have judged (CVE-2025-69211).
-    throw new NotFoundException();
   }
   if (isProxiedPath(path)) {
     const problem = pathProblem(path);

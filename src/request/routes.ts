@@ -17,8 +17,3 @@ export function isReadPath(path: string): boolean {
 export function isProxiedPath(path: string): boolean {
   return PROXIED_PREFIXES.some((prefix) => isBelow(path, prefix));
 }
-
-/** Whether a path would be a proxied one if its case did not count, as it does not for Express. */
-export function isProxiedInOtherCase(path: string): boolean {
-  return !isProxiedPath(path) && isProxiedPath(path.toLowerCase());
-}

@@ -1,25 +1,33 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startProcess, untilReady, type RunningProcess } from '../local/stack/process.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { choosePorts } from '../local/stack/ports.ts';
 import { isNewEnough } from '../src/own-node.ts';
 import { buildGateway, type BuiltGateway } from './support/built-gateway.ts';
-import { API_KEY, AUTHORIZED } from './support/gateway.ts';
-import { startGatewayProcess } from './support/gateway-process.ts';
+import { API_KEY, AUTHORIZED, startTestGateway } from './support/gateway.ts';
 import { rawRequest } from './support/raw-client.ts';
 import { startScriptedUpstream } from './support/scripted-upstream.ts';
 
-const START_TIMEOUT_MS = 20_000;
+const END_TIMEOUT_MS = 20_000;
+/** The least that has to be set, on free ports. */
+const REQUIRED = { GATEWAY_API_KEYS: API_KEY, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0' };
 
 let built: BuiltGateway;
 beforeAll(async () => {
   built = await buildGateway();
 });
 afterAll(() => built?.remove());
+
+/** What a test has opened, for it to be closed however the test ends. */
+const closings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closings.splice(0)) await close();
+});
 
 interface Ending {
   code: number;
@@ -30,7 +38,7 @@ interface Ending {
 /** Runs the program where it is expected to end by itself. */
 function run(env: Record<string, string>, node = process.execPath): Promise<Ending> {
   return new Promise((resolve) => {
-    execFile(node, [built.main], { env, timeout: START_TIMEOUT_MS }, (error, stdout, stderr) => {
+    execFile(node, [built.main], { env, timeout: END_TIMEOUT_MS }, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr });
     });
   });
@@ -38,24 +46,40 @@ function run(env: Record<string, string>, node = process.execPath): Promise<Endi
 
 describe('the start', () => {
   it('needs nothing but environment variables, and says where it listens', async () => {
-    const gateway = startProcess({
-      name: 'gateway',
-      command: process.execPath,
-      args: [built.main],
-      env: { GATEWAY_API_KEYS: API_KEY, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0' },
-    });
-    const line = await untilListening(gateway);
-    expect(line).toEqual({
-      level: 'info',
-      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-      service: 'agent-gateway',
-      host: '0.0.0.0',
-      port: expect.any(Number),
-      message: 'the gateway listens',
-    });
-    const health = await fetch(`http://127.0.0.1:${String(line.port)}/health`);
+    const gateway = await built.start(REQUIRED);
+    expect(gateway.log).toEqual([
+      {
+        level: 'info',
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        service: 'agent-gateway',
+        host: '0.0.0.0',
+        port: gateway.port,
+        message: 'the gateway listens',
+      },
+    ]);
+    const health = await fetch(`http://127.0.0.1:${gateway.port}/health`);
     expect(health.status).toBe(200);
-    await gateway.kill();
+    await gateway.process.kill();
+  });
+
+  it('opens to the keys of the variable and to those of the file', async () => {
+    const folder = await newFolder();
+    const file = join(folder, 'keys');
+    const digest = createHash('sha256').update('the-hashed-key-of-the-file').digest('hex');
+    await writeFile(file, `the-plain-key-of-the-file\nsha256:${digest}\n`);
+    const history = await startScriptedUpstream((_request, response) => response.end());
+    closings.push(() => history.stop());
+    const gateway = await startTestGateway({
+      GATEWAY_API_KEYS_FILE: file,
+      GATEWAY_HISTORY_URL: history.url,
+    });
+    closings.push(() => gateway.stop());
+    const keys = [API_KEY, 'the-plain-key-of-the-file', 'the-hashed-key-of-the-file'];
+    const statuses = [...keys, digest, `sha256:${digest}`].map(async (key) => {
+      const headers = { authorization: `Bearer ${key}` };
+      return (await fetch(`${gateway.url}/streams/x`, { headers })).status;
+    });
+    expect(await Promise.all(statuses)).toEqual([200, 200, 200, 401, 401]);
   });
 
   it('ends with exit code 1 and one message about every wrong setting', async () => {
@@ -86,16 +110,11 @@ describe('the start', () => {
     'ends with exit code 1 and a plain message when %s is taken',
     async (setting) => {
       const other = createServer().listen(0, '127.0.0.1');
+      closings.push(() => other.close());
       await once(other, 'listening');
       const { port } = other.address() as AddressInfo;
-      const { code, stderr } = await run({
-        GATEWAY_HOST: '127.0.0.1',
-        GATEWAY_PORT: '0',
-        GATEWAY_MANAGEMENT_PORT: '0',
-        GATEWAY_API_KEYS: API_KEY,
-        [setting]: String(port),
-      });
-      other.close();
+      const env = { ...REQUIRED, GATEWAY_HOST: '127.0.0.1', [setting]: String(port) };
+      const { code, stderr } = await run(env);
       expect({ code, stderr }).toEqual({
         code: 1,
         stderr: `agent-gateway: cannot listen on 127.0.0.1, port ${port} (${setting}): another process has it\n`,
@@ -104,8 +123,7 @@ describe('the start', () => {
   );
 
   it('ends with exit code 1 and a plain message when the address is not of this machine', async () => {
-    const env = { GATEWAY_API_KEYS: API_KEY, GATEWAY_HOST: '192.0.2.1', GATEWAY_PORT: '0' };
-    const { code, stderr } = await run(env);
+    const { code, stderr } = await run({ ...REQUIRED, GATEWAY_HOST: '192.0.2.1' });
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
@@ -117,23 +135,21 @@ describe('the start', () => {
 
 describe('the end', () => {
   const start = (env: Record<string, string> = {}) =>
-    startGatewayProcess({ main: built.main, env: { GATEWAY_DRAIN_TIMEOUT_MS: '1000', ...env } });
+    built.start({ ...REQUIRED, GATEWAY_DRAIN_TIMEOUT_MS: '1000', ...env });
 
   /** A gateway with a read that its upstream leaves parked. */
-  async function startWithParkedRead(drainTimeoutMs: number) {
+  async function startWithParkedRead(env: Record<string, string> = {}) {
     const arrived = Promise.withResolvers<void>();
     const silent = await startScriptedUpstream(() => arrived.resolve());
-    const gateway = await start({
-      GATEWAY_HISTORY_URL: silent.url,
-      GATEWAY_DRAIN_TIMEOUT_MS: String(drainTimeoutMs),
-    });
-    const url = `${gateway.url}/streams/x?live=long-poll`;
+    closings.push(() => silent.stop());
+    const gateway = await start({ GATEWAY_HISTORY_URL: silent.url, ...env });
+    const url = `http://127.0.0.1:${gateway.port}/streams/x?live=long-poll`;
     const parkedStatus = fetch(url, { headers: AUTHORIZED }).then(
       ({ status }) => status,
       () => undefined,
     );
     await arrived.promise;
-    return { gateway, parkedStatus, stopUpstream: () => silent.stop() };
+    return { gateway, parkedStatus };
   }
 
   it.each(['SIGTERM', 'SIGINT'] as const)('comes with exit code 0 on %s', async (signal) => {
@@ -148,35 +164,35 @@ describe('the end', () => {
   });
 
   it('comes with exit code 0 whatever the connections are doing', async () => {
-    const { gateway, parkedStatus, stopUpstream } = await startWithParkedRead(1000);
-    const sockets = [
-      await open(gateway.port, ''),
-      await open(gateway.port, 'GET /health HTTP/1.1\r\nHost: half'),
-      await open(gateway.port, rawRequest('POST /api/spawn', ['Content-Length: 10'], 'half')),
-      await open(gateway.port, 'GET /health HTTP/1.1\r\nHost: kept\r\n\r\n'),
-    ];
+    const { gateway, parkedStatus } = await startWithParkedRead();
+    await open(gateway.port, '');
+    await open(gateway.port, 'GET /health HTTP/1.1\r\nHost: half');
+    await open(gateway.port, rawRequest('POST /api/spawn', ['Content-Length: 10'], 'half'));
+    await open(gateway.port, 'GET /health HTTP/1.1\r\nHost: kept\r\n\r\n');
 
     gateway.signal('SIGTERM');
     expect(await gateway.exited).toEqual({ code: 0, signal: null });
 
     expect(await parkedStatus).toBe(503);
-    for (const socket of sockets) socket.destroy();
-    await stopUpstream();
   });
 
   it('is announced by the readiness probe while reads are still open', async () => {
-    const { gateway, parkedStatus, stopUpstream } = await startWithParkedRead(1000);
+    const { management } = await choosePorts({ management: 0 });
+    const { gateway, parkedStatus } = await startWithParkedRead({
+      GATEWAY_MANAGEMENT_PORT: String(management),
+    });
+    const probe = async (name: string) =>
+      (await fetch(`http://127.0.0.1:${management}/health/${name}`)).status;
     const drains = gateway.process.waitForLine((line) => line.includes('the gateway drains'));
-    expect((await fetch(`${gateway.managementUrl}/health/ready`)).status).toBe(200);
+    expect(await probe('ready')).toBe(200);
 
     gateway.signal('SIGTERM');
     await drains;
-    expect((await fetch(`${gateway.managementUrl}/health/ready`)).status).toBe(503);
-    expect((await fetch(`${gateway.managementUrl}/health/live`)).status).toBe(200);
+    expect(await probe('ready')).toBe(503);
+    expect(await probe('live')).toBe(200);
 
     expect(await parkedStatus).toBe(503);
     await gateway.exited;
-    await stopUpstream();
   });
 
   // The terminal sends a Ctrl-C to all of the group, and npm hands it on: the second one ended the
@@ -190,7 +206,9 @@ describe('the end', () => {
   });
 
   it('is hurried by another signal later on', async () => {
-    const { gateway, parkedStatus, stopUpstream } = await startWithParkedRead(4000);
+    const { gateway, parkedStatus } = await startWithParkedRead({
+      GATEWAY_DRAIN_TIMEOUT_MS: '4000',
+    });
     const idle = await open(gateway.port, '');
     gateway.signal('SIGTERM');
     // Idle connections are closed after a fifth of the time.
@@ -198,7 +216,6 @@ describe('the end', () => {
     gateway.signal('SIGTERM');
     expect(await gateway.exited).toEqual({ code: 1, signal: null });
     expect(await parkedStatus).toBeUndefined();
-    await stopUpstream();
   });
 });
 
@@ -207,24 +224,15 @@ describe('on a Node that is too old', () => {
   const ifThereIsOne = oldNode === undefined ? it.skip : it;
 
   ifThereIsOne('runs on the Node of the project, and ends with it', async () => {
-    const gateway = startProcess({
-      name: 'gateway',
-      command: String(oldNode),
-      args: [built.main],
-      env: {
-        GATEWAY_API_KEYS: API_KEY,
-        GATEWAY_PORT: '0',
-        GATEWAY_MANAGEMENT_PORT: '0',
-        GATEWAY_DRAIN_TIMEOUT_MS: '500',
-      },
-    });
-    await untilListening(gateway);
-    const children = await readFile(`/proc/${gateway.pid}/task/${gateway.pid}/children`, 'utf8');
+    const env = { ...REQUIRED, GATEWAY_DRAIN_TIMEOUT_MS: '500' };
+    const gateway = await built.start(env, oldNode);
+    const { pid } = gateway.process;
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
     expect(await readlink(`/proc/${children.trim()}/exe`)).toBe(
       join(import.meta.dirname, '../node_modules/node/bin/node'),
     );
 
-    process.kill(gateway.pid, 'SIGTERM');
+    gateway.signal('SIGTERM');
     expect(await gateway.exited).toEqual({ code: 0, signal: null });
   });
 
@@ -239,7 +247,7 @@ describe('on a Node that is too old', () => {
   });
 
   ifThereIsOne('says so where the project has no Node of its own', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gateway-alone-'));
+    const folder = await newFolder();
     await mkdir(join(folder, 'dist'));
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
     for (const file of ['main.js', 'own-node.js']) {
@@ -250,7 +258,6 @@ describe('on a Node that is too old', () => {
         resolve({ code: error?.code, stdout, stderr }),
       );
     });
-    await rm(folder, { recursive: true });
     const version = execFileSync(String(oldNode), ['--version'], { encoding: 'utf8' }).trim();
     expect(ending).toEqual({
       code: 1,
@@ -260,15 +267,15 @@ describe('on a Node that is too old', () => {
   });
 });
 
-async function untilListening(gateway: RunningProcess): Promise<Record<string, unknown>> {
-  const line = await untilReady(gateway, START_TIMEOUT_MS, () =>
-    gateway.waitForLine((text) => text.includes('the gateway listens')),
-  );
-  return JSON.parse(line) as Record<string, unknown>;
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-start-'));
+  closings.push(() => rm(folder, { recursive: true }));
+  return folder;
 }
 
 async function open(port: number, bytes: string): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1' });
+  closings.push(() => socket.destroy());
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   if (bytes !== '') socket.write(bytes);

@@ -1,0 +1,22 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { Environment } from './environment.ts';
+
+const README = join(import.meta.dirname, '../../README.md');
+
+describe('Environment', () => {
+  it('is the very table of settings in the README, with its defaults', async () => {
+    const rows = (await readFile(README, 'utf8')).matchAll(
+      /^\| `(GATEWAY_\w+)` *\| ([^|]*?) *\|/gm,
+    );
+    const documented = [...rows].map(([, name, byDefault]) => ({ name, byDefault }));
+
+    const settings = Object.entries(new Environment()).map(([name, value]) => {
+      if (name === 'GATEWAY_API_KEYS') return { name, byDefault: 'required' };
+      return { name, byDefault: value === undefined ? 'none' : `\`${value as string | number}\`` };
+    });
+    expect(documented).toHaveLength(settings.length);
+    expect(documented).toEqual(expect.arrayContaining(settings));
+  });
+});

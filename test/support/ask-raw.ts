@@ -1,0 +1,22 @@
+import { parseRaw, rawRequest, sendRaw } from './raw-client.ts';
+
+const REQUEST_ID = 'r1';
+
+/** Asks with a bearer credential and without any HTTP client: status and body, a problem parsed. */
+export async function askRaw(port: number, line: string, credential: string): Promise<object> {
+  const headers = [`X-Request-Id: ${REQUEST_ID}`, `Authorization: Bearer ${credential}`];
+  const { status, head, body } = parseRaw(await sendRaw(port, rawRequest(line, headers)));
+  const isProblem = head.includes('application/problem+json') && body !== '';
+  return { status, body: isProblem ? (JSON.parse(body) as unknown) : body };
+}
+
+/** What `askRaw` gives for an error of the gateway's own. */
+export function problemAnswer(
+  status: number,
+  code: string,
+  title: string,
+  detail: string,
+): { status: number; body: object } {
+  const type = `urn:agent-gateway:error:${code}`;
+  return { status, body: { type, title, status, detail, code, requestId: REQUEST_ID } };
+}

@@ -56,7 +56,8 @@ Drains took ${drainTimesMs.length === 0 ? 'no time: there were none' : `${millis
 |---|---|---|
 | heap in use | ${mib(before.heapUsed)} | ${mib(after.heapUsed)} |
 | outside the heap | ${mib(before.external)} | ${mib(after.external)} |
-| resident | ${mib(before.rss)} | ${mib(after.rss)} (highest under load ${mib(Math.max(0, ...residentBytes))}) |
+| resident | ${mib(before.rss)} | ${mib(after.rss)} |
+| resident under load, from its beginning to its end | ${trend(residentBytes)} | |
 ${resourceNames(before, after)
   .map((name) => `| ${name} | ${before.resources[name] ?? 0} | ${after.resources[name] ?? 0} |`)
   .join('\n')}
@@ -78,6 +79,17 @@ function describeStatuses(all: Statuses[]): string {
     .sort(([a], [b]) => a - b)
     .map(([status, times]) => `${status === 0 ? 'none' : status}: ${times}`)
     .join(', ');
+}
+
+/** Means of eight parts of the time. */
+function trend(samples: number[]): string {
+  const size = Math.max(1, Math.ceil(samples.length / 8));
+  const parts: string[] = [];
+  for (let at = 0; at < samples.length; at += size) {
+    const part = samples.slice(at, at + size);
+    parts.push(mib(sum(part) / part.length));
+  }
+  return parts.join(', ');
 }
 
 function resourceNames(before: Holdings, after: Holdings): string[] {

@@ -1,5 +1,6 @@
-/** Tests of the Helm chart: `npm run test:helm`. */
+/** Tests of the Helm chart and of the Compose file: `npm run test:helm`. */
 import { Checks, report } from './checks.ts';
+import { checkCompose } from './compose.ts';
 import { checkConformance } from './conformance.ts';
 import { checkDeployments } from './deployments.ts';
 import { checkDocumentation } from './documentation.ts';
@@ -28,4 +29,5 @@ await checkPromises(checks);
 await checkConformance(checks);
 await checkDryRun(checks);
 await checkDocumentation(checks);
+await checkCompose(checks);
 checks.finish();

@@ -82,7 +82,7 @@ export function customResources(): CustomResource[] {
 }
 
 /** Go's name for a module's folder in its cache, downloaded if need be. */
-function moduleFolder(module: string): string {
+export function moduleFolder(module: string): string {
   const { stdout, stderr } = runTool('go', ['mod', 'download', '-json', module]);
   const { Dir, Error: problem } = JSON.parse(stdout || '{}') as { Dir?: string; Error?: string };
   if (!Dir) throw new Error(`${module} cannot be had: ${problem ?? stderr}`);

@@ -10,7 +10,6 @@ const TOOLS = {
   'helm-docs': 'go install github.com/norwoodj/helm-docs/cmd/helm-docs@v1.14.2',
   go: 'install Go 1.26 or newer',
 };
-export type Tool = keyof typeof TOOLS;
 
 /** Where `go install` puts things is often not on the path. */
 const FOLDERS = [
@@ -44,7 +43,7 @@ export interface Outcome {
   stderr: string;
 }
 
-export function runTool(name: Tool, args: string[], input?: string): Outcome {
+export function runTool(name: string, args: string[], input?: string): Outcome {
   const { status, stdout, stderr, error } = spawnSync(findTool(name) ?? name, args, {
     encoding: 'utf8',
     input,

@@ -1,0 +1,11 @@
+# The parts of deploy/compose.yaml that are the project's own, beside the gateway: for trying the system,
+# not for production. The gateway itself is the Dockerfile at the top.
+FROM docker.io/library/node:24-bookworm-slim
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund \
+ && npm install --no-save --ignore-scripts --no-audit --no-fund pg@8.16.3 \
+ && mkdir /data && chown node:node /data
+COPY local ./local
+COPY deploy/services ./deploy/services
+USER node

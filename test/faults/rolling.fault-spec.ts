@@ -13,9 +13,10 @@ import { TimelineReader } from '../support/timeline-reader.ts';
 
 const DRAIN_MS = 2_500;
 const REPLACEMENTS = 6;
-const COMMANDS_AT_ONCE = 8;
+const COMMANDS_AT_ONCE = 20;
 const STREAMS = 3;
-const RUNTIME_DELAY_MS = 40;
+/** Longer than the lame-duck of a drain, so that the listener closes over commands under way. */
+const MAX_RUNTIME_DELAY_MS = 1_200;
 
 /**
  * Two gateways behind HAProxy, each drained and replaced by turns. Nobody tries anything again but the
@@ -31,11 +32,12 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
 
   beforeAll(async () => {
     let invocations = 0;
+    const random = new Random(2);
     runtime = await startScriptedUpstream((_request, response) => {
       const invocationId = `inv_${++invocations}`;
       setTimeout(
         () => response.end(JSON.stringify({ invocationId, status: 'Accepted' })),
-        RUNTIME_DELAY_MS,
+        random.between(10, MAX_RUNTIME_DELAY_MS),
       );
     });
     history = await startHistory({ longPollTimeoutMs: 60_000 });

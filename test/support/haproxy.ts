@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,7 +6,8 @@ import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, untilReady } from '../../local/stack/process.ts';
 import { awaitOk } from '../../local/stack/await-ok.ts';
 
-const HAPROXY = '/usr/sbin/haproxy';
+/** The one that is named, or where Debian has it. */
+const HAPROXY = process.env.HAPROXY_PATH ?? '/usr/sbin/haproxy';
 const READY_TIMEOUT_MS = 10_000;
 
 /** A gateway behind it: traffic goes to `port`, `/health/ready` is asked of `managementPort`. */
@@ -25,6 +27,9 @@ export interface RunningHaproxy {
  * connection that was refused.
  */
 export async function startHaproxy(backends: Backend[]): Promise<RunningHaproxy> {
+  if (!existsSync(HAPROXY)) {
+    throw new Error('There is no HAProxy: apt-get install haproxy, or name it in HAPROXY_PATH.');
+  }
   const folder = await mkdtemp(join(tmpdir(), 'gateway-haproxy-'));
   const { front, monitor } = await choosePorts({ front: 0, monitor: 0 });
   const file = join(folder, 'haproxy.cfg');

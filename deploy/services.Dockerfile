@@ -5,7 +5,8 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund \
  && npm install --no-save --ignore-scripts --no-audit --no-fund pg@8.16.3 \
- && mkdir /data && chown node:node /data
+ && mkdir /data && chown 1000:1000 /data
 COPY local ./local
 COPY deploy/services ./deploy/services
-USER node
+# The user `node` of the image.
+USER 1000:1000

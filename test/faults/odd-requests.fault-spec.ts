@@ -4,6 +4,7 @@ import { METHODS } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { askHoldings } from '../soak/holdings.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
@@ -161,6 +162,7 @@ describe('requests that HTTP allows and nobody sends', () => {
     const REQUESTS = 100_000;
     const BATCH = 200;
     const WARM_UP_BATCHES = 150;
+    const ALLOWED_GROWTH_BYTES = 6 * MIB;
     const socket = connect(gateway.port, '127.0.0.1');
     await once(socket, 'connect');
     const batch = 'GET /none HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(BATCH);
@@ -168,9 +170,14 @@ describe('requests that HTTP allows and nobody sends', () => {
     await sendBatches(socket, batch, WARM_UP_BATCHES, BATCH);
     const before = await askHoldings(probeSocket);
     await sendBatches(socket, batch, REQUESTS / BATCH - WARM_UP_BATCHES, BATCH);
-    const after = await askHoldings(probeSocket);
+    // Lines of the log that this test has not read yet are held too, for a moment.
+    let grown = Number.POSITIVE_INFINITY;
+    for (let tries = 0; grown > ALLOWED_GROWTH_BYTES && tries < 20; tries++) {
+      await sleep(100);
+      grown = (await askHoldings(probeSocket)).heapUsed - before.heapUsed;
+    }
     socket.destroy();
-    expect(after.heapUsed - before.heapUsed).toBeLessThan(6 * MIB);
+    expect(grown).toBeLessThan(ALLOWED_GROWTH_BYTES);
     const warnings = gateway.process.lastLines().filter((line) => /Warning/.test(line));
     expect(warnings).toEqual([]);
   }, 120_000);

@@ -104,6 +104,25 @@ describe('limits', () => {
     expect((await read('second')).status).toBe(200);
   });
 
+  // Only the first of the answers that a connection waits for is attached to its socket.
+  it('gives back the places of all pipelined reads of a client that has gone', async () => {
+    await start({ GATEWAY_MAX_OPEN_READS: '3' });
+    const socket = await openConnection();
+    const head = `HTTP/1.1\r\nHost: x\r\nAuthorization: ${AUTHORIZED.authorization}\r\n\r\n`;
+    socket.write(['1', '2', '3'].map((path) => `GET /streams/parked/${path} ${head}`).join(''));
+    await untilParked(3);
+    const closed = [...upstream.openSockets].map((upstreamSocket) => once(upstreamSocket, 'close'));
+    socket.destroy();
+    await Promise.all(closed);
+
+    const reads = ['4', '5', '6'].map((path) => read(`parked/${path}`));
+    await untilParked(6);
+    for (const finish of parked) finish();
+    expect((await Promise.all(reads)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    const gone = gateway.logLines.filter((line) => line.includes('"status":499'));
+    expect(gone).toHaveLength(3);
+  });
+
   it('turns a read beyond the cap of its credential away, and lets another credential read', async () => {
     await start({ GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: '1' });
     const open = read('parked/1');

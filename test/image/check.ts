@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { Checks } from '../helm/checks.ts';
+import { Checks, report } from '../helm/checks.ts';
 import { Container, type ImageConfig } from './container.ts';
 import { imageSize } from './image-size.ts';
 import { startSlowStore } from './slow-store.ts';
@@ -70,7 +70,7 @@ await checks.check('has no shell and no package manager', () => {
 await checks.check('is small', async () => {
   const { bytes, compressedBytes, applicationBytes } = await imageSize(root);
   const mebibytes = (count: number): string => `${Math.round(count / MEBIBYTE)} MiB`;
-  console.log(
+  report(
     `        ${mebibytes(bytes)} unpacked, ${mebibytes(compressedBytes)} compressed; ` +
       `the gateway itself ${mebibytes(applicationBytes)}, the rest is Node`,
   );

@@ -13,6 +13,7 @@ import { mintReadToken } from './support/read-tokens.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from './support/scripted-upstream.ts';
 import { openWire, type Wire } from './support/wire.ts';
 
+/** Long enough for a read to begin; one that comes too late on a busy machine is begun again. */
 const TTL_SECONDS = 0.5;
 /** A read ends within a second of its token. */
 const ENDED_WITHIN_MS = 1_000;
@@ -22,20 +23,38 @@ const STALL_MS = 2_000;
 const DATA = 'event: data\ndata: {"seq":1}\n\n';
 const CONTROL = 'event: control\ndata: {"streamNextOffset":"1_1"}\n\n';
 
+const pathOf = (target: string): string => target.replace(/\?.*/, '');
+
+/** Until the upstream's answer is let go, which may have been before one asks. */
+const closeOf = (response: ServerResponse): Promise<unknown> =>
+  response.closed ? Promise.resolve() : once(response, 'close');
+
+type Head = Record<string, string>;
+
+/** A read under way: the client's end of it, and the upstream's. */
+interface Parked {
+  wire: Wire;
+  response: ServerResponse;
+}
+
 describe('a read whose token expires', () => {
   let gateway: TestGateway;
   let expiresAtMs: number;
 
-  const mint = (prefix: string): Promise<string> => {
-    expiresAtMs = Date.now() + TTL_SECONDS * 1_000;
-    return mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds: TTL_SECONDS });
-  };
+  const mint = (prefix: string, ttlSeconds: number): Promise<string> =>
+    mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds });
   /** Sends a read with a token that is about to expire. */
-  async function beginRead(target: string, line = 'GET'): Promise<Wire> {
+  async function beginRead(
+    target: string,
+    method = 'GET',
+    ttlSeconds = TTL_SECONDS,
+  ): Promise<Wire> {
     const prefix = target.startsWith('/shapes') ? '/shapes' : '/streams';
-    const headers = ['X-Request-Id: r1', `Authorization: Bearer ${await mint(prefix)}`];
     const wire = await openWire(gateway.port);
-    await wire.write(rawRequest(`${line} ${target}`, headers));
+    const expected = Date.now() + ttlSeconds * 1_000;
+    const headers = ['X-Request-Id: r1', `Authorization: Bearer ${await mint(prefix, ttlSeconds)}`];
+    await wire.write(rawRequest(`${method} ${target}`, headers));
+    expiresAtMs = expected;
     return wire;
   }
   /** How late after the token's end it is, in milliseconds. */
@@ -67,27 +86,33 @@ describe('a read whose token expires', () => {
 
     /** The answer that the upstream has to give to a read of this path. */
     function answerTo(target: string): PromiseWithResolvers<ServerResponse> {
-      const path = target.replace(/\?.*/, '');
+      const path = pathOf(target);
       const answer = answers.get(path) ?? Promise.withResolvers<ServerResponse>();
       answers.set(path, answer);
       return answer;
     }
-    /** Begins a read whose answer is an event stream that holds these bytes so far. */
-    async function beginEvents(
-      target: string,
-      events: string,
-      headers: Record<string, string> = {},
-    ): Promise<{ wire: Wire; response: ServerResponse }> {
-      const wire = await beginRead(target);
-      const response = await answerTo(target).promise;
-      response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
-      response.flushHeaders();
-      if (events !== '') response.write(events);
-      await wire.until(
-        `\r\n\r\n${events === '' ? '' : `${events.length.toString(16)}\r\n${events}`}`,
-      );
-      return { wire, response };
+    /** Begins a read, and has it wait for an answer to begin, or to go on behind these first bytes. */
+    async function park(target: string, head?: Head, body = ''): Promise<Parked> {
+      for (let ttlSeconds = TTL_SECONDS; ; ttlSeconds *= 2) {
+        answers.delete(pathOf(target));
+        const wire = await beginRead(target, 'GET', ttlSeconds);
+        const response = await Promise.race([answerTo(target).promise, wire.ended]);
+        if (typeof response === 'string') continue;
+        if (!head) return { wire, response };
+        response.writeHead(200, head).flushHeaders();
+        if (body !== '') response.write(body);
+        try {
+          await wire.until(/^HTTP\/1\.1 200 /);
+          await wire.until(`\r\n${body}`);
+          return { wire, response };
+        } catch {
+          // It has expired before it got so far.
+        }
+      }
     }
+    const parkEvents = (target: string, events: string, head: Head = {}): Promise<Parked> =>
+      park(target, { 'content-type': 'text/event-stream', ...head }, events);
+
     /** The bytes of a chunked answer so far, and whether it was ended as a whole one. */
     function eventsOf(wire: Wire): { events: string; isWhole: boolean } {
       let { body } = parseRaw(wire.received);
@@ -100,19 +125,19 @@ describe('a read whose token expires', () => {
         body = body.slice(head.length + length + '\r\n'.length);
       }
     }
-    /** Until a read has been ended whose token expires after those of all others. */
+    /** Until a read has been ended whose token expires just after the last one. */
     async function untilExpired(): Promise<void> {
+      const ttlSeconds = (expiresAtMs - Date.now()) / 1_000 + 0.15;
       await (
-        await beginRead('/streams/t/witness?live=true')
+        await beginRead('/streams/t/witness?live=true', 'GET', ttlSeconds)
       ).ended;
     }
 
     it.each(['/streams/t/x?live=true', '/shapes/v1/shape?table=entities&live=true'])(
       'is answered 401 while it is parked, and its upstream let go: %s',
       async (target) => {
-        const wire = await beginRead(target);
-        const response = await answerTo(target).promise;
-        const letGo = once(response, 'close');
+        const { wire, response } = await park(target);
+        const letGo = closeOf(response);
         await wire.ended;
         const { status, head, body } = parseRaw(wire.received);
         expect({ status, body: JSON.parse(body) as unknown }).toEqual({
@@ -145,8 +170,8 @@ describe('a read whose token expires', () => {
     });
 
     it('ends an event stream at once that rests behind a control event', async () => {
-      const { wire, response } = await beginEvents('/streams/t/x', DATA + CONTROL);
-      const letGo = once(response, 'close');
+      const { wire, response } = await parkEvents('/streams/t/x', DATA + CONTROL);
+      const letGo = closeOf(response);
       expect(await wire.ended).toBe('end');
       expect(eventsOf(wire)).toEqual({ events: DATA + CONTROL, isWhole: true });
       expect(lateness()).toBeGreaterThanOrEqual(0);
@@ -155,7 +180,7 @@ describe('a read whose token expires', () => {
     });
 
     it('ends an event stream at once that has not begun', async () => {
-      const { wire } = await beginEvents('/streams/t/x', '');
+      const { wire } = await parkEvents('/streams/t/x', '');
       expect(await wire.ended).toBe('end');
       expect(eventsOf(wire)).toEqual({ events: '', isWhole: true });
       expect(lateness()).toBeLessThan(ENDED_WITHIN_MS);
@@ -163,7 +188,7 @@ describe('a read whose token expires', () => {
 
     // An end here would give the reader its data twice: it resumes from the offset of the last control.
     it('ends an event stream between data and control not before the control event', async () => {
-      const { wire, response } = await beginEvents('/streams/t/x', DATA);
+      const { wire, response } = await parkEvents('/streams/t/x', DATA);
       await untilExpired();
       response.write(`: ping\n\n${CONTROL.slice(0, 20)}`);
       await wire.until(CONTROL.slice(0, 20));
@@ -174,10 +199,10 @@ describe('a read whose token expires', () => {
 
     it('breaks an event stream off that comes to no control event, be it at rest or not', async () => {
       const half = DATA + CONTROL + DATA.slice(0, 15);
-      const resting = await beginEvents('/streams/t/resting', half);
-      const restless = await beginEvents('/streams/t/restless', DATA);
+      const resting = await parkEvents('/streams/t/resting', half);
+      const restless = await parkEvents('/streams/t/restless', DATA);
       const more = setInterval(() => restless.response.write(DATA), 50);
-      const letGo = Promise.all([resting, restless].map(({ response }) => once(response, 'close')));
+      const letGo = Promise.all([resting, restless].map(({ response }) => closeOf(response)));
       await resting.wire.ended;
       const earliest = lateness();
       await restless.wire.ended;
@@ -191,7 +216,7 @@ describe('a read whose token expires', () => {
     });
 
     it('ends an event stream of the sync engine behind any event', async () => {
-      const { wire, response } = await beginEvents('/shapes/v1/shape?table=entities', 'data: {"a"');
+      const { wire, response } = await parkEvents('/shapes/v1/shape?table=entities', 'data: {"a"');
       await untilExpired();
       response.write(':1}\n\ndata: {"b":2}\n\n');
       expect(await wire.ended).toBe('end');
@@ -200,18 +225,15 @@ describe('a read whose token expires', () => {
 
     it('breaks a compressed event stream off, whose events cannot be told apart', async () => {
       const headers = { 'content-encoding': 'gzip' };
-      const { wire } = await beginEvents('/streams/t/x', 'compressed', headers);
+      const { wire } = await parkEvents('/streams/t/x', 'compressed', headers);
       await wire.ended;
       expect(eventsOf(wire)).toEqual({ events: 'compressed', isWhole: false });
       expect(lateness()).toBeLessThan(ENDED_WITHIN_MS);
     });
 
     it('leaves another body that is under way to finish', async () => {
-      const wire = await beginRead('/streams/t/x');
-      const response = await answerTo('/streams/t/x').promise;
-      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '8' });
-      response.write('[1,2');
-      await wire.until('[1,2');
+      const head = { 'content-type': 'application/json', 'content-length': '8' };
+      const { wire, response } = await park('/streams/t/x', head, '[1,2');
       await untilExpired();
       response.end(',3]]');
       await wire.ended;
@@ -219,9 +241,8 @@ describe('a read whose token expires', () => {
     });
 
     it('is let be when the client has gone before', async () => {
-      const wire = await beginRead('/streams/t/x?live=true');
-      const response = await answerTo('/streams/t/x').promise;
-      const letGo = once(response, 'close');
+      const { wire, response } = await park('/streams/t/x?live=true');
+      const letGo = closeOf(response);
       wire.reset();
       await letGo;
       await untilExpired();
@@ -252,32 +273,42 @@ describe('a read whose token expires', () => {
     }
     const append = (seq: number): Promise<void> =>
       send('POST', { 'content-type': 'application/json' }, JSON.stringify({ seq }));
-    const readWith = async (query: string): Promise<Response> =>
+    const readWith = async (query: string, ttlSeconds: number): Promise<Response> =>
       fetch(`${gateway.url}${PATH}?${query}`, {
-        headers: { authorization: `Bearer ${await mint(PATH)}` },
+        headers: { authorization: `Bearer ${await mint(PATH, ttlSeconds)}` },
       });
+    /** An event stream that has begun before its token expired. */
+    async function openEvents(offset: string): Promise<Response> {
+      for (let ttlSeconds = TTL_SECONDS; ; ttlSeconds *= 2) {
+        expiresAtMs = Date.now() + ttlSeconds * 1_000;
+        const stream = await readWith(`offset=${offset}&live=sse`, ttlSeconds);
+        if (stream.status === 200) return stream;
+      }
+    }
     const nextOffset = (answer: Response): string => answer.headers.get('stream-next-offset') ?? '';
 
     it('goes on by long-poll with a fresh token from where it was', async () => {
       await append(1);
-      const caughtUp = await readWith('offset=-1');
+      const caughtUp = await readWith('offset=-1', 60);
       expect(await caughtUp.json()).toEqual([{ seq: 1 }]);
 
-      const parked = await readWith(`offset=${nextOffset(caughtUp)}&live=long-poll`);
+      expiresAtMs = Date.now() + TTL_SECONDS * 1_000;
+      const query = `offset=${nextOffset(caughtUp)}&live=long-poll`;
+      const parked = await readWith(query, TTL_SECONDS);
       expect(parked.status).toBe(401);
       expect(lateness()).toBeLessThan(ENDED_WITHIN_MS);
       await parked.text();
 
       await append(2);
-      const resumed = await readWith(`offset=${nextOffset(caughtUp)}&live=long-poll`);
+      const resumed = await readWith(query, 60);
       expect([resumed.status, await resumed.json()]).toEqual([200, [{ seq: 2 }]]);
     });
 
     it('goes on by events with a fresh token, with every event once', async () => {
       const received: unknown[] = [];
-      let offset = nextOffset(await readWith('offset=now'));
+      let offset = nextOffset(await readWith('offset=now', 60));
       for (let round = 1; round <= 2; round++) {
-        const stream = await readWith(`offset=${offset}&live=sse`);
+        const stream = await openEvents(offset);
         const appended = append(round * 10);
         // The whole of it, which is an error where it is broken off.
         const text = await stream.text();

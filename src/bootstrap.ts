@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
 import { ConfigError } from './config/config-error.ts';
 import { loadConfig } from './config/load-config.ts';
 import { startGateway } from './gateway.ts';
@@ -5,7 +8,8 @@ import { createLogger } from './log/create-logger.ts';
 
 async function bootstrap(): Promise<void> {
   const config = loadConfig(process.env);
-  const logger = createLogger(config.logLevel);
+  const output = pino.destination({ dest: 1, sync: false });
+  const logger = createLogger(config.logLevel, output);
   // From the very start: as PID 1 a process gets no signal that it has no handler for.
   const signal = firstStopSignal();
   process.on('uncaughtException', (error) => {
@@ -20,7 +24,21 @@ async function bootstrap(): Promise<void> {
   logger.info({ signal: await signal, timeoutMs: config.timeouts.drainMs }, 'the gateway drains');
   await gateway.drain();
   logger.info('the gateway has stopped');
+  await lastLine(output);
   process.exit(0);
+}
+
+/** How long a log that nobody reads may hold up the end. */
+const LAST_LINE_TIMEOUT_MS = 1_000;
+
+/**
+ * Resolves when the log is out. It is written in the background: to exit on it would write what waits
+ * ahead of what is on its way, or lose that.
+ */
+async function lastLine(output: ReturnType<typeof pino.destination>): Promise<void> {
+  const closed = once(output, 'close').catch(() => undefined);
+  output.end();
+  await Promise.race([closed, sleep(LAST_LINE_TIMEOUT_MS)]);
 }
 
 /** One Ctrl-C can arrive more than once: from the terminal, and handed on by npm or `own-node.ts`. */

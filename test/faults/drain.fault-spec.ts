@@ -180,7 +180,13 @@ describe('the drain', () => {
         ['/api/a/held/1/send', true],
       ]),
     );
-    expect(gateway.log.at(-1)?.message).toBe('the gateway has stopped');
+    // The process once ended on a log that was still on its way: lines changed places or were lost.
+    expect(gateway.log.slice(-4).map(({ message }) => message)).toEqual([
+      'requests broken off at the drain deadline',
+      'request',
+      'request',
+      'the gateway has stopped',
+    ]);
   });
 
   it('turns what comes on a kept connection after the soft deadline away', async () => {

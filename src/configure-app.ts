@@ -54,6 +54,6 @@ export function configureApp(
   // expectation is let be, as RFC 9110 §10.1.1 allows.
   server.on('checkContinue', express);
   server.on('checkExpectation', express);
-  server.on('connect', refuseConnect);
+  server.on('connect', refuseConnect(logger));
   return parts;
 }

@@ -68,7 +68,8 @@ export class RuntimeClient implements OnApplicationShutdown {
     const elapsedMs = (): number => performance.now() - startedAtMs;
     let furthest: FailedAttempt | undefined;
     for (let attempt = 0; ; attempt++) {
-      const leftMs = this.budgetMs - elapsedMs();
+      // A wait on a busy machine may take longer than was asked for.
+      const leftMs = Math.max(1, this.budgetMs - elapsedMs());
       // Where another attempt may follow, one takes at most half of what is left.
       const timeoutMs = command.isRepeatable ? leftMs / 2 : leftMs;
       try {

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Express } from 'express';
 import type { Logger } from 'pino';
 import type { GatewayConfig } from './config/gateway-config.ts';
+import { configureExpress } from './configure-express.ts';
 import { corsMiddleware } from './cors/cors.middleware.ts';
 import { Connections } from './drain/connections.ts';
 import type { GatewayState } from './health/gateway-state.ts';
@@ -30,15 +30,11 @@ export function configureApp(
   logger: Logger,
   state: GatewayState,
 ): ServerParts {
-  const express = app.getHttpAdapter().getInstance() as Express;
-  express.disable('x-powered-by');
-  express.disable('etag');
-  // The query is passed on as bytes; nothing reads it parsed.
-  express.set('query parser', false);
-
+  const express = configureExpress(app);
   const server = app.getHttpServer() as Server;
-  const parts = { server, connections: new Connections(server), openRequests: new OpenRequests() };
-  const connectionCap = new ConnectionCap(server, config.limits.maxConnections);
+  const connections = new Connections(server);
+  const connectionCap = new ConnectionCap(server, connections, config.limits.maxConnections);
+  const parts = { server, connections, openRequests: new OpenRequests() };
 
   express.use(requestContextMiddleware(new RequestLog(logger), parts.openRequests));
   express.use(corsMiddleware(config.corsOrigins));

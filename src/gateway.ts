@@ -42,7 +42,6 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     new HttpServerAdapter(config.maxBodyBytes),
     options,
   );
-  matchCase(app);
   const parts = configureApp(app, config, logger, state);
   const management =
     config.managementPort === 0
@@ -51,10 +50,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
           ManagementModule.with(config, logger, state),
           options,
         );
-  if (management) {
-    matchCase(management);
-    configureManagement(management, logger);
-  }
+  if (management) configureManagement(management, logger);
   const close = async (): Promise<void> => {
     await Promise.all([app.close(), management?.close()]);
     await lastLogLines();
@@ -80,14 +76,6 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     },
     close,
   };
-}
-
-/**
- * Makes "/HEALTH" another path than "/health". Express's own setting comes too late for it: Nest's
- * adapter has made the router, which takes the setting over once.
- */
-function matchCase(app: NestExpressApplication): void {
-  Object.assign(app.getHttpAdapter().getInstance().router, { caseSensitive: true });
 }
 
 async function listen(

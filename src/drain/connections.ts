@@ -28,6 +28,7 @@ export class Connections {
     }
   }
 
+  /** Connections open just now. */
   get count(): number {
     return this.open.size;
   }

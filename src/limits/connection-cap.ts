@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Connections } from '../drain/connections.ts';
 import { overloaded } from './open-read-limits.ts';
 
 /** How long a connection beyond the cap may take to send the request that is turned away. */
@@ -13,14 +14,12 @@ const DROP_FACTOR = 1.1;
  */
 export class ConnectionCap {
   private readonly refused = new WeakSet<Socket>();
-  private open = 0;
 
-  constructor(server: Server, maxConnections: number) {
+  /** `connections` follows the same server, and so counts a new connection before this does ask. */
+  constructor(server: Server, connections: Pick<Connections, 'count'>, maxConnections: number) {
     server.maxConnections = Math.ceil(maxConnections * DROP_FACTOR);
     server.on('connection', (socket: Socket) => {
-      this.open++;
-      socket.once('close', () => this.open--);
-      if (this.open <= maxConnections) return;
+      if (connections.count <= maxConnections) return;
       this.refused.add(socket);
       socket.setTimeout(REFUSAL_TIMEOUT_MS, () => socket.destroy());
     });

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
+import { isReadMethod } from '../request/routes.ts';
 import { isControlPlanePath, scopeCovers } from './path-scope.ts';
 import type { ReadToken } from './read-token.ts';
 
@@ -11,7 +12,7 @@ export function checkReadAccess(
   method: string,
   path: string,
 ): void {
-  if (method !== 'GET' && method !== 'HEAD') {
+  if (!isReadMethod(method)) {
     throw new GatewayError(
       'read_only_token',
       'A read token opens GET and HEAD only; use an API key.',

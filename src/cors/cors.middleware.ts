@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import { requestContext } from '../request/request-context.ts';
-import { isReadPath } from '../request/routes.ts';
+import { isReadMethod, isReadPath } from '../request/routes.ts';
 
 const ALLOWED_METHODS = 'GET, HEAD';
 const ALLOWED_HEADERS = [
@@ -84,8 +84,4 @@ function answerPreflight(request: Request, response: Response, allowed: string |
   }
   response.statusCode = 204;
   response.end();
-}
-
-function isReadMethod(method: string): boolean {
-  return method === 'GET' || method === 'HEAD';
 }

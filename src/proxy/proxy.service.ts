@@ -5,6 +5,7 @@ import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { ClientGone } from '../request/client-gone.ts';
 import { requestContext, type RequestContext } from '../request/request-context.ts';
+import { isReadMethod } from '../request/routes.ts';
 import { writeAnswerHead } from './answer-head.ts';
 import { Deadlines } from './deadlines.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
@@ -42,8 +43,8 @@ export class ProxyService {
     // It can have gone while its credential was judged; nothing would tell any more.
     if (response.destroyed) throw new ClientGone();
     const context = requestContext(request);
-    const isReadMethod = request.method === 'GET' || request.method === 'HEAD';
-    if (isReadMethod && upstream.isRead) {
+    const isRead = isReadMethod(request.method);
+    if (isRead && upstream.isRead) {
       response.once('close', this.readLimits.enter(context.credentialId ?? ''));
     }
     const target = upstreamTarget(upstream, context.path, query);
@@ -51,7 +52,7 @@ export class ProxyService {
     const body = await outgoingBody(request, response, this.config.maxBodyBytes);
     if (body) headers['content-length'] = String(body.lengthBytes);
     const abort = new AbortController();
-    if (isReadMethod) context.endRead = (error) => abort.abort(error);
+    if (isRead) context.endRead = (error) => abort.abort(error);
     const expiry = this.watchExpiry(context, abort);
     context.upstream = upstream.name;
     try {
@@ -62,7 +63,7 @@ export class ProxyService {
         target,
         headers,
         body: body?.stream,
-        timeoutMs: isReadMethod ? upstream.readTimeoutMs : upstream.writeTimeoutMs,
+        timeoutMs: isRead ? upstream.readTimeoutMs : upstream.writeTimeoutMs,
         signal: abort.signal,
       });
       writeAnswerHead(response, answer, {

@@ -10,6 +10,11 @@ export function isBelow(path: string, prefix: string): boolean {
   return path.startsWith(prefix) && path[prefix.length] === '/';
 }
 
+/** The methods that read: all that CORS and read tokens open. */
+export function isReadMethod(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
 export function isReadPath(path: string): boolean {
   return READ_PREFIXES.some((prefix) => isBelow(path, prefix));
 }

@@ -1,20 +1,20 @@
 /** A query without the sync engine's credential; everything else keeps its bytes. */
 export function withoutSecrets(query: string): string {
+  return withoutParameters(query, ['secret', 'api_secret']);
+}
+
+/** A query without the parameters of these names; everything else keeps its bytes. */
+export function withoutParameters(query: string, names: readonly string[]): string {
   if (query.length < 2) return query;
   const kept = query
     .slice(1)
     .split('&')
-    .filter((pair) => !isSecretParameter(pair));
+    .filter((pair) => !names.includes(parameterName(pair)));
   return kept.length === 0 ? '' : `?${kept.join('&')}`;
 }
 
-function isSecretParameter(pair: string): boolean {
-  const name = parameterName(pair);
-  return name === 'secret' || name === 'api_secret';
-}
-
 /** A parameter's decoded name, without the brackets that some servers read as nesting. */
-export function parameterName(pair: string): string {
+function parameterName(pair: string): string {
   const raw = (pair.split('=', 1)[0] ?? '').replaceAll('+', ' ');
   let name = raw;
   try {

@@ -1,7 +1,7 @@
 import type { ReadToken } from '../auth/read-token.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { parameterName, withoutSecrets } from '../proxy/query.ts';
+import { withoutParameters, withoutSecrets } from '../proxy/query.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { checkShapeRequest, parseShapeRequest } from './shape-request.ts';
 import { fencedWhere, hasSubquery, whereProblem } from './where-clause.ts';
@@ -51,7 +51,7 @@ function tokenQuery(
   checkOwnClause(request.subsetWhere);
   if (tenantColumn === '') return forwarded;
   const fenced = fencedWhere(tenantColumn, tenant, request.where);
-  return withParameter(withoutWhere(forwarded), 'where', fenced);
+  return withParameter(withoutParameters(forwarded, ['where']), 'where', fenced);
 }
 
 function checkClause(clause: string | undefined): void {
@@ -64,14 +64,6 @@ function checkOwnClause(clause: string | undefined): void {
   if (clause !== undefined && hasSubquery(clause)) {
     throw new GatewayError('invalid_where', 'The where clause must not hold a subquery.');
   }
-}
-
-function withoutWhere(query: string): string {
-  const kept = query
-    .slice(1)
-    .split('&')
-    .filter((pair) => parameterName(pair) !== 'where');
-  return kept.length === 0 ? '' : `?${kept.join('&')}`;
 }
 
 function withParameter(query: string, name: string, value: string): string {

@@ -14,7 +14,10 @@ describe('Environment', () => {
 
     const settings = Object.entries(new Environment()).map(([name, value]) => {
       if (name === 'GATEWAY_API_KEYS') return { name, byDefault: 'required' };
-      return { name, byDefault: value === undefined ? 'none' : `\`${value as string | number}\`` };
+      return {
+        name,
+        byDefault: value === undefined ? 'none' : `\`${value as string | number | boolean}\``,
+      };
     });
     expect(documented).toHaveLength(settings.length);
     expect(documented).toEqual(expect.arrayContaining(settings));

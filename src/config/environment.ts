@@ -1,6 +1,7 @@
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import { ADDRESS_PATTERNS } from '../commands/entity-address.ts';
 import { IsBaseUrl } from './http-url.decorator.ts';
+import { TrueOrFalse } from './true-or-false.decorator.ts';
 import { WholeNumber } from './whole-number.decorator.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -79,6 +80,9 @@ export class Environment {
   GATEWAY_MAX_BODY_BYTES = 1_048_576;
 
   GATEWAY_CORS_ALLOW_ORIGINS = '*';
+
+  @TrueOrFalse()
+  GATEWAY_SHARED_READS = true;
 
   @WholeNumber(1, 10_000_000)
   GATEWAY_MAX_CONNECTIONS = 50_000;

@@ -34,6 +34,8 @@ export interface GatewayConfig {
   shapes: { tables: '*' | string[]; tenantColumn: string };
   maxBodyBytes: number;
   corsOrigins: '*' | string[];
+  /** Whether readers of one and the same read wait on one upstream request. */
+  sharedReads: boolean;
   limits: {
     maxConnections: number;
     maxOpenReads: number;

@@ -211,6 +211,17 @@ const SETTINGS: Setting[] = [
       'must be * or comma-separated exact origins such as https://app.example ' +
       '(lower case, no path, no trailing slash, no default port)',
   },
+  {
+    name: 'GATEWAY_SHARED_READS',
+    value: (config) => config.sharedReads,
+    default: true,
+    good: [
+      ['true', true],
+      ['false', false],
+    ],
+    bad: ['yes', 'TRUE', '1', '0', ' true', 'off'],
+    must: 'must be true or false',
+  },
   numberSetting(
     'GATEWAY_MAX_CONNECTIONS',
     (config) => config.limits.maxConnections,

@@ -78,6 +78,7 @@ export function loadConfig(
     shapes: { tables, tenantColumn: env.GATEWAY_SHAPES_TENANT_COLUMN },
     maxBodyBytes: env.GATEWAY_MAX_BODY_BYTES,
     corsOrigins,
+    sharedReads: env.GATEWAY_SHARED_READS,
     limits: {
       maxConnections: env.GATEWAY_MAX_CONNECTIONS,
       maxOpenReads: env.GATEWAY_MAX_OPEN_READS,

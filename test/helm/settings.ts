@@ -128,18 +128,21 @@ function gatewayDefaults(): Map<string, unknown> {
   return new Map(
     [...declared].map(([, name = '', , literal]) => [
       name,
-      literal === undefined
-        ? undefined
-        : literal.startsWith("'")
-          ? literal.slice(1, -1)
-          : Number(literal.replaceAll('_', '')),
+      literal === undefined ? undefined : valueOf(literal),
     ]),
   );
+}
+
+function valueOf(literal: string): unknown {
+  if (literal === 'true' || literal === 'false') return literal === 'true';
+  if (literal.startsWith("'")) return literal.slice(1, -1);
+  return Number(literal.replaceAll('_', ''));
 }
 
 /** A value that is neither the default nor refused. */
 function sample(setting: string, value: unknown): unknown {
   if (typeof value === 'number') return value + 1;
+  if (typeof value === 'boolean') return !value;
   if (setting.endsWith('Url')) return `https://${setting.toLowerCase()}.example/base`;
   if (setting === 'logLevel') return 'debug';
   if (setting === 'runtimeKeyTemplate') return '{tenant}/{id}';

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Environment } from './environment.ts';
 
-const README = join(import.meta.dirname, '../../README.md');
+const DOCUMENT = join(import.meta.dirname, '../../docs/settings.md');
 
 describe('Environment', () => {
-  it('is the very table of settings in the README, with its defaults', async () => {
-    const rows = (await readFile(README, 'utf8')).matchAll(
+  it('is what the tables of docs/settings.md list, with its defaults', async () => {
+    const rows = (await readFile(DOCUMENT, 'utf8')).matchAll(
       /^\| `(GATEWAY_\w+)` *\| ([^|]*?) *\|/gm,
     );
     const documented = [...rows].map(([, name, byDefault]) => ({ name, byDefault }));

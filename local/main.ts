@@ -78,9 +78,13 @@ async function startAll(context: Context, parts: RunningParts): Promise<void> {
   const { ports, data } = context;
   const baseUrl = loopback(ports.gateway);
   await registerAgents(baseUrl, data.settings.apiKey, loopback(ports.agents));
-  const tenant = process.env.GATEWAY_TENANT || 'default';
-  const consoleUrl = loopback(ports.console);
-  process.stdout.write(firstSteps(baseUrl, data.settings.apiKey, tenant, consoleUrl));
+  const steps = firstSteps({
+    gatewayUrl: baseUrl,
+    consoleUrl: loopback(ports.console),
+    tenant: process.env.GATEWAY_TENANT || 'default',
+    ...data.settings,
+  });
+  process.stdout.write(steps);
 }
 
 /** Fulfils at the first signal to stop; further ones change nothing (npm repeats a Ctrl-C). */

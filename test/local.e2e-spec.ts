@@ -61,6 +61,21 @@ describe('npm run local', () => {
     );
   });
 
+  it('prints a line that gives another shell the address, the key and what signs read tokens', async () => {
+    const { said, get } = await start();
+    const line = said.find((text) => text.startsWith('  export ')) ?? '';
+    const written = '/streams/t/default/mine';
+    const minted = 'node src/token.ts --prefix /streams/t/default --ttl 60';
+    const { stdout } = await run('/bin/sh', [
+      '-c',
+      `${line}
+      curl -sS -X PUT -H "Authorization: Bearer $GATEWAY_API_KEY" -H 'Content-Type: text/plain' -d x "$GATEWAY_URL${written}"
+      curl -sS -H "Authorization: Bearer $(${minted})" "$GATEWAY_URL${written}?offset=-1"`,
+    ]);
+    expect(stdout).toBe('x');
+    expect(await (await get(`${written}?offset=-1`)).text()).toBe('x');
+  });
+
   it('ends with every part within five seconds of a Ctrl-C', async () => {
     const { process: main, partPid } = await start();
     const startedAtMs = performance.now();

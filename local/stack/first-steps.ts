@@ -1,31 +1,52 @@
-/** The console's address, and four lines for a shell that show the whole round through the gateway. */
-export function firstSteps(
-  baseUrl: string,
-  apiKey: string,
-  tenant: string,
-  consoleUrl: string,
-): string {
+export interface FirstSteps {
+  gatewayUrl: string;
+  consoleUrl: string;
+  tenant: string;
+  apiKey: string;
+  readTokenSecret: string;
+}
+
+/**
+ * The addresses and the key, a line that gives them to another shell under the names that the docs and
+ * the token script go by, and four lines that show the whole round through the gateway.
+ */
+export function firstSteps(system: FirstSteps): string {
+  const { gatewayUrl, consoleUrl, tenant, apiKey } = system;
   const curl = `curl -sS -H 'Authorization: Bearer ${apiKey}'`;
   const json = `-H 'Content-Type: application/json'`;
   const message = `{"kind":"message","content":[{"type":"text","text":"Hello, who are you?"}]}`;
-  const timeline = `${baseUrl}/streams/t/${tenant}/agents/assistant/ada/timeline`;
+  const timeline = `${gatewayUrl}/streams/t/${tenant}/agents/assistant/ada/timeline`;
   return `
-The gateway is at ${baseUrl}
+The gateway is at ${gatewayUrl}
 Development API key: ${apiKey}
 The console, to see it all in a browser: ${consoleUrl}
 
+For another terminal, before you paste what the docs show:
+  ${exportLine(system)}
+
 Spawn an agent:
-  ${curl} ${json} -d '{"type":"assistant","id":"ada"}' ${baseUrl}/api/spawn
+  ${curl} ${json} -d '{"type":"assistant","id":"ada"}' ${gatewayUrl}/api/spawn
 
 Send it a message:
-  ${curl} ${json} -d '${message}' ${baseUrl}/api/a/assistant/ada/send
+  ${curl} ${json} -d '${message}' ${gatewayUrl}/api/a/assistant/ada/send
 
 Read its timeline (with -N and &live=sse: watch it):
   ${curl} '${timeline}?offset=-1'
 
 Watch the catalog:
-  ${curl} '${baseUrl}/shapes/v1/shape?table=entities&offset=-1'
+  ${curl} '${gatewayUrl}/shapes/v1/shape?table=entities&offset=-1'
 
 Ctrl-C stops everything.
 `;
+}
+
+function exportLine({ gatewayUrl, tenant, apiKey, readTokenSecret }: FirstSteps): string {
+  const variables = {
+    GATEWAY_URL: gatewayUrl,
+    GATEWAY_API_KEY: apiKey,
+    GATEWAY_READ_TOKEN_SECRETS: readTokenSecret,
+    ...(tenant !== 'default' && { GATEWAY_TENANT: tenant }),
+  };
+  const pairs = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  return `export ${pairs.join(' ')}`;
 }

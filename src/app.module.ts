@@ -13,16 +13,19 @@ import { RegistryModule } from './registry/registry.module.ts';
 import { BodyCapInterceptor } from './request/body-cap.interceptor.ts';
 import { ShapesModule } from './shapes/shapes.module.ts';
 import { StreamsModule } from './streams/streams.module.ts';
+import { TelemetryModule } from './telemetry/telemetry.module.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** The public port's application. */
 @Module({})
 export class AppModule {
-  static with(config: GatewayConfig, logger: Logger): DynamicModule {
+  static with(config: GatewayConfig, logger: Logger, telemetry: Telemetry): DynamicModule {
     return {
       module: AppModule,
       imports: [
         GatewayConfigModule.with(config),
         LogModule.with(logger),
+        TelemetryModule.with(telemetry),
         AuthModule,
         CommandsModule,
         StreamsModule,

@@ -1,6 +1,5 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Logger } from 'pino';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { configureExpress } from './configure-express.ts';
 import { corsMiddleware } from './cors/cors.middleware.ts';
@@ -13,8 +12,8 @@ import { admissionMiddleware } from './request/admission.middleware.ts';
 import { OpenRequests } from './request/open-requests.ts';
 import { refuseConnect } from './request/refuse-connect.ts';
 import { requestContextMiddleware } from './request/request-context.middleware.ts';
-import { RequestLog } from './request/request-log.ts';
 import { requestTargetMiddleware } from './request/request-target.middleware.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** What the drain has to do with. */
 export interface ServerParts {
@@ -27,8 +26,8 @@ export interface ServerParts {
 export function configureApp(
   app: NestExpressApplication,
   config: GatewayConfig,
-  logger: Logger,
   state: GatewayState,
+  telemetry: Telemetry,
 ): ServerParts {
   const express = configureExpress(app);
   const server = app.getHttpServer() as Server;
@@ -36,7 +35,7 @@ export function configureApp(
   const connectionCap = new ConnectionCap(server, connections, config.limits.maxConnections);
   const parts = { server, connections, openRequests: new OpenRequests() };
 
-  express.use(requestContextMiddleware(new RequestLog(logger), parts.openRequests));
+  express.use(requestContextMiddleware(telemetry.requests, parts.openRequests));
   express.use(corsMiddleware(config.corsOrigins));
   express.use(admissionMiddleware(state, connectionCap));
   express.use(requestTargetMiddleware);
@@ -50,6 +49,6 @@ export function configureApp(
   // expectation is let be, as RFC 9110 §10.1.1 allows.
   server.on('checkContinue', express);
   server.on('checkExpectation', express);
-  server.on('connect', refuseConnect(logger));
+  server.on('connect', refuseConnect(telemetry.requests));
   return parts;
 }

@@ -12,6 +12,8 @@ import { GatewayState } from './health/gateway-state.ts';
 import { ManagementModule } from './health/management.module.ts';
 import { HttpServerAdapter } from './limits/http-server.adapter.ts';
 import { NestLogger } from './log/nest-logger.ts';
+import { RequestLog } from './request/request-log.ts';
+import { Telemetry } from './telemetry/telemetry.ts';
 
 /** A gateway that listens. */
 export interface RunningGateway {
@@ -37,12 +39,14 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     abortOnError: false,
   } as const;
   const state = new GatewayState();
+  const telemetry = new Telemetry();
+  telemetry.requests.push(new RequestLog(logger));
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.with(config, logger),
+    AppModule.with(config, logger, telemetry),
     new HttpServerAdapter(config.maxBodyBytes),
     options,
   );
-  const parts = configureApp(app, config, logger, state);
+  const parts = configureApp(app, config, state, telemetry);
   const management =
     config.managementPort === 0
       ? undefined

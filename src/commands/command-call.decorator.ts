@@ -6,15 +6,9 @@ import { traceHeaders, type CommandCall } from './command-headers.ts';
 /** What of the request goes on to the runtime beside the body. */
 export const Call = createParamDecorator((_: unknown, execution: ExecutionContext): CommandCall => {
   const request = execution.switchToHttp().getRequest<Request>();
-  const context = requestContext(request);
-  const { requestId, idempotencyKey } = context;
   return {
-    requestId,
-    idempotencyKey,
+    context: requestContext(request),
     trace: traceHeaders(request.headers),
     contentType: request.headers['content-type'],
-    onSend: () => {
-      context.upstream = 'runtime-ingress';
-    },
   };
 });

@@ -1,15 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { RequestContext } from '../request/request-context.ts';
 import { entityUrl, timelinePath, type EntityAddress } from './entity-address.ts';
 
 /** What of a command's request goes on to the runtime beside its body. */
 export interface CommandCall {
-  requestId: string;
-  idempotencyKey: string | undefined;
+  context: RequestContext;
   /** W3C Trace Context, where the client's is well-formed. */
   trace: Record<string, string>;
   contentType: string | undefined;
-  /** To be called when the command goes to the runtime, for the log. */
-  onSend(): void;
 }
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]*)?$/;
@@ -30,12 +28,13 @@ export function runtimeHeaders(
   call: CommandCall,
   contentType: string,
 ): Record<string, string> {
+  const { requestId, idempotencyKey } = call.context;
   return {
     'content-type': contentType,
     'x-entity-url': entityUrl(address),
     'x-entity-stream': timelinePath(address),
-    'x-request-id': call.requestId,
+    'x-request-id': requestId,
     ...call.trace,
-    ...(call.idempotencyKey !== undefined && { 'idempotency-key': call.idempotencyKey }),
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   };
 }

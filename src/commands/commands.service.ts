@@ -58,7 +58,7 @@ export class CommandsService {
     return this.send('control', address, body.bytes, JSON_TYPE, call);
   }
 
-  private newId(type: string, { idempotencyKey }: CommandCall): string {
+  private newId(type: string, { context: { idempotencyKey } }: CommandCall): string {
     return idempotencyKey === undefined
       ? freshId()
       : derivedId(this.config.tenant, type, idempotencyKey);
@@ -71,14 +71,14 @@ export class CommandsService {
     contentType: string,
     call: CommandCall,
   ): Promise<CommandOutcome> {
-    call.onSend();
     const { invocationId, isReplay } = await this.runtime.send({
       service: address.type,
       key: objectKey(this.config.runtime.keyTemplate, address),
       handler,
       body,
       headers: runtimeHeaders(address, call, contentType),
-      isRepeatable: call.idempotencyKey !== undefined,
+      isRepeatable: call.context.idempotencyKey !== undefined,
+      context: call.context,
     });
     const streamPath = timelinePath(address);
     return {

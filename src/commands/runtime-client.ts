@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Pool, type Dispatcher } from 'undici';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import { UpstreamCalls } from '../telemetry/upstream-calls.ts';
 import { interpretAnswer, type AcceptedCommand } from './runtime-answer.ts';
-import { attemptRequest, FailedAttempt } from './runtime-attempt.ts';
+import { attemptRequest, FailedAttempt, type RuntimeAnswer } from './runtime-attempt.ts';
 
 /** A one-way durable send. */
 export interface RuntimeCommand {
@@ -16,6 +18,8 @@ export interface RuntimeCommand {
   headers: Record<string, string>;
   /** Whether the runtime would recognize a repetition, so that it may be sent again. */
   isRepeatable: boolean;
+  /** The client's request, for logs, metrics and traces. */
+  context: RequestContext;
 }
 
 /** For how long a connection that cannot be made is tried again; nothing has been sent by then. */
@@ -34,7 +38,10 @@ export class RuntimeClient implements OnApplicationShutdown {
   private readonly authorization: string | undefined;
   private readonly budgetMs: number;
 
-  constructor(@InjectConfig() { runtime, timeouts }: GatewayConfig) {
+  constructor(
+    @InjectConfig() { runtime, timeouts }: GatewayConfig,
+    private readonly upstreamCalls: UpstreamCalls,
+  ) {
     const url = new URL(runtime.ingressUrl);
     this.basePath = url.pathname.replace(/\/$/, '');
     this.authorization = runtime.token && `Bearer ${runtime.token}`;
@@ -64,6 +71,7 @@ export class RuntimeClient implements OnApplicationShutdown {
    * allows; any other is sent at most once.
    */
   async send(command: RuntimeCommand): Promise<AcceptedCommand> {
+    command.context.upstream = 'runtime-ingress';
     const startedAtMs = performance.now();
     const elapsedMs = (): number => performance.now() - startedAtMs;
     let furthest: FailedAttempt | undefined;
@@ -73,8 +81,7 @@ export class RuntimeClient implements OnApplicationShutdown {
       // Where another attempt may follow, one takes at most half of what is left.
       const timeoutMs = command.isRepeatable ? leftMs / 2 : leftMs;
       try {
-        const answer = await attemptRequest(this.pool, this.request(command), timeoutMs);
-        return interpretAnswer(answer);
+        return interpretAnswer(await this.attempt(command, timeoutMs));
       } catch (failure) {
         if (!(failure instanceof FailedAttempt)) throw failure;
         // "Could not be reached" would be untrue if an earlier attempt may be with the runtime.
@@ -93,8 +100,27 @@ export class RuntimeClient implements OnApplicationShutdown {
     }
   }
 
-  private request(command: RuntimeCommand): Dispatcher.DispatchOptions {
-    const { service, key, handler, headers, body } = command;
+  /** Rejects with a `FailedAttempt`. */
+  private async attempt(command: RuntimeCommand, timeoutMs: number): Promise<RuntimeAnswer> {
+    const call = this.upstreamCalls.begin('runtime-ingress', 'POST', command.context);
+    try {
+      const options = this.request(command, call.headers);
+      const answer = await attemptRequest(this.pool, options, timeoutMs);
+      call.answered(answer.status);
+      call.ended();
+      return answer;
+    } catch (failure) {
+      call.failed(failure instanceof FailedAttempt ? failure.toGatewayError(timeoutMs) : failure);
+      throw failure;
+    }
+  }
+
+  private request(
+    command: RuntimeCommand,
+    moreHeaders: Record<string, string> | undefined,
+  ): Dispatcher.DispatchOptions {
+    const { service, key, handler, body } = command;
+    const headers = { ...command.headers, ...moreHeaders };
     return {
       method: 'POST',
       path: `${this.basePath}/${service}/${encodeURIComponent(key)}/${handler}/send`,

@@ -11,5 +11,5 @@ export function configureManagement(app: NestExpressApplication, logger: Logger)
   // Probes come every few seconds for good: their lines are for who looks for them.
   const level = logger.isLevelEnabled('debug') ? logger.level : 'silent';
   const requestLog = new RequestLog(logger.child({ listener: 'management' }, { level }));
-  express.use(requestContextMiddleware(requestLog, new OpenRequests()));
+  express.use(requestContextMiddleware([requestLog], new OpenRequests()));
 }

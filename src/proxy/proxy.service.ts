@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { tokenExpired } from '../auth/bearer.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { ClientGone } from '../request/client-gone.ts';
+import { liveModeOf } from '../request/live-read.ts';
 import { requestContext, type RequestContext } from '../request/request-context.ts';
 import { isReadMethod } from '../request/routes.ts';
+import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts';
 import { writeAnswerHead } from './answer-head.ts';
 import { Deadlines } from './deadlines.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
@@ -26,6 +29,7 @@ export class ProxyService {
     @InjectConfig() private readonly config: GatewayConfig,
     private readonly engine: HttpProxyEngine,
     private readonly readLimits: OpenReadLimits,
+    private readonly upstreamCalls: UpstreamCalls,
   ) {
     this.varyNames = config.corsOrigins === '*' ? ['Authorization'] : ['Authorization', 'Origin'];
   }
@@ -45,6 +49,7 @@ export class ProxyService {
     const context = requestContext(request);
     const isRead = isReadMethod(request.method);
     if (isRead && upstream.isRead) {
+      context.live = liveModeOf(query);
       response.once('close', this.readLimits.enter(context.credentialId ?? ''));
     }
     const target = upstreamTarget(upstream, context.path, query);
@@ -55,6 +60,8 @@ export class ProxyService {
     if (isRead) context.endRead = (error) => abort.abort(error);
     const expiry = this.watchExpiry(context, abort);
     context.upstream = upstream.name;
+    const call = this.upstreamCalls.begin(upstream.name, request.method, context);
+    Object.assign(headers, call.headers);
     try {
       const answer = await this.engine.send({
         client: request,
@@ -66,6 +73,7 @@ export class ProxyService {
         timeoutMs: isRead ? upstream.readTimeoutMs : upstream.writeTimeoutMs,
         signal: abort.signal,
       });
+      tellOfAnswer(call, answer);
       writeAnswerHead(response, answer, {
         upstream,
         requestTarget: target,
@@ -79,6 +87,7 @@ export class ProxyService {
       relay.start();
     } catch (error) {
       expiry.callOff();
+      call.failed(error);
       throw error;
     }
   }
@@ -93,4 +102,15 @@ export class ProxyService {
 
 function safeEventOf(upstream: Upstream): string | undefined {
   return upstream.name === 'history' ? RESUMABLE_EVENT : undefined;
+}
+
+function tellOfAnswer(call: UpstreamCall, answer: IncomingMessage): void {
+  call.answered(answer.statusCode ?? 502);
+  const end = (): void => {
+    if (answer.complete) call.ended();
+    // Without an error it was the gateway that broke off, such as for a client that has gone.
+    else call.ended(answer.errored ? 'broken' : 'canceled');
+  };
+  if (answer.closed) end();
+  else answer.once('close', end);
 }

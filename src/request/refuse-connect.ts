@@ -1,15 +1,25 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../errors/problem.ts';
+import type { RequestObserver } from '../telemetry/request-observer.ts';
 import { requestIdFrom } from './request-id.ts';
 
 /** Answers CONNECT, whose target is no path: the gateway is no tunnel. */
-export function refuseConnect(logger: Logger) {
+export function refuseConnect(observers: readonly RequestObserver[]) {
   return (request: IncomingMessage, socket: Duplex): void => {
+    const startedAtMs = performance.now();
     const { requestId, code } = refuse(request, socket);
-    logger.info({ method: 'CONNECT', status: 400, requestId, code }, 'request');
+    const context = {
+      requestId,
+      path: request.url ?? '',
+      query: '',
+      startedAtMs,
+      errorCode: code,
+    };
+    const durationMs = performance.now() - startedAtMs;
+    const ended = { method: 'CONNECT', status: 400, isWhole: true, durationMs, context };
+    for (const observer of observers) observer.ended(ended);
   };
 }
 

@@ -1,11 +1,17 @@
 import type { NextFunction, Request, Response } from 'express';
+import type { RequestObserver } from '../telemetry/request-observer.ts';
 import type { OpenRequests } from './open-requests.ts';
-import type { RequestLog } from './request-log.ts';
 import { setRequestContext, type RequestContext } from './request-context.ts';
 import { requestIdFrom } from './request-id.ts';
 
-/** The first step of every request: its id, its raw target, and its one log line when it ends. */
-export function requestContextMiddleware(log: RequestLog, openRequests: OpenRequests) {
+/**
+ * The first step of every request: its id and its raw target; and the last: whoever observes requests
+ * is told of its end, the log among them.
+ */
+export function requestContextMiddleware(
+  observers: readonly RequestObserver[],
+  openRequests: OpenRequests,
+) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const target = request.url;
     const queryAt = target.indexOf('?');
@@ -18,10 +24,21 @@ export function requestContextMiddleware(log: RequestLog, openRequests: OpenRequ
     setRequestContext(request, context);
     response.setHeader('X-Request-Id', context.requestId);
     openRequests.add(context);
+    for (const observer of observers) observer.began?.(request, context);
     response.once('close', () => {
       openRequests.delete(context);
-      log.write(request, response, context);
+      const ended = {
+        method: request.method,
+        status: response.headersSent ? response.statusCode : CLIENT_GONE_STATUS,
+        isWhole: response.writableFinished,
+        durationMs: performance.now() - context.startedAtMs,
+        context,
+      };
+      for (const observer of observers) observer.ended(ended);
     });
     next();
   };
 }
+
+/** As nginx has it: the client went before the answer began. */
+const CLIENT_GONE_STATUS = 499;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ReadToken } from '../auth/read-token.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
+import type { LiveMode } from './live-read.ts';
 
 /** What the gateway knows of a request beside its own headers. */
 export interface RequestContext {
@@ -13,6 +14,8 @@ export interface RequestContext {
   startedAtMs: number;
   /** The matched route's pattern, once there is one; bounded, for logs and metrics. */
   route?: string;
+  /** Of a read that waits for what is new, once it is let in; its duration says nothing of speed. */
+  live?: LiveMode;
   /** The upstream that the request went to, once it did. */
   upstream?: string;
   /** The code of the gateway's own error, where it answered one. */

@@ -1,0 +1,27 @@
+import type { IncomingMessage } from 'node:http';
+import type { RequestContext } from '../request/request-context.ts';
+
+/** A request of the public port that is over. */
+export interface EndedRequest {
+  /** As the client sent it: anything that Node takes for a method, so not yet fit for a label. */
+  method: string;
+  /** What was answered; 499, as nginx has it, where the client went before the answer began. */
+  status: number;
+  /** False where the answer was broken off, by either side. */
+  isWhole: boolean;
+  /** From the first middleware to the answer's last byte. */
+  durationMs: number;
+  /** Route, upstream, error code and the rest of what is known; see there which of it is bounded. */
+  context: RequestContext;
+}
+
+/**
+ * Is told of every request of the public port. Who writes the log, the metrics and the traces is one;
+ * `Telemetry` holds them, the first middleware tells them. None of them may throw.
+ */
+export interface RequestObserver {
+  /** The request has its context and nothing else: no credential is judged, no route found. */
+  began?(request: IncomingMessage, context: RequestContext): void;
+  /** The response has closed. Also told of CONNECT, which has no middleware and no `began`. */
+  ended(request: EndedRequest): void;
+}

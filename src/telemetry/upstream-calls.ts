@@ -1,0 +1,108 @@
+import { GatewayError } from '../errors/gateway-error.ts';
+import { ClientGone } from '../request/client-gone.ts';
+import type { RequestContext } from '../request/request-context.ts';
+
+export type UpstreamName = 'history' | 'sync' | 'runtime-ingress' | 'runtime-admin';
+
+/**
+ * Why a call to an upstream came to nothing. `broken` is a body that was cut; `canceled` is no fault
+ * of the upstream's: the reader has gone, its token expired, or this copy drains.
+ */
+export type UpstreamFailure =
+  'unreachable' | 'timeout' | 'invalid_response' | 'broken' | 'canceled' | 'other';
+
+/** Is told of every request to an upstream: metrics, traces. None of them may throw. */
+export interface UpstreamCallObserver {
+  /** About to be sent: `call.headers` may still be set. */
+  began?(call: UpstreamCall): void;
+  /** The answer's headers are there: `call.status` and `call.answeredAtMs` are set. */
+  answered?(call: UpstreamCall): void;
+  /** Over, well or not: `call.endedAtMs` is set, and `call.failure` where it failed. */
+  ended?(call: UpstreamCall): void;
+}
+
+/**
+ * One request to an upstream, told to the observers by whoever sends it: `answered` once at its
+ * headers, then `ended`; or `failed` instead of either. A retry is a call of its own.
+ */
+export class UpstreamCall {
+  readonly upstream: UpstreamName;
+  /** As it is sent: of a proxied request the client's, so not yet fit for a label. */
+  readonly method: string;
+  /** The client's request; of a read that several clients share, the first one's. */
+  readonly context: RequestContext;
+  /** Milliseconds of `performance.now()`, as are the others. */
+  readonly startedAtMs = performance.now();
+  /** Headers that an observer wants on the request, over the client's own, such as `traceparent`. */
+  headers: Record<string, string> | undefined;
+  status: number | undefined;
+  answeredAtMs: number | undefined;
+  endedAtMs: number | undefined;
+  failure: UpstreamFailure | undefined;
+  private readonly observers: readonly UpstreamCallObserver[];
+
+  constructor(
+    upstream: UpstreamName,
+    method: string,
+    context: RequestContext,
+    observers: readonly UpstreamCallObserver[],
+  ) {
+    this.upstream = upstream;
+    this.method = method;
+    this.context = context;
+    this.observers = observers;
+    for (const observer of observers) observer.began?.(this);
+  }
+
+  /** The headers of its answer have come. */
+  answered(status: number): void {
+    this.status = status;
+    this.answeredAtMs = performance.now();
+    for (const observer of this.observers) observer.answered?.(this);
+  }
+
+  /** It is over; with a failure where its answer was cut. Only the first end counts. */
+  ended(failure?: UpstreamFailure): void {
+    if (this.endedAtMs !== undefined) return;
+    this.failure = failure;
+    this.endedAtMs = performance.now();
+    for (const observer of this.observers) observer.ended?.(this);
+  }
+
+  /** It is over, for the reason that the gateway answers with. */
+  failed(error: unknown): void {
+    this.ended(upstreamFailure(error));
+  }
+}
+
+/** Where all who send requests to upstreams tell of them. */
+export class UpstreamCalls {
+  private readonly observers: UpstreamCallObserver[] = [];
+
+  /** To be called before the gateway listens. */
+  observe(observer: UpstreamCallObserver): void {
+    this.observers.push(observer);
+  }
+
+  begin(upstream: UpstreamName, method: string, context: RequestContext): UpstreamCall {
+    return new UpstreamCall(upstream, method, context, this.observers);
+  }
+}
+
+function upstreamFailure(error: unknown): UpstreamFailure {
+  if (error instanceof ClientGone) return 'canceled';
+  if (!(error instanceof GatewayError)) return 'other';
+  switch (error.code) {
+    case 'upstream_unreachable':
+      return 'unreachable';
+    case 'upstream_timeout':
+      return 'timeout';
+    case 'upstream_invalid_response':
+      return 'invalid_response';
+    case 'token_expired':
+    case 'draining':
+      return 'canceled';
+    default:
+      return 'other';
+  }
+}

@@ -1,0 +1,26 @@
+/** A way to the streams of an upstream: the gateway, another proxy, or none. */
+export interface Contender {
+  /** In results and on the command line. */
+  id: string;
+  /** For people. */
+  label: string;
+  /** What is to be installed before it can run; undefined where it can. */
+  missing(): string | undefined;
+  /** Starts it before the upstream whose streams are at this URL; fulfils when it answers. */
+  start(streamsUrl: string): Promise<RunningContender>;
+}
+
+export interface RunningContender {
+  /** Where it serves the streams: `GET <url><path of a stream>`. */
+  url: string;
+  /** Of its process group; undefined where it has no process. */
+  pid: number | undefined;
+  stop(): Promise<void>;
+}
+
+/** The one credential that every contender asks for. */
+export const API_KEY = 'bench-api-key-0123456789';
+export const AUTHORIZED = { authorization: `Bearer ${API_KEY}` };
+
+/** Where every contender serves streams, as the gateway does. */
+export const STREAMS_PREFIX = '/streams';

@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { choosePorts } from '../../local/stack/ports.ts';
+import { API_KEY, STREAMS_PREFIX, type Contender, type RunningContender } from './contender.ts';
+import { startServerProcess } from './server-process.ts';
+
+export const GATEWAY_MAIN = join(import.meta.dirname, '../../dist/main.js');
+const NOBODY = 'http://127.0.0.1:1';
+
+export interface GatewayOptions {
+  id?: string;
+  label?: string;
+  /** Beside what every gateway of the bench has. */
+  env?: Record<string, string>;
+  /** Arguments of Node's own. */
+  nodeArgs?: string[];
+}
+
+export interface RunningGateway extends RunningContender {
+  pid: number;
+}
+
+/** The built gateway, from its environment alone, as in production. */
+export function gateway(options: GatewayOptions = {}): Contender {
+  return {
+    id: options.id ?? 'gateway',
+    label: options.label ?? 'agent gateway',
+    missing: () =>
+      existsSync(GATEWAY_MAIN) ? undefined : 'the gateway is not built: npm run build',
+    start: (streamsUrl) =>
+      startGateway({ ...options, env: { ...options.env, GATEWAY_HISTORY_URL: streamsUrl } }),
+  };
+}
+
+export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
+  const { port } = await choosePorts({ port: 0 });
+  const origin = `http://127.0.0.1:${port}`;
+  const server = await startServerProcess({
+    name: options.id ?? 'gateway',
+    command: process.execPath,
+    args: [...(options.nodeArgs ?? []), GATEWAY_MAIN],
+    env: gatewayEnvironment(port, options.env),
+    readyUrl: `${origin}/health`,
+  });
+  // It drains first, and a profile is written behind that.
+  return { url: `${origin}${STREAMS_PREFIX}`, pid: server.pid, stop: () => server.stop(10_000) };
+}
+
+export function gatewayEnvironment(
+  port: number,
+  env: Record<string, string> = {},
+): Record<string, string> {
+  return {
+    GATEWAY_HOST: '127.0.0.1',
+    GATEWAY_PORT: String(port),
+    GATEWAY_MANAGEMENT_PORT: '0',
+    GATEWAY_API_KEYS: API_KEY,
+    GATEWAY_RUNTIME_INGRESS_URL: NOBODY,
+    GATEWAY_RUNTIME_ADMIN_URL: NOBODY,
+    GATEWAY_HISTORY_URL: NOBODY,
+    GATEWAY_SYNC_URL: NOBODY,
+    GATEWAY_DRAIN_TIMEOUT_MS: '500',
+    ...env,
+  };
+}

@@ -1,0 +1,55 @@
+import { choosePorts } from '../../local/stack/ports.ts';
+import { startNginx } from '../nginx-process.ts';
+import { missingProgram } from '../programs.ts';
+import { API_KEY, STREAMS_PREFIX, type Contender } from './contender.ts';
+
+/** nginx as a reverse proxy with the same check of the credential and kept upstream connections. */
+export function nginx(workers = 1): Contender {
+  return {
+    id: 'nginx',
+    label: workers === 1 ? 'nginx, one worker' : `nginx, ${workers} workers`,
+    missing: () => missingProgram('nginx'),
+    start: async (streamsUrl) => {
+      const { port } = await choosePorts({ port: 0 });
+      const origin = `http://127.0.0.1:${port}`;
+      const server = await startNginx({
+        workers,
+        http: configuration(port, new URL(streamsUrl)),
+        readyUrl: `${origin}/health`,
+      });
+      return { url: `${origin}${STREAMS_PREFIX}`, ...server };
+    },
+  };
+}
+
+/** Reads may park for minutes and must come through as they arrive, hence the timeouts and no buffering. */
+function configuration(port: number, upstream: URL): string {
+  return `
+  map $http_authorization $is_authorized {
+    default 0;
+    "Bearer ${API_KEY}" 1;
+  }
+  upstream store {
+    server ${upstream.host};
+    keepalive 1024;
+    keepalive_requests 100000000;
+    keepalive_timeout 300s;
+  }
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    location = /health {
+      return 200;
+    }
+    location ${STREAMS_PREFIX}/ {
+      if ($is_authorized = 0) {
+        return 401;
+      }
+      proxy_pass http://store${upstream.pathname}/;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header Authorization "";
+      proxy_read_timeout 300s;
+      proxy_buffering off;
+    }
+  }`;
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { choosePorts } from '../../local/stack/ports.ts';
+import { missingPackages } from '../peer-packages.ts';
+import { API_KEY, STREAMS_PREFIX, type Contender } from './contender.ts';
+import { startServerProcess } from './server-process.ts';
+
+/** A program of `bench/peers`: one of the ways to write a proxy with Node. */
+export function nodePeer(id: string, label: string): Contender {
+  return {
+    id,
+    label,
+    missing: missingPackages,
+    start: async (streamsUrl) => {
+      const { port } = await choosePorts({ port: 0 });
+      const upstream = new URL(streamsUrl);
+      const origin = `http://127.0.0.1:${port}`;
+      const server = await startServerProcess({
+        name: id,
+        command: process.execPath,
+        args: [join(import.meta.dirname, `../peers/${id}.js`)],
+        env: {
+          PEER_PORT: String(port),
+          PEER_API_KEY: API_KEY,
+          PEER_PREFIX: STREAMS_PREFIX,
+          PEER_UPSTREAM_ORIGIN: upstream.origin,
+          PEER_UPSTREAM_PATH: upstream.pathname,
+        },
+        readyUrl: `${origin}/health`,
+      });
+      return { url: `${origin}${STREAMS_PREFIX}`, pid: server.pid, stop: () => server.stop() };
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { Pool } from 'undici';
+import { authorization, listen, upstreamOrigin, upstreamTarget } from './front.js';
+
+/** The least there can be: Node's own server, undici's dispatch, headers passed on as they came. */
+const pool = new Pool(upstreamOrigin, {
+  connections: null,
+  pipelining: 1,
+  headersTimeout: 0,
+  bodyTimeout: 0,
+});
+const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'host']);
+
+listen((request, response) => {
+  const headers = [];
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    const name = request.rawHeaders[at];
+    const value = request.rawHeaders[at + 1];
+    if (!HOP_BY_HOP.has(name.toLowerCase()) && value !== authorization) headers.push(name, value);
+  }
+  pool.dispatch(
+    { method: request.method, path: upstreamTarget(request.url), headers },
+    {
+      onRequestStart(controller) {
+        response.on('close', () => {
+          if (!response.writableFinished) controller.abort(new Error('the client went away'));
+        });
+        response.on('drain', () => controller.resume());
+      },
+      onResponseStart(controller, status) {
+        const raw = controller.rawHeaders;
+        const passed = [];
+        for (let at = 0; at < raw.length; at += 2) {
+          const name = raw[at].toString('latin1');
+          if (!HOP_BY_HOP.has(name.toLowerCase()))
+            passed.push(name, raw[at + 1].toString('latin1'));
+        }
+        response.writeHead(status, passed);
+      },
+      onResponseData(controller, chunk) {
+        if (!response.write(chunk)) controller.pause();
+      },
+      onResponseEnd() {
+        response.end();
+      },
+      onResponseError() {
+        if (response.headersSent) response.destroy();
+        else response.writeHead(502).end();
+      },
+    },
+  );
+});

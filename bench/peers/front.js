@@ -1,0 +1,37 @@
+import { createServer } from 'node:http';
+
+/*
+ * What every bare peer has in common. The peers are plain JavaScript, as their packages' own
+ * documentation has it: the packages are not installed where the types are checked.
+ */
+const { PEER_PORT, PEER_API_KEY, PEER_PREFIX, PEER_UPSTREAM_ORIGIN, PEER_UPSTREAM_PATH } =
+  process.env;
+
+export const port = Number(PEER_PORT);
+export const prefix = PEER_PREFIX;
+export const upstreamOrigin = PEER_UPSTREAM_ORIGIN;
+export const upstreamPath = PEER_UPSTREAM_PATH;
+export const authorization = `Bearer ${PEER_API_KEY}`;
+/** To an upstream; the gateway's own has no limit. */
+export const MAX_SOCKETS = 1024;
+
+/** The upstream's path for one of ours. */
+export function upstreamTarget(url) {
+  return upstreamPath + url.slice(prefix.length);
+}
+
+/** Answers `/health`, refuses what has no credential, and hands on the rest without it. */
+export function listen(proxy) {
+  createServer((request, response) => {
+    if (request.url === '/health') {
+      response.end();
+    } else if (request.headers.authorization !== authorization) {
+      response.writeHead(401).end();
+    } else if (!request.url.startsWith(`${prefix}/`)) {
+      response.writeHead(404).end();
+    } else {
+      delete request.headers.authorization;
+      proxy(request, response);
+    }
+  }).listen(port, '127.0.0.1', 4096);
+}

@@ -62,6 +62,31 @@ describe('the start', () => {
     await gateway.process.kill();
   });
 
+  // With that package installed, as it is for development, Terminus loaded it for its own decorators:
+  // the start took twice as long.
+  it('loads nothing that only describes the gateway', async () => {
+    const folder = await newFolder();
+    const record = join(folder, 'loaded');
+    const watch = join(folder, 'watch.mjs');
+    await writeFile(
+      watch,
+      `import { appendFileSync } from 'node:fs';
+       import { registerHooks } from 'node:module';
+       registerHooks({
+         load(url, context, next) {
+           appendFileSync(${JSON.stringify(record)}, url + '\\n');
+           return next(url, context);
+         },
+       });`,
+    );
+    const gateway = await built.start({ ...REQUIRED, NODE_OPTIONS: `--import=${watch}` });
+    await gateway.process.kill();
+    const loaded = (await readFile(record, 'utf8')).split('\n');
+    const fromPackage = (name: string) => loaded.filter((url) => url.includes(`/${name}/`));
+    expect(fromPackage('@nestjs/terminus')).not.toEqual([]);
+    expect(fromPackage('@nestjs/swagger')).toEqual([]);
+  });
+
   it('opens to the keys of the variable and to those of the file', async () => {
     const folder = await newFolder();
     const file = join(folder, 'keys');

@@ -1,12 +1,12 @@
 import { Controller, Get, UseFilters } from '@nestjs/common';
 import {
-  HealthCheck,
   HealthCheckService,
   HealthIndicatorService,
   type HealthCheckResult,
 } from '@nestjs/terminus';
 import { Access } from '../auth/access.decorator.ts';
 import { GatewayState } from './gateway-state.ts';
+import { PlainHealthCheck } from './health-check.decorator.ts';
 import { HealthCheckFilter } from './health-check.filter.ts';
 import { UpstreamProbes } from './upstream-probes.ts';
 
@@ -23,7 +23,7 @@ export class ManagementController {
 
   /** The process answers. */
   @Get('live')
-  @HealthCheck()
+  @PlainHealthCheck()
   live(): Promise<HealthCheckResult> {
     return this.health.check([]);
   }
@@ -33,7 +33,7 @@ export class ManagementController {
    * not take every pod out of service.
    */
   @Get('ready')
-  @HealthCheck()
+  @PlainHealthCheck()
   async ready(): Promise<HealthCheckResult> {
     const states = await this.upstreams.states();
     const gateway = this.indicators.check('gateway');

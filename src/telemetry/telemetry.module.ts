@@ -1,16 +1,20 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { SharedReads } from './shared-reads.ts';
 import type { Telemetry } from './telemetry.ts';
 import { UpstreamCalls } from './upstream-calls.ts';
 
-/** Makes injectable what is told of calls to upstreams. */
+/** Makes injectable what is told of calls to upstreams and of shared reads. */
 @Global()
 @Module({})
 export class TelemetryModule {
-  static with({ upstreamCalls }: Telemetry): DynamicModule {
+  static with({ upstreamCalls, sharedReads }: Telemetry): DynamicModule {
     return {
       module: TelemetryModule,
-      providers: [{ provide: UpstreamCalls, useValue: upstreamCalls }],
-      exports: [UpstreamCalls],
+      providers: [
+        { provide: UpstreamCalls, useValue: upstreamCalls },
+        { provide: SharedReads, useValue: sharedReads },
+      ],
+      exports: [UpstreamCalls, SharedReads],
     };
   }
 }

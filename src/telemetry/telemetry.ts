@@ -1,9 +1,14 @@
+import { Registry } from 'prom-client';
 import type { RequestObserver } from './request-observer.ts';
+import { SharedReads } from './shared-reads.ts';
 import { UpstreamCalls } from './upstream-calls.ts';
 
-/** The two places from which everything is seen that a gateway does; one of them a gateway. */
+/** The places from which everything is seen that a gateway does; one of them a gateway. */
 export class Telemetry {
+  /** Not the package's global one: tests run several gateways in a process. */
+  readonly registry = new Registry();
   /** Who is told of every request of the public port, in this order. */
   readonly requests: RequestObserver[] = [];
   readonly upstreamCalls = new UpstreamCalls();
+  readonly sharedReads = new SharedReads(this.registry);
 }

@@ -1,0 +1,146 @@
+import { Counter, type Metric, type Registry } from 'prom-client';
+
+type Labels<Name extends string> = Record<Name, string>;
+
+/** One series of a counter. */
+export class CounterSeries {
+  value = 0;
+
+  add(amount = 1): void {
+    this.value += amount;
+  }
+}
+
+/** One series of a histogram. */
+export class HistogramSeries {
+  sum = 0;
+  count = 0;
+  /** Of each bucket what fell into it alone, not what is below it as in the exposition. */
+  readonly counts: number[];
+  private readonly bounds: readonly number[];
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = bounds.map(() => 0);
+  }
+
+  observe(value: number): void {
+    this.sum += value;
+    this.count++;
+    const { bounds, counts } = this;
+    for (let i = 0; i < bounds.length; i++) {
+      if (value <= (bounds[i] as number)) {
+        counts[i] = (counts[i] as number) + 1;
+        return;
+      }
+    }
+  }
+}
+
+/** The series of one metric, each made when it is first asked for. */
+class SeriesMap<Name extends string, Series> {
+  private readonly byValues = new Map<string, { labels: Labels<Name>; series: Series }>();
+  private readonly labelNames: readonly Name[];
+  private readonly make: () => Series;
+
+  constructor(labelNames: readonly Name[], make: () => Series) {
+    this.labelNames = labelNames;
+    this.make = make;
+  }
+
+  get(labels: Labels<Name>): Series {
+    const key = JSON.stringify(this.labelNames.map((name) => labels[name]));
+    let entry = this.byValues.get(key);
+    if (!entry) this.byValues.set(key, (entry = { labels, series: this.make() }));
+    return entry.series;
+  }
+
+  entries(): Iterable<{ labels: Labels<Name>; series: Series }> {
+    return this.byValues.values();
+  }
+}
+
+export interface InstrumentOptions<Name extends string> {
+  name: string;
+  help: string;
+  labelNames: readonly Name[];
+}
+
+/**
+ * A counter whose series are kept by who counts. The package's own look their labels up at each step,
+ * which is 290 ns where this is 5; of a request's time the one would be seen, the other is not.
+ */
+export class LabeledCounter<Name extends string> {
+  private readonly map: SeriesMap<Name, CounterSeries>;
+
+  constructor(registry: Registry, { name, help, labelNames }: InstrumentOptions<Name>) {
+    const map = new SeriesMap(labelNames, () => new CounterSeries());
+    this.map = map;
+    new Counter({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const { labels, series } of map.entries()) this.inc(labels, series.value);
+      },
+    });
+  }
+
+  /** The series with these labels, from now on exported, if only as 0. */
+  series(labels: Labels<Name>): CounterSeries {
+    return this.map.get(labels);
+  }
+}
+
+/** The same for histograms, whose observation takes the package 450 ns. */
+export class LabeledHistogram<Name extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly type = 'histogram';
+  readonly aggregator = 'sum';
+  private readonly bounds: readonly number[];
+  private readonly map: SeriesMap<Name, HistogramSeries>;
+
+  /** `buckets` are the upper bounds, rising, without infinity. */
+  constructor(
+    registry: Registry,
+    { name, help, labelNames, buckets }: InstrumentOptions<Name> & { buckets: readonly number[] },
+  ) {
+    this.name = name;
+    this.help = help;
+    this.bounds = buckets;
+    this.map = new SeriesMap(labelNames, () => new HistogramSeries(buckets));
+    // The registry wants no more of a metric than its name and `get`; the package offers no way to set
+    // a histogram of its own.
+    registry.registerMetric(this as unknown as Metric);
+  }
+
+  series(labels: Labels<Name>): HistogramSeries {
+    return this.map.get(labels);
+  }
+
+  /** What the registry writes out. */
+  get(): Promise<object> {
+    const values = [...this.map.entries()].flatMap(({ labels, series }) =>
+      this.exported(labels, series),
+    );
+    const { name, help, type, aggregator } = this;
+    return Promise.resolve({ name, help, type, aggregator, values });
+  }
+
+  private exported(labels: Labels<Name>, { counts, count, sum }: HistogramSeries): object[] {
+    let below = 0;
+    const buckets = this.bounds.map((le, i) => {
+      below += counts[i] as number;
+      return { metricName: `${this.name}_bucket`, labels: { ...labels, le }, value: below };
+    });
+    return [
+      ...buckets,
+      { metricName: `${this.name}_bucket`, labels: { ...labels, le: '+Inf' }, value: count },
+      { metricName: `${this.name}_sum`, labels, value: sum },
+      { metricName: `${this.name}_count`, labels, value: count },
+    ];
+  }
+}

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { HELP, parseOptions, type BenchOptions } from './options.ts';
 import { installPeerPackages } from './peer-packages.ts';
 import { missingProgram } from './programs.ts';
+import { fanOutTables } from './report/fan-out-table.ts';
 import { readsTables } from './report/reads-table.ts';
 import type { BenchContext } from './scenarios/context.ts';
+import { measureFanOut } from './scenarios/fan-out.ts';
 import { measurePlain } from './scenarios/plain.ts';
 import { measureSameUrl } from './scenarios/same-url.ts';
 
@@ -19,6 +21,8 @@ async function main(options: BenchOptions): Promise<void> {
     say(`\n== ${part}`);
     if (part === 'plain') {
       print(readsTables(await measurePlain(context)));
+    } else if (part === 'fan-out') {
+      print(fanOutTables(await measureFanOut(context)));
     } else {
       const { instant, store } = await measureSameUrl(context);
       print(`${readsTables(instant)}\n\n${readsTables(store)}`);

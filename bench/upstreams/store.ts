@@ -2,15 +2,18 @@ import { join } from 'node:path';
 import { startProcess, untilReady } from '../../local/stack/process.ts';
 
 const START_TIMEOUT_MS = 20_000;
-const MAIN = join(import.meta.dirname, '../../local/stack/history-main.ts');
+const MAIN = join(import.meta.dirname, 'store-main.ts');
+const JSON_TYPE = { 'content-type': 'application/json' };
 
+/** The real Durable Streams server as a process of its own, in memory. */
 export interface Store {
   streamsUrl: string;
   pid: number;
+  /** How many GETs it has got so far. */
+  reads(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** The real Durable Streams server as a process of its own, in memory. */
 export async function startStore(): Promise<Store> {
   const store = startProcess({
     name: 'the history store',
@@ -19,29 +22,46 @@ export async function startStore(): Promise<Store> {
     env: { PATH: process.env.PATH, NODE_ENV: 'production' },
   });
   const line = await untilReady(store, START_TIMEOUT_MS, () =>
-    store.waitForLine((text) => text.startsWith('listening on ')),
+    store.waitForLine((text) => text.startsWith('{')),
   );
+  const { streamsUrl, countUrl } = JSON.parse(line) as { streamsUrl: string; countUrl: string };
   return {
-    streamsUrl: line.slice('listening on '.length),
+    streamsUrl,
     pid: store.pid,
-    stop: () => store.stop(),
+    reads: async () => {
+      const counted = (await (await fetch(countUrl)).json()) as { reads: number };
+      return counted.reads;
+    },
+    // Nothing in it is to be kept.
+    stop: () => store.kill(),
   };
 }
 
-/** Creates a timeline of so many bytes, in events of about 200. */
+/** Creates a timeline of so many bytes, in events of 200. */
 export async function writeTimeline(streamUrl: string, sizeBytes: number): Promise<void> {
-  const headers = { 'content-type': 'application/json' };
-  await ok(fetch(streamUrl, { method: 'PUT', headers }));
+  await createStream(streamUrl);
   const eventBytes = 200;
   const events = Array.from({ length: Math.floor(sizeBytes / eventBytes) }, (_, seq) => {
     const event = { seq, kind: 'text', text: '' };
     return { ...event, text: 'x'.repeat(eventBytes - JSON.stringify(event).length - 1) };
   });
-  await ok(fetch(streamUrl, { method: 'POST', headers, body: JSON.stringify(events) }));
+  await append(streamUrl, events);
 }
 
-async function ok(answer: Promise<Response>): Promise<void> {
+/** Creates an empty stream; gives the offset at which its first event will be. */
+export async function createStream(streamUrl: string): Promise<string> {
+  const response = await ok(fetch(streamUrl, { method: 'PUT', headers: JSON_TYPE }));
+  return response.headers.get('stream-next-offset') ?? '-1';
+}
+
+/** An array is so many events. */
+export async function append(streamUrl: string, events: object): Promise<void> {
+  await ok(fetch(streamUrl, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(events) }));
+}
+
+async function ok(answer: Promise<Response>): Promise<Response> {
   const response = await answer;
-  if (!response.ok) throw new Error(`${response.url}: ${response.status} ${await response.text()}`);
-  await response.arrayBuffer();
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${response.url}: ${response.status} ${text}`);
+  return response;
 }

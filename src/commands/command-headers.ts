@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestContext } from '../request/request-context.ts';
+import { parseTraceparent } from '../tracing/traceparent.ts';
 import { entityUrl, timelinePath, type EntityAddress } from './entity-address.ts';
 
 /** What of a command's request goes on to the runtime beside its body. */
@@ -10,12 +11,10 @@ export interface CommandCall {
   contentType: string | undefined;
 }
 
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]*)?$/;
-
 /** `traceparent`, and `tracestate` along with it (W3C Trace Context §3.2, §3.3). */
 export function traceHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const { traceparent, tracestate } = headers;
-  if (typeof traceparent !== 'string' || !TRACEPARENT.test(traceparent)) return {};
+  if (typeof traceparent !== 'string' || !parseTraceparent(traceparent)) return {};
   return typeof tracestate === 'string' ? { traceparent, tracestate } : { traceparent };
 }
 

@@ -1,6 +1,7 @@
 import { Inject } from '@nestjs/common';
 import { getConfigToken } from '@nestjs/config';
 import type { Environment } from './environment.ts';
+import type { TraceConfig } from './trace-config.ts';
 
 /** A list of secrets: what stood in the variable itself, and the file that adds to it. */
 export interface SecretSource<Entry> {
@@ -45,6 +46,8 @@ export interface GatewayConfig {
   };
   timeouts: { connectMs: number; responseMs: number; liveMs: number; drainMs: number };
   logLevel: Environment['GATEWAY_LOG_LEVEL'];
+  /** Undefined where the gateway makes no spans. */
+  traces: TraceConfig | undefined;
 }
 
 export const CONFIG_NAMESPACE = 'gateway';

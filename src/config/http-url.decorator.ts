@@ -15,7 +15,7 @@ export function IsBaseUrl(): PropertyDecorator {
   });
 }
 
-function isBaseUrl(value: string): boolean {
+export function isBaseUrl(value: string): boolean {
   // The parser would take "http:host" as well, and mend more than that.
   if (!/^https?:\/\/[^/]/i.test(value) || /[?#@\s\\]/.test(value)) return false;
   return URL.canParse(value) && !new URL(value).pathname.includes('//');

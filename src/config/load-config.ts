@@ -4,15 +4,14 @@ import { validateSync } from 'class-validator';
 import { ConfigError } from './config-error.ts';
 import { Environment } from './environment.ts';
 import type { GatewayConfig, SecretSource } from './gateway-config.ts';
+import type { ReadFile, Variables } from './otel-variables.ts';
 import {
   parseApiKeys,
   parseReadTokenSecrets,
   type ListForm,
   type ParsedList,
 } from './secret-lists.ts';
-
-type Variables = Record<string, string | undefined>;
-type ReadFile = (path: string) => string;
+import { traceConfig } from './trace-config.ts';
 
 /** The one variable for which an empty value means something: no tenant fence. */
 const MAY_BE_EMPTY = new Set(['GATEWAY_SHAPES_TENANT_COLUMN']);
@@ -50,6 +49,7 @@ export function loadConfig(
   const jwks = jwksSource(env.GATEWAY_READ_TOKEN_JWKS, problems);
   const tables = tableList(env.GATEWAY_SHAPES_TABLES, problems);
   checkPortsDiffer(env, problems);
+  const traces = traceConfig(variables, readFile, problems);
   if (problems.length > 0) throw new ConfigError(problems);
 
   return {
@@ -92,6 +92,7 @@ export function loadConfig(
       drainMs: env.GATEWAY_DRAIN_TIMEOUT_MS,
     },
     logLevel: env.GATEWAY_LOG_LEVEL,
+    traces,
   };
 }
 

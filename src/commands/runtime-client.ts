@@ -102,9 +102,10 @@ export class RuntimeClient implements OnApplicationShutdown {
 
   /** Rejects with a `FailedAttempt`. */
   private async attempt(command: RuntimeCommand, timeoutMs: number): Promise<RuntimeAnswer> {
-    const call = this.upstreamCalls.begin('runtime-ingress', 'POST', command.context);
+    const path = this.path(command);
+    const call = this.upstreamCalls.begin('runtime-ingress', 'POST', command.context, path);
     try {
-      const options = this.request(command, call.headers);
+      const options = this.request(path, command, call.headers);
       const answer = await attemptRequest(this.pool, options, timeoutMs);
       call.answered(answer.status);
       call.ended();
@@ -115,15 +116,20 @@ export class RuntimeClient implements OnApplicationShutdown {
     }
   }
 
+  private path({ service, key, handler }: RuntimeCommand): string {
+    return `${this.basePath}/${service}/${encodeURIComponent(key)}/${handler}/send`;
+  }
+
   private request(
+    path: string,
     command: RuntimeCommand,
     moreHeaders: Record<string, string> | undefined,
   ): Dispatcher.DispatchOptions {
-    const { service, key, handler, body } = command;
+    const { body } = command;
     const headers = { ...command.headers, ...moreHeaders };
     return {
       method: 'POST',
-      path: `${this.basePath}/${service}/${encodeURIComponent(key)}/${handler}/send`,
+      path,
       headers: { ...headers, ...(this.authorization && { authorization: this.authorization }) },
       body,
     };

@@ -60,7 +60,7 @@ export class ProxyService {
     if (isRead) context.endRead = (error) => abort.abort(error);
     const expiry = this.watchExpiry(context, abort);
     context.upstream = upstream.name;
-    const call = this.upstreamCalls.begin(upstream.name, request.method, context);
+    const call = this.upstreamCalls.begin(upstream.name, request.method, context, target);
     Object.assign(headers, call.headers);
     try {
       const answer = await this.engine.send({

@@ -21,7 +21,7 @@ function observedCalls(): { calls: UpstreamCalls; told: string[] } {
 describe('UpstreamCalls', () => {
   it('tells of a call that is answered: begin, headers, end', () => {
     const { calls, told } = observedCalls();
-    const call = calls.begin('history', 'GET', context);
+    const call = calls.begin('history', 'GET', context, '/x');
     call.answered(200);
     call.ended();
     expect(told).toEqual(['began history', 'answered history 200', 'ended history 200']);
@@ -29,7 +29,7 @@ describe('UpstreamCalls', () => {
 
   it('counts the first end only', () => {
     const { calls, told } = observedCalls();
-    const call = calls.begin('sync', 'GET', context);
+    const call = calls.begin('sync', 'GET', context, '/x');
     call.answered(200);
     call.ended('broken');
     call.ended();
@@ -44,7 +44,7 @@ describe('UpstreamCalls', () => {
         call.headers = { traceparent: '00-1-2-01' };
       },
     });
-    expect(calls.begin('sync', 'GET', context).headers).toEqual({ traceparent: '00-1-2-01' });
+    expect(calls.begin('sync', 'GET', context, '/x').headers).toEqual({ traceparent: '00-1-2-01' });
   });
 
   it.each<[ErrorCode, string]>([
@@ -56,14 +56,14 @@ describe('UpstreamCalls', () => {
     ['internal_error', 'other'],
   ])('takes the answer %s for a call that failed as %s', (code, failure) => {
     const { calls, told } = observedCalls();
-    calls.begin('history', 'GET', context).failed(new GatewayError(code, ''));
+    calls.begin('history', 'GET', context, '/x').failed(new GatewayError(code, ''));
     expect(told).toEqual(['began history', `ended history ${failure}`]);
   });
 
   it('takes a client that has gone for a canceled call, and anything unknown for another', () => {
     const { calls, told } = observedCalls();
-    calls.begin('history', 'GET', context).failed(new ClientGone());
-    calls.begin('history', 'GET', context).failed(new TypeError());
+    calls.begin('history', 'GET', context, '/x').failed(new ClientGone());
+    calls.begin('history', 'GET', context, '/x').failed(new TypeError());
     expect(told.filter((event) => event.startsWith('ended'))).toEqual([
       'ended history canceled',
       'ended history other',

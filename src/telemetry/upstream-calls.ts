@@ -33,23 +33,29 @@ export class UpstreamCall {
   readonly context: RequestContext;
   /** Milliseconds of `performance.now()`, as are the others. */
   readonly startedAtMs = performance.now();
+  /** Path and query as they are sent; the query may hold a credential. */
+  readonly target: string;
   /** Headers that an observer wants on the request, over the client's own, such as `traceparent`. */
   headers: Record<string, string> | undefined;
   status: number | undefined;
   answeredAtMs: number | undefined;
   endedAtMs: number | undefined;
   failure: UpstreamFailure | undefined;
+  /** What the maker of spans keeps with it. */
+  span: unknown;
   private readonly observers: readonly UpstreamCallObserver[];
 
   constructor(
     upstream: UpstreamName,
     method: string,
     context: RequestContext,
+    target: string,
     observers: readonly UpstreamCallObserver[],
   ) {
     this.upstream = upstream;
     this.method = method;
     this.context = context;
+    this.target = target;
     this.observers = observers;
     for (const observer of observers) observer.began?.(this);
   }
@@ -84,8 +90,13 @@ export class UpstreamCalls {
     this.observers.push(observer);
   }
 
-  begin(upstream: UpstreamName, method: string, context: RequestContext): UpstreamCall {
-    return new UpstreamCall(upstream, method, context, this.observers);
+  begin(
+    upstream: UpstreamName,
+    method: string,
+    context: RequestContext,
+    target: string,
+  ): UpstreamCall {
+    return new UpstreamCall(upstream, method, context, target, this.observers);
   }
 }
 

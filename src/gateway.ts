@@ -14,6 +14,7 @@ import { HttpServerAdapter } from './limits/http-server.adapter.ts';
 import { NestLogger } from './log/nest-logger.ts';
 import { RequestLog } from './request/request-log.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
+import { startTracing } from './tracing/tracing.ts';
 
 /** A gateway that listens. */
 export interface RunningGateway {
@@ -41,6 +42,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const state = new GatewayState();
   const telemetry = new Telemetry();
   telemetry.requests.push(new RequestLog(logger));
+  const tracing = await startTracing(config, telemetry, logger);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.with(config, logger, telemetry),
     new HttpServerAdapter(config.maxBodyBytes),
@@ -58,6 +60,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const close = async (): Promise<void> => {
     await Promise.all([app.close(), management?.close()]);
     await lastLogLines();
+    await tracing?.shutdown(MAX_FLUSH_MS);
   };
   try {
     // The public port first: once the other one says ready, it is.
@@ -75,8 +78,11 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     port: portOf(app),
     managementPort: management && portOf(management),
     drain: async () => {
-      await drain({ ...parts, state, logger, timeoutMs: config.timeouts.drainMs });
+      const endsAtMs = performance.now() + config.timeouts.drainMs;
+      const timeoutMs = config.timeouts.drainMs * (tracing ? 1 - FLUSH_SHARE : 1);
+      await drain({ ...parts, state, logger, timeoutMs });
       await lastLogLines();
+      await tracing?.shutdown(Math.max(0, Math.min(endsAtMs - performance.now(), MAX_FLUSH_MS)));
     },
     close,
   };
@@ -103,6 +109,11 @@ const LISTEN_FAILURES: Record<string, string | undefined> = {
   ENOTFOUND: 'this host name is not known (GATEWAY_HOST)',
   EACCES: 'this process may not',
 };
+
+/** The share of the drain's time that is kept for the last spans. */
+const FLUSH_SHARE = 0.04;
+/** A collector that is down does not hold up an end that could come at once for longer than this. */
+const MAX_FLUSH_MS = 3_000;
 
 /**
  * A request is logged when its connection has closed. Node tells that of a connection just destroyed

@@ -71,15 +71,18 @@ export class CommandsService {
     contentType: string,
     call: CommandCall,
   ): Promise<CommandOutcome> {
+    const { context } = call;
+    context.entityType = address.type;
     const { invocationId, isReplay } = await this.runtime.send({
       service: address.type,
       key: objectKey(this.config.runtime.keyTemplate, address),
       handler,
       body,
       headers: runtimeHeaders(address, call, contentType),
-      isRepeatable: call.context.idempotencyKey !== undefined,
-      context: call.context,
+      isRepeatable: context.idempotencyKey !== undefined,
+      context,
     });
+    context.invocationId = invocationId;
     const streamPath = timelinePath(address);
     return {
       response: {

@@ -1,6 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
 import type { OpenRequests } from './open-requests.ts';
+import { CLIENT_GONE_STATUS } from './client-gone.ts';
 import { setRequestContext, type RequestContext } from './request-context.ts';
 import { requestIdFrom } from './request-id.ts';
 
@@ -39,6 +40,3 @@ export function requestContextMiddleware(
     next();
   };
 }
-
-/** As nginx has it: the client went before the answer began. */
-const CLIENT_GONE_STATUS = 499;

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ReadToken } from '../auth/read-token.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
+import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { LiveMode } from './live-read.ts';
 
 /** What the gateway knows of a request beside its own headers. */
@@ -16,6 +17,11 @@ export interface RequestContext {
   route?: string;
   /** Of a read that waits for what is new, once it is let in; its duration says nothing of speed. */
   live?: LiveMode;
+  /** Of a command: its entity's type, and the runtime's name for what it began. */
+  entityType?: string;
+  invocationId?: string;
+  /** Where the gateway makes spans. */
+  trace?: RequestTrace;
   /** The upstream that the request went to, once it did. */
   upstream?: string;
   /** The code of the gateway's own error, where it answered one. */

@@ -17,7 +17,7 @@ export class RequestLog implements RequestObserver {
       {
         method,
         route: context.route,
-        path: context.path.slice(0, MAX_LOGGED_PATH_LENGTH),
+        path: context.path,
         status,
         durationMs: Math.round(durationMs * 10) / 10,
         upstream: context.upstream,
@@ -29,5 +29,3 @@ export class RequestLog implements RequestObserver {
     );
   }
 }
-
-const MAX_LOGGED_PATH_LENGTH = 512;

@@ -1,0 +1,98 @@
+import { SpanKind, SpanStatusCode, type Span, type Tracer } from '@opentelemetry/api';
+import type { GatewayConfig } from '../../config/gateway-config.ts';
+import type {
+  UpstreamCall,
+  UpstreamCallObserver,
+  UpstreamName,
+} from '../../telemetry/upstream-calls.ts';
+import { knownMethod, methodInName } from './http-method.ts';
+import { RequestSpan } from './request-spans.ts';
+
+/** An upstream's address as spans have it. */
+interface Address {
+  origin: string;
+  host: string;
+  port: number;
+}
+
+/**
+ * A client span for every request to an upstream, retries included, as a child of the span of the
+ * client's request; of a read that several share, of the one that began it. The upstream gets the
+ * span in `traceparent`. It ends with the answer's last byte.
+ */
+export class CallSpans implements UpstreamCallObserver {
+  private readonly tracer: Tracer;
+  private readonly addresses: Readonly<Record<UpstreamName, Address>>;
+
+  constructor(tracer: Tracer, { runtime, history, sync }: GatewayConfig) {
+    this.tracer = tracer;
+    this.addresses = {
+      'runtime-ingress': addressOf(runtime.ingressUrl),
+      'runtime-admin': addressOf(runtime.adminUrl),
+      history: addressOf(history.url),
+      sync: addressOf(sync.url),
+    };
+  }
+
+  began(call: UpstreamCall): void {
+    const parent = call.context.trace;
+    if (!(parent instanceof RequestSpan)) return;
+    const { origin, host, port } = this.addresses[call.upstream];
+    const resends = parent.calls++;
+    const span = this.tracer.startSpan(
+      methodInName(call.method),
+      {
+        kind: SpanKind.CLIENT,
+        attributes: {
+          'http.request.method': knownMethod(call.method),
+          // Without the query, which has the sync engine's secret in it.
+          'url.full': origin + pathOf(call.target),
+          'server.address': host,
+          'server.port': port,
+          'peer.service': call.upstream,
+          ...(resends > 0 && { 'http.request.resend_count': resends }),
+        },
+      },
+      parent.context,
+    );
+    call.span = span;
+    call.headers = {
+      ...call.headers,
+      traceparent: traceparentOf(span),
+      ...(parent.dropsTracestate && { tracestate: '' }),
+    };
+  }
+
+  ended({ span: ofCall, status, failure }: UpstreamCall): void {
+    const span = ofCall as Span | undefined;
+    if (!span) return;
+    if (status !== undefined) span.setAttribute('http.response.status_code', status);
+    // A reader that has gone is no fault of anyone's.
+    if (failure === 'canceled') span.setAttribute('gateway.call.canceled', true);
+    else if (failure !== undefined) fail(span, failure);
+    else if (status !== undefined && status >= 400) fail(span, String(status));
+    span.end();
+  }
+}
+
+function fail(span: Span, errorType: string): void {
+  span.setAttribute('error.type', errorType);
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** W3C Trace Context §3.2. */
+function traceparentOf(span: Span): string {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return `00-${traceId}-${spanId}-0${(traceFlags & 1).toString()}`;
+}
+
+function pathOf(target: string): string {
+  const queryAt = target.indexOf('?');
+  return queryAt === -1 ? target : target.slice(0, queryAt);
+}
+
+function addressOf(url: string): Address {
+  const { origin, hostname, port, protocol } = new URL(url);
+  const byDefault = protocol === 'https:' ? 443 : 80;
+  return { origin, host: hostname, port: port === '' ? byDefault : Number(port) };
+}

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { diag, DiagLogLevel } from '@opentelemetry/api';
+import { TracerProvider } from '@opentelemetry/sdk-trace';
+import type { Logger } from 'pino';
+import type { GatewayConfig } from '../../config/gateway-config.ts';
+import type { TraceConfig } from '../../config/trace-config.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { Tracing } from '../tracing.ts';
+import { CallSpans } from './call-spans.ts';
+import { ExportLog } from './export-log.ts';
+import { RequestSpans } from './request-spans.ts';
+import { gatewayResource } from './resource.ts';
+import { samplerOf } from './sampler.ts';
+import { spanExport } from './span-export.ts';
+
+/**
+ * Spans by the SDK of OpenTelemetry, without its global provider and without its context: which span is
+ * another one's parent goes with the request, not through the event loop.
+ */
+export class OpenTelemetryTracing implements Tracing {
+  private readonly provider: TracerProvider;
+
+  constructor(config: GatewayConfig, traces: TraceConfig, telemetry: Telemetry, logger: Logger) {
+    const exportLog = new ExportLog(logger);
+    listenToSdk(exportLog);
+    this.provider = new TracerProvider({
+      resource: gatewayResource(config, traces),
+      sampler: samplerOf(traces),
+      spanProcessors: [spanExport(traces, exportLog)],
+    });
+    const tracer = this.provider.getTracer('agent-gateway');
+    // First of all: the log and the metrics may want the trace that a request is part of.
+    telemetry.requests.unshift(new RequestSpans(tracer));
+    telemetry.upstreamCalls.observe(new CallSpans(tracer, config));
+  }
+
+  async shutdown(timeoutMs: number): Promise<void> {
+    const late = new AbortController();
+    // What could not be sent has been logged.
+    const flushed = this.provider.shutdown().catch(() => undefined);
+    const timeout = sleep(timeoutMs, undefined, { signal: late.signal }).catch(() => undefined);
+    await Promise.race([flushed, timeout]);
+    late.abort();
+  }
+}
+
+/** The SDK speaks through one logger for the whole process; its exporter says why a batch failed. */
+function listenToSdk(log: ExportLog): void {
+  const warn = (message: string): void => log.sdkWarned(message);
+  const ignore = (): void => undefined;
+  diag.setLogger(
+    { error: warn, warn, info: ignore, debug: ignore, verbose: ignore },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+}

@@ -1,0 +1,18 @@
+import { randomUUID } from 'node:crypto';
+import { defaultResource, resourceFromAttributes, type Resource } from '@opentelemetry/resources';
+import type { GatewayConfig } from '../../config/gateway-config.ts';
+import type { TraceConfig } from '../../config/trace-config.ts';
+
+/** Who makes the spans: this copy of the gateway, and what `OTEL_RESOURCE_ATTRIBUTES` says of it. */
+export function gatewayResource({ tenant }: GatewayConfig, traces: TraceConfig): Resource {
+  const { serviceName, resourceAttributes } = traces;
+  return defaultResource().merge(
+    resourceFromAttributes({
+      'service.name': 'agent-gateway',
+      'service.instance.id': randomUUID(),
+      'gateway.tenant': tenant,
+      ...resourceAttributes,
+      ...(serviceName !== undefined && { 'service.name': serviceName }),
+    }),
+  );
+}

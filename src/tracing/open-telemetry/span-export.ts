@@ -1,0 +1,51 @@
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace';
+import type { TraceConfig } from '../../config/trace-config.ts';
+import type { ExportLog } from './export-log.ts';
+
+type ExporterOptions = NonNullable<ConstructorParameters<typeof OTLPTraceExporter>[0]>;
+type ResultCallback = Parameters<SpanExporter['export']>[1];
+
+/** `ExportResultCode.SUCCESS` of `@opentelemetry/core`. */
+const SUCCESS = 0;
+
+/** Gathers spans in a queue of limited length and posts them to the collector in batches. */
+export function spanExport(config: TraceConfig, log: ExportLog): BatchSpanProcessor {
+  const exporter = new OTLPTraceExporter({
+    url: config.url,
+    headers: config.headers,
+    timeoutMillis: config.timeoutMs,
+    compression: config.compression as ExporterOptions['compression'],
+    // The certificates of a plain http address are left out by the exporter.
+    httpAgentOptions: { keepAlive: true, ...config.tls },
+  });
+  return new BatchSpanProcessor({
+    exporter: new WatchedExporter(exporter, log),
+    scheduledDelayMillis: config.batch.delayMs,
+    exportTimeoutMillis: config.batch.exportTimeoutMs,
+    maxQueueSize: config.batch.maxQueueSize,
+    maxExportBatchSize: config.batch.maxExportBatchSize,
+  });
+}
+
+/** Counts what could not be sent: the processor itself only says that something failed. */
+class WatchedExporter implements SpanExporter {
+  private readonly exporter: SpanExporter;
+  private readonly log: ExportLog;
+
+  constructor(exporter: SpanExporter, log: ExportLog) {
+    this.exporter = exporter;
+    this.log = log;
+  }
+
+  export(spans: ReadableSpan[], done: ResultCallback): void {
+    this.exporter.export(spans, (result) => {
+      if (result.code !== SUCCESS) this.log.lost(spans.length, result.error);
+      done(result);
+    });
+  }
+
+  shutdown(): Promise<void> {
+    return this.exporter.shutdown();
+  }
+}

@@ -80,6 +80,7 @@ async function startAll(context: Context, parts: RunningParts): Promise<void> {
   await registerAgents(baseUrl, data.settings.apiKey, loopback(ports.agents));
   const steps = firstSteps({
     gatewayUrl: baseUrl,
+    managementUrl: loopback(ports.management),
     consoleUrl: loopback(ports.console),
     tenant: process.env.GATEWAY_TENANT || 'default',
     ...data.settings,

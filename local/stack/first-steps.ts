@@ -1,5 +1,6 @@
 export interface FirstSteps {
   gatewayUrl: string;
+  managementUrl: string;
   consoleUrl: string;
   tenant: string;
   apiKey: string;
@@ -11,7 +12,7 @@ export interface FirstSteps {
  * the token script go by, and four lines that show the whole round through the gateway.
  */
 export function firstSteps(system: FirstSteps): string {
-  const { gatewayUrl, consoleUrl, tenant, apiKey } = system;
+  const { gatewayUrl, managementUrl, consoleUrl, tenant, apiKey } = system;
   const curl = `curl -sS -H 'Authorization: Bearer ${apiKey}'`;
   const json = `-H 'Content-Type: application/json'`;
   const message = `{"kind":"message","content":[{"type":"text","text":"Hello, who are you?"}]}`;
@@ -20,6 +21,7 @@ export function firstSteps(system: FirstSteps): string {
 The gateway is at ${gatewayUrl}
 Development API key: ${apiKey}
 The console, to see it all in a browser: ${consoleUrl}
+How it is: ${managementUrl}/health/ready
 
 For another terminal, before you paste what the docs show:
   ${exportLine(system)}

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { Environment } from '../../src/config/environment.ts';
+import { ERROR_CODES } from '../../src/errors/error-codes.ts';
+import { COMING, projectFiles, readPages, readProjectFile, ROOT } from './pages.ts';
+
+const pages = readPages();
+const settings = new Set(Object.keys(new Environment()));
+/** Not of the gateway: of its clients, of the Compose file, and of the page that says "any". */
+const OTHER_VARIABLES = new Set(['GATEWAY_URL', 'GATEWAY_API_KEY', 'GATEWAY_LISTEN']);
+
+/** Everything of a page: prose and blocks. */
+const wholeText = (path: string): string => readProjectFile(path);
+
+/** What of the pages matches, with the page, unless it is known. */
+function unknown(pattern: RegExp, isKnown: (name: string) => boolean): string[] {
+  return pages.flatMap(({ path }) =>
+    [...wholeText(path).matchAll(pattern)]
+      .map(([, name = '']) => name)
+      .filter((name) => !isKnown(name))
+      .map((name) => `${path}: ${name}`),
+  );
+}
+
+describe('names in the pages', () => {
+  it('of settings are settings', () => {
+    const isKnown = (name: string): boolean =>
+      settings.has(name) || OTHER_VARIABLES.has(name) || name === 'GATEWAY_';
+    // `GATEWAY_MAX_*` stands for those that begin so.
+    const begins = (name: string): boolean =>
+      name.endsWith('_') && [...settings].some((setting) => setting.startsWith(name));
+    expect(unknown(/\b(GATEWAY_[A-Z_]*)/g, (name) => isKnown(name) || begins(name))).toEqual([]);
+  });
+
+  it('of npm scripts are scripts', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const isScript = (name: string): boolean => name in scripts;
+    expect(unknown(/\bnpm run (?:--silent )?([\w:-]+)/g, isScript)).toEqual([]);
+    expect(isScript('soak')).toBe(true);
+  });
+
+  it('of files and folders are there', () => {
+    const files = projectFiles();
+    const isThere = (path: string): boolean =>
+      COMING.has(path) || files.some((file) => file === path || file.startsWith(`${path}/`));
+    const missing = pages.flatMap(({ path, codeSpans }) =>
+      codeSpans
+        .flatMap(({ text, line }) => text.split(' ').map((word) => ({ word, line })))
+        .filter(({ word }) =>
+          /^(?:src|test|docs|local|helm|deploy|bench|\.ci)\/[\w./-]*$/.test(word),
+        )
+        .filter(({ word }) => !isThere(word.replace(/\/$/, '')))
+        .map(({ word, line }) => `${path}:${line}: ${word}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('of error codes are codes, wherever a status stands before one', () => {
+    expect(unknown(/\b[45]\d\d `([a-z_]+)`/g, (code) => code in ERROR_CODES)).toEqual([]);
+  });
+});
+
+describe('docs/troubleshooting.md', () => {
+  const byStatus = wholeText('docs/troubleshooting.md')
+    .split(/^### (?=[45]\d\d )/m)
+    .slice(1)
+    .map((section) => ({
+      status: Number(section.slice(0, 3)),
+      rows: [...section.matchAll(/^\| `([a-z_]+)` *\| *([^|]+?) *\| *([^|]+?) *\|$/gm)],
+    }));
+
+  it('says of every error code, under its status, what causes it and what to do', () => {
+    const treated = byStatus.flatMap(({ status, rows }) =>
+      rows.map(([, code = '']) => `${status} ${code}`),
+    );
+    const known = Object.entries(ERROR_CODES).map(([code, { status }]) => `${status} ${code}`);
+    expect(treated).toEqual(known);
+    for (const [, , cause, remedy] of byStatus.flatMap(({ rows }) => rows)) {
+      expect([cause, remedy]).toEqual([
+        expect.stringMatching(/\w{3}/),
+        expect.stringMatching(/\w{3}/),
+      ]);
+    }
+  });
+});

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { breakOff } from '../request/break-off.ts';
 import { ClientGone } from '../request/client-gone.ts';
-import { requestContext } from '../request/request-context.ts';
+import { requestContext, type RequestContext } from '../request/request-context.ts';
 import { GatewayError } from './gateway-error.ts';
 import { sendProblem } from './problem-response.ts';
 
@@ -23,7 +23,7 @@ export class ProblemFilter implements ExceptionFilter {
     const context = requestContext(request);
     const error = toGatewayError(thrown);
     context.errorCode = error.code;
-    this.log(error, context.requestId);
+    this.log(error, context);
     if (response.headersSent) {
       // Part of another answer is out: broken off is the truth, a clean end would be a lie.
       breakOff(response);
@@ -32,10 +32,10 @@ export class ProblemFilter implements ExceptionFilter {
     sendProblem(request, response, error, context.requestId);
   }
 
-  private log(error: GatewayError, requestId: string): void {
+  private log(error: GatewayError, { requestId, traceId }: RequestContext): void {
     if (error.status < 500) return;
     const level = error.code === 'internal_error' ? 'error' : 'warn';
-    this.logger[level]({ requestId, code: error.code, err: error.cause }, error.message);
+    this.logger[level]({ requestId, traceId, code: error.code, err: error.cause }, error.message);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
 import type { OpenRequests } from './open-requests.ts';
+import { traceIdOf } from '../tracing/traceparent.ts';
 import { CLIENT_GONE_STATUS } from './client-gone.ts';
 import { setRequestContext, type RequestContext } from './request-context.ts';
 import { requestIdFrom } from './request-id.ts';
@@ -21,6 +22,7 @@ export function requestContextMiddleware(
       path: queryAt === -1 ? target : target.slice(0, queryAt),
       query: queryAt === -1 ? '' : target.slice(queryAt),
       startedAtMs: performance.now(),
+      traceId: traceIdOf(request.headers.traceparent),
     };
     setRequestContext(request, context);
     response.setHeader('X-Request-Id', context.requestId);

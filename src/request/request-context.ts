@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ReadToken } from '../auth/read-token.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
-import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { LiveMode } from './live-read.ts';
 
 /** What the gateway knows of a request beside its own headers. */
@@ -20,8 +19,10 @@ export interface RequestContext {
   /** Of a command: its entity's type, and the runtime's name for what it began. */
   entityType?: string;
   invocationId?: string;
-  /** Where the gateway makes spans. */
-  trace?: RequestTrace;
+  /** 32 hex digits, where the client sent a trace along or the gateway makes spans. */
+  traceId?: string | undefined;
+  /** What the maker of spans keeps with it. */
+  span?: unknown;
   /** The upstream that the request went to, once it did. */
   upstream?: string;
   /** The code of the gateway's own error, where it answered one. */

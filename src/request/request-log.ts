@@ -22,6 +22,7 @@ export class RequestLog implements RequestObserver {
         durationMs: Math.round(durationMs * 10) / 10,
         upstream: context.upstream,
         requestId: context.requestId,
+        traceId: context.traceId,
         code: context.errorCode,
         ...(!isWhole && { broken: true }),
       },

@@ -22,3 +22,8 @@ export function parseTraceparent(value: string | string[] | undefined): RemotePa
   if (version === '00' && more !== undefined) return undefined;
   return { traceId, spanId, flags: Number.parseInt(flags, 16) };
 }
+
+/** The trace that a `traceparent` names, for the log. */
+export function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
+  return traceparent === undefined ? undefined : parseTraceparent(traceparent)?.traceId;
+}

@@ -35,7 +35,7 @@ export class CallSpans implements UpstreamCallObserver {
   }
 
   began(call: UpstreamCall): void {
-    const parent = call.context.trace;
+    const parent = call.context.span;
     if (!(parent instanceof RequestSpan)) return;
     const { origin, host, port } = this.addresses[call.upstream];
     const resends = parent.calls++;

@@ -12,12 +12,11 @@ import { loggedPath } from '../../log/logged-path.ts';
 import { CLIENT_GONE_STATUS } from '../../request/client-gone.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { EndedRequest, RequestObserver } from '../../telemetry/request-observer.ts';
-import type { RequestTrace } from '../request-trace.ts';
 import { parseTraceparent } from '../traceparent.ts';
 import { knownMethod, methodInName } from './http-method.ts';
 
 /** The server span of a request, and what its calls to upstreams begin with. */
-export class RequestSpan implements RequestTrace {
+export class RequestSpan {
   readonly span: Span;
   /** In which the spans of its upstream calls are its children. */
   readonly context: Context;
@@ -30,10 +29,6 @@ export class RequestSpan implements RequestTrace {
     this.span = span;
     this.context = trace.setSpan(ROOT_CONTEXT, span);
     this.dropsTracestate = dropsTracestate;
-  }
-
-  get traceId(): string {
-    return this.span.spanContext().traceId;
   }
 }
 
@@ -66,11 +61,12 @@ export class RequestSpans implements RequestObserver {
       parent ?? ROOT_CONTEXT,
     );
     const dropsTracestate = parent === undefined && request.headers.tracestate !== undefined;
-    context.trace = new RequestSpan(span, dropsTracestate);
+    context.span = new RequestSpan(span, dropsTracestate);
+    context.traceId = span.spanContext().traceId;
   }
 
   ended(request: EndedRequest): void {
-    const { trace: ofRequest } = request.context;
+    const { span: ofRequest } = request.context;
     if (!(ofRequest instanceof RequestSpan)) return;
     const { span } = ofRequest;
     if (span.isRecording()) describe(span, request);

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Collector } from './support/collector.ts';
 import { AUTHORIZED, startTestGateway, type TestGateway } from './support/gateway.ts';
@@ -347,5 +349,24 @@ describe('a trace that is not recorded', () => {
     expect(collector.spans.filter((span) => span.attributes['gateway.request.id'] === id)).toEqual(
       [],
     );
+  });
+});
+
+// The last one: it looks at all the spans that the others have brought.
+describe('docs/observability.md', () => {
+  it('names every attribute of a span, and none that there is not', async () => {
+    const path = join(import.meta.dirname, '../docs/observability.md');
+    const rows = (await readFile(path, 'utf8')).split('\n').filter((row) => row.startsWith('| `'));
+    const ofCalls = rows.findIndex((row) => row.includes('`peer.service`'));
+    const namesIn = (some: string[]): Set<string> =>
+      new Set(some.flatMap((row) => (row.split('|')[1] ?? '').match(/[a-z_.]+(?=`)/g) ?? []));
+    const seen = (kind: 'server' | 'client'): Set<string> =>
+      new Set(
+        collector.spans
+          .filter((span) => span.kind === kind)
+          .flatMap(({ attributes }) => Object.keys(attributes)),
+      );
+    expect(seen('server')).toEqual(namesIn(rows.slice(0, ofCalls)));
+    expect(seen('client')).toEqual(namesIn(rows.slice(ofCalls)));
   });
 });

@@ -1,3 +1,5 @@
+import { readFile as readFileText } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { traceConfig, type TraceConfig } from './trace-config.ts';
 
@@ -37,6 +39,28 @@ function problemsOf(variables: Record<string, string>): string[] {
 }
 
 describe('traceConfig', () => {
+  it('reads what docs/settings.md lists, and nothing else', async () => {
+    const document = await readFileText(
+      join(import.meta.dirname, '../../docs/settings.md'),
+      'utf8',
+    );
+    const rows = document.split('\n').filter((row) => row.startsWith('| `OTEL_'));
+    const documented = rows.flatMap((row) => (row.split('|')[1] ?? '').match(/OTEL_\w+/g) ?? []);
+
+    const looked = new Set<string>();
+    const variables = new Proxy<Record<string, string>>(
+      { ...ENDPOINT },
+      { get: (target, name: string) => (looked.add(name), target[name]) },
+    );
+    traceConfig(variables, readFile, []);
+    const ofAllSignals = [...looked].filter(
+      (name) => !looked.has(name.replace('_TRACES_', '_')) || !name.includes('OTLP_TRACES_'),
+    );
+    expect([...ofAllSignals, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'].sort()).toEqual(
+      documented.sort(),
+    );
+  });
+
   it('makes no spans where no endpoint is named, whatever else is', () => {
     const others = { OTEL_SERVICE_NAME: 'x', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
     expect(read(others)).toEqual({ config: undefined, problems: [] });

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from './support/gateway.ts';
 import { rawRequest, sendRaw } from './support/raw-client.ts';
+import { SECRET, secretsIn, secretSettings, sendSecrets } from './support/secrets.ts';
 import {
   startRawUpstream,
   startScriptedUpstream,
@@ -221,93 +222,17 @@ describe('the line of a request', () => {
 });
 
 describe('a secret', () => {
-  /** In every place where one could stand; its bytes as digits, too: a Buffer is logged so. */
-  const SECRET = 'Zq7-secret-Zq7';
-  const traces = [
-    SECRET,
-    encodeURIComponent(SECRET),
-    Buffer.from(SECRET).toString('base64').slice(0, 16),
-    Buffer.from(SECRET).toString('base64url').slice(0, 16),
-    [...Buffer.from(SECRET)].join(','),
-  ];
-
   function expectNoTrace(gateway: TestGateway): void {
-    const output = gateway.logLines.join('\n');
-    for (const trace of [...traces, API_KEY]) expect(output).not.toContain(trace);
+    expect(secretsIn(gateway.logLines.join('\n'))).toEqual([]);
   }
-
-  /** Everything that a client can put a secret into, on each kind of route. */
-  async function sendSecrets(gateway: TestGateway): Promise<number> {
-    const token = `${Buffer.from(`{"alg":"HS256","x":"${SECRET}"}`).toString('base64url')}.e30.${SECRET}`;
-    const credentials = [
-      `Bearer ${API_KEY}`,
-      `Bearer ${SECRET}`,
-      `Bearer ${token}`,
-      `Basic ${Buffer.from(`user:${SECRET}`).toString('base64')}`,
-      SECRET,
-    ];
-    const elsewhere = [
-      `Cookie: session=${SECRET}`,
-      `Proxy-Authorization: Bearer ${SECRET}`,
-      `X-Api-Key: ${SECRET}`,
-      `Idempotency-Key: ${SECRET}`,
-      `X-Request-Id: not allowed ${SECRET}`,
-      `Referer: https://app.example/?token=${SECRET}`,
-    ];
-    const query = `?token=${SECRET}&secret=${SECRET}&next=/a/${SECRET}?again=${SECRET}`;
-    const requests = [
-      ['GET', `/health${query}`, ''],
-      ['GET', `/streams/x${query}`, ''],
-      ['PUT', `/streams/x${query}`, SECRET],
-      ['GET', `/shapes/v1/shape${query}&table=${SECRET}&where=${SECRET}`, ''],
-      ['GET', `/registry/deployments${query}`, ''],
-      ['POST', `/registry/deployments${query}`, `{"uri":"${SECRET}"}`],
-      ['POST', `/api/spawn${query}`, `{"type":"${SECRET}!","${SECRET}":1}`],
-      ['POST', '/api/spawn', `{"type":"chat","args":"${SECRET}"}`],
-      ['POST', '/api/spawn', `{"${SECRET}`],
-      ['POST', '/api/a/chat/a1/send', SECRET],
-      ['POST', '/api/a/chat/a1/control', `{"verb":"${SECRET}"}`],
-      ['GET', `/nothing${query}`, ''],
-      ['GET', `/streams/x#${SECRET}`, ''],
-      ['GET', `http://user:${SECRET}@host/health`, ''],
-      ['CONNECT', `user:${SECRET}@host:443`, ''],
-    ] as const;
-    const sent = credentials.flatMap((credential) =>
-      requests.map(([method, target, body]) =>
-        sendRaw(
-          gateway.port,
-          rawRequest(
-            `${method} ${target}`,
-            [`Authorization: ${credential}`, `Content-Length: ${body.length}`, ...elsewhere],
-            body,
-          ),
-        ),
-      ),
-    );
-    return (await Promise.all(sent)).length;
-  }
-
-  const withUpstream = (url: string) => ({
-    GATEWAY_LOG_LEVEL: 'trace',
-    GATEWAY_HISTORY_URL: url,
-    GATEWAY_SYNC_URL: url,
-    GATEWAY_RUNTIME_ADMIN_URL: url,
-    GATEWAY_RUNTIME_INGRESS_URL: url,
-    GATEWAY_RUNTIME_TOKEN: SECRET,
-    GATEWAY_HISTORY_TOKEN: SECRET,
-    GATEWAY_SYNC_SECRET: SECRET,
-    GATEWAY_READ_TOKEN_SECRETS: `${SECRET}-that-has-32-bytes-and-more`,
-    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '300',
-    GATEWAY_LIVE_TIMEOUT_MS: '300',
-  });
 
   it('of a client or of an upstream is not in the log when all goes well', async () => {
     const upstream = await startScriptedUpstream((_request, response) => {
       response.writeHead(202, { 'set-cookie': SECRET, 'x-token': SECRET });
       response.end(`{"invocationId":"inv_1","secret":"${SECRET}"}`);
     });
-    const gateway = await startTestGateway(withUpstream(upstream.url));
-    const sent = await sendSecrets(gateway);
+    const gateway = await startTestGateway(secretSettings(upstream.url));
+    const sent = await sendSecrets(gateway.port);
     await gateway.stop();
     await upstream.stop();
 
@@ -333,9 +258,9 @@ describe('a secret', () => {
       else socket.resume();
     });
     const gateway = await startTestGateway(
-      withUpstream(said === '' ? 'http://127.0.0.1:1' : upstream.url),
+      secretSettings(said === '' ? 'http://127.0.0.1:1' : upstream.url),
     );
-    await sendSecrets(gateway);
+    await sendSecrets(gateway.port);
     await gateway.stop();
     await upstream.stop();
 

@@ -11,6 +11,7 @@ import { isNewEnough } from '../src/own-node.ts';
 import { buildGateway, type BuiltGateway } from './support/built-gateway.ts';
 import { API_KEY, AUTHORIZED, startTestGateway } from './support/gateway.ts';
 import { rawRequest } from './support/raw-client.ts';
+import { recordModules } from './support/recorded-modules.ts';
 import { startScriptedUpstream } from './support/scripted-upstream.ts';
 
 const END_TIMEOUT_MS = 20_000;
@@ -65,23 +66,11 @@ describe('the start', () => {
   // With that package installed, as it is for development, Terminus loaded it for its own decorators:
   // the start took twice as long.
   it('loads nothing that only describes the gateway', async () => {
-    const folder = await newFolder();
-    const record = join(folder, 'loaded');
-    const watch = join(folder, 'watch.mjs');
-    await writeFile(
-      watch,
-      `import { appendFileSync } from 'node:fs';
-       import { registerHooks } from 'node:module';
-       registerHooks({
-         load(url, context, next) {
-           appendFileSync(${JSON.stringify(record)}, url + '\\n');
-           return next(url, context);
-         },
-       });`,
-    );
-    const gateway = await built.start({ ...REQUIRED, NODE_OPTIONS: `--import=${watch}` });
+    const record = await recordModules();
+    closings.push(() => record.remove());
+    const gateway = await built.start({ ...REQUIRED, ...record.environment });
     await gateway.process.kill();
-    const loaded = (await readFile(record, 'utf8')).split('\n');
+    const loaded = await record.loaded();
     const fromPackage = (name: string) => loaded.filter((url) => url.includes(`/${name}/`));
     expect(fromPackage('@nestjs/terminus')).not.toEqual([]);
     expect(fromPackage('@nestjs/swagger')).toEqual([]);

@@ -1,0 +1,34 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface RecordedModules {
+  /** What a process of Node is to be started with. */
+  environment: { NODE_OPTIONS: string };
+  /** The addresses of all modules that it has loaded so far, imported or required, Node's own besides. */
+  loaded(): Promise<string[]>;
+  remove(): Promise<void>;
+}
+
+/** Writes down what a process loads, while it loads it: it may end in any way. */
+export async function recordModules(): Promise<RecordedModules> {
+  const folder = await mkdtemp(join(tmpdir(), 'recorded-modules-'));
+  const record = join(folder, 'loaded');
+  const watch = join(folder, 'watch.mjs');
+  await writeFile(
+    watch,
+    `import { appendFileSync } from 'node:fs';
+     import { registerHooks } from 'node:module';
+     registerHooks({
+       load(url, context, next) {
+         appendFileSync(${JSON.stringify(record)}, url + '\\n');
+         return next(url, context);
+       },
+     });`,
+  );
+  return {
+    environment: { NODE_OPTIONS: `--import=${watch}` },
+    loaded: async () => (await readFile(record, 'utf8')).split('\n').filter(Boolean),
+    remove: () => rm(folder, { recursive: true }),
+  };
+}

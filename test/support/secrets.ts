@@ -1,0 +1,92 @@
+import { API_KEY } from './credentials.ts';
+import { rawRequest, sendRaw } from './raw-client.ts';
+
+/** What a test puts into every place where a credential could stand, to look for it where none may. */
+export const SECRET = 'Zq7-secret-Zq7';
+
+/** The forms in which it could come out; its bytes as digits, too: a Buffer is logged so. */
+const FORMS = [
+  SECRET,
+  encodeURIComponent(SECRET),
+  Buffer.from(SECRET).toString('base64').slice(0, 16),
+  Buffer.from(SECRET).toString('base64url').slice(0, 16),
+  [...Buffer.from(SECRET)].join(','),
+  API_KEY,
+];
+
+/** The forms of a secret that a text holds. */
+export function secretsIn(text: string): string[] {
+  return FORMS.filter((form) => text.includes(form));
+}
+
+/** A gateway whose own credentials are the secret, all its upstreams at one address. */
+export function secretSettings(upstreamUrl: string): Record<string, string> {
+  return {
+    GATEWAY_LOG_LEVEL: 'trace',
+    GATEWAY_HISTORY_URL: upstreamUrl,
+    GATEWAY_SYNC_URL: upstreamUrl,
+    GATEWAY_RUNTIME_ADMIN_URL: upstreamUrl,
+    GATEWAY_RUNTIME_INGRESS_URL: upstreamUrl,
+    GATEWAY_RUNTIME_TOKEN: SECRET,
+    GATEWAY_HISTORY_TOKEN: SECRET,
+    GATEWAY_SYNC_SECRET: SECRET,
+    GATEWAY_READ_TOKEN_SECRETS: `${SECRET}-that-has-32-bytes-and-more`,
+    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '300',
+    GATEWAY_LIVE_TIMEOUT_MS: '300',
+  };
+}
+
+/** Sends everything that a client can put a secret into, on each kind of route; resolves with how many. */
+export async function sendSecrets(port: number): Promise<number> {
+  const token = `${Buffer.from(`{"alg":"HS256","x":"${SECRET}"}`).toString('base64url')}.e30.${SECRET}`;
+  const credentials = [
+    `Bearer ${API_KEY}`,
+    `Bearer ${SECRET}`,
+    `Bearer ${token}`,
+    `Basic ${Buffer.from(`user:${SECRET}`).toString('base64')}`,
+    SECRET,
+  ];
+  const elsewhere = [
+    `Cookie: session=${SECRET}`,
+    `Proxy-Authorization: Bearer ${SECRET}`,
+    `X-Api-Key: ${SECRET}`,
+    `Idempotency-Key: ${SECRET}`,
+    `X-Request-Id: not allowed ${SECRET}`,
+    `Referer: https://app.example/?token=${SECRET}`,
+    `User-Agent: ${SECRET}`,
+    `Traceparent: ${SECRET}`,
+    `Tracestate: vendor=${SECRET}`,
+    `Baggage: key=${SECRET}`,
+  ];
+  const query = `?token=${SECRET}&secret=${SECRET}&next=/a/${SECRET}?again=${SECRET}`;
+  const requests = [
+    ['GET', `/health${query}`, ''],
+    ['GET', `/streams/x${query}`, ''],
+    ['PUT', `/streams/x${query}`, SECRET],
+    ['GET', `/shapes/v1/shape${query}&table=${SECRET}&where=${SECRET}`, ''],
+    ['GET', `/registry/deployments${query}`, ''],
+    ['POST', `/registry/deployments${query}`, `{"uri":"${SECRET}"}`],
+    ['POST', `/api/spawn${query}`, `{"type":"${SECRET}!","${SECRET}":1}`],
+    ['POST', '/api/spawn', `{"type":"chat","args":"${SECRET}"}`],
+    ['POST', '/api/spawn', `{"${SECRET}`],
+    ['POST', '/api/a/chat/a1/send', SECRET],
+    ['POST', '/api/a/chat/a1/control', `{"verb":"${SECRET}"}`],
+    ['GET', `/nothing${query}`, ''],
+    ['GET', `/streams/x#${SECRET}`, ''],
+    ['GET', `http://user:${SECRET}@host/health`, ''],
+    ['CONNECT', `user:${SECRET}@host:443`, ''],
+  ] as const;
+  const sent = credentials.flatMap((credential) =>
+    requests.map(([method, target, body]) =>
+      sendRaw(
+        port,
+        rawRequest(
+          `${method} ${target}`,
+          [`Authorization: ${credential}`, `Content-Length: ${body.length}`, ...elsewhere],
+          body,
+        ),
+      ),
+    ),
+  );
+  return (await Promise.all(sent)).length;
+}

@@ -10,7 +10,7 @@ export interface Tracing {
 
 /**
  * Has spans made of every request and every call to an upstream, where the settings name a collector.
- * Only then is any of OpenTelemetry loaded: it would cost the start 50 ms and 10 MB.
+ * Only then is OpenTelemetry's SDK loaded.
  */
 export async function startTracing(
   config: GatewayConfig,

@@ -22,7 +22,10 @@ export class ExportLog {
   /** A batch that the collector did not take, its retries included. */
   lost(spans: number, cause: unknown): void {
     this.lostSpans += spans;
-    this.warn({ err: cause }, 'spans could not be sent');
+    const status = statusIn(cause);
+    // The words of a collector's refusal are its own, and may repeat what it refuses.
+    const why = status === undefined ? { err: cause } : { status };
+    this.warn(why, 'spans could not be sent');
   }
 
   /** What the SDK says by itself, such as that its queue was full. */
@@ -37,4 +40,10 @@ export class ExportLog {
     this.logger.warn({ ...fields, lostSpans: this.lostSpans }, message);
     this.lostSpans = 0;
   }
+}
+
+/** The exporter's error for an answer has the status as its `code`; a lost connection's is a name. */
+function statusIn(error: unknown): number | undefined {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'number' ? code : undefined;
 }

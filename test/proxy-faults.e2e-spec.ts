@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { afterEach, beforeAll, afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from './support/gateway.ts';
 import { parseRaw, rawRequest, sendRaw } from './support/raw-client.ts';
 import { startRawUpstream, startScriptedUpstream } from './support/scripted-upstream.ts';
@@ -260,18 +260,20 @@ describe('an upstream that fails', () => {
       await closed.promise;
     });
 
-    it('does not have the answers 100, 102 and 103 for the last ones', async () => {
+    it.each([
+      // Undici refuses a 100 that nobody asked for, and no store sends one to a read.
+      ['GET /streams/x', ['102 Processing', '103 Early Hints']],
+      ['DELETE /streams/x', ['100 Continue', '102 Processing', '103 Early Hints']],
+    ])('does not have interim answers to %s for the last one', async (line, interim) => {
       play = answering(
-        [
-          'HTTP/1.1 100 Continue\r\n\r\n',
-          'HTTP/1.1 102 Processing\r\n\r\n',
-          'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n',
-          'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}',
-        ].join(''),
+        [...interim, '200 OK\r\nConnection: close\r\nContent-Length: 2']
+          .map((head) => `HTTP/1.1 ${head}\r\nLink: </x>\r\n\r\n`)
+          .join('')
+          .concat('{}'),
       );
-      const raw = parseRaw(await sendRaw(gateway.port, rawRequest('GET /streams/x', [KEY])));
+      const raw = parseRaw(await sendRaw(gateway.port, rawRequest(line, [KEY])));
       expect([raw.status, raw.body]).toEqual([200, '{}']);
-      expect(raw.head).not.toContain('Link');
+      expect(raw.head.match(/Link/gi)).toHaveLength(1);
     });
 
     it('has its time to answer from when it has the whole of a slow body', async () => {
@@ -347,7 +349,7 @@ describe('an upstream that fails', () => {
         await wire.until('\r\n\r\n');
         await wire.write('HTTP/1.1 409 Conflict\r\nContent-Length: 2\r\n\r\n{}');
         await wire.until('rest');
-        await wire.until('GET /y');
+        await wire.until('PUT /y');
         await wire.write('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 6\r\n\r\nsecond');
       };
       const wire = await openWire(gateway.port);
@@ -356,7 +358,9 @@ describe('an upstream that fails', () => {
       );
       await wire.until('\r\n\r\n{}');
       expect(wire.received).toContain('HTTP/1.1 409 Conflict');
-      await wire.write(`restGET /streams/y HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`);
+      await wire.write(
+        `restPUT /streams/y HTTP/1.1\r\nHost: g\r\n${KEY}\r\nContent-Length: 0\r\n\r\n`,
+      );
       await wire.until('second');
       expect(connections).toBe(1);
       wire.reset();
@@ -482,7 +486,7 @@ describe('an upstream that fails', () => {
 });
 
 describe('the connections to an upstream', () => {
-  it('are kept: 200 requests one after the other need one', async () => {
+  it('are kept: 200 requests one after the other need one for reads and one for writes', async () => {
     const accepted = new Set<Socket>();
     const upstream = await startScriptedUpstream((request, response) => {
       accepted.add(request.socket);
@@ -495,7 +499,7 @@ describe('the connections to an upstream', () => {
         const answer = await fetch(`${gateway.url}/streams/x`, { method, headers: AUTHORIZED });
         expect(await answer.text()).toBe('ok');
       }
-      expect(accepted.size).toBe(1);
+      expect(accepted.size).toBe(2);
     } finally {
       await gateway.stop();
       await upstream.stop();
@@ -530,15 +534,13 @@ describe('the connections to an upstream', () => {
         const number = ++connections;
         void serve(wire, number).catch(() => undefined);
       });
+    });
+    beforeEach(async () => {
+      seen = [];
       gateway = await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url });
     });
-    afterEach(() => {
-      seen = [];
-    });
-    afterAll(async () => {
-      await gateway?.stop();
-      await upstream?.stop();
-    });
+    afterEach(() => gateway.stop());
+    afterAll(() => upstream?.stop());
 
     /** Answers the first request of a connection, and breaks it off at the second. */
     async function serve(wire: Wire, connection: number): Promise<void> {
@@ -564,7 +566,8 @@ describe('the connections to an upstream', () => {
       ['DELETE', (wire: Wire) => wire.reset()],
     ])('are replaced for a %s without a body, once', async (method, breakOff) => {
       how = breakOff;
-      expect(await ask('GET')).toBe(200);
+      const before = method === 'DELETE' ? method : 'GET';
+      expect(await ask(before)).toBe(200);
       expect(await ask(method)).toBe(200);
       const [[first]] = seen as [[number, string]];
       expect(seen.slice(1)).toEqual([
@@ -579,9 +582,9 @@ describe('the connections to an upstream', () => {
       ['PUT', 'body'],
     ])('fail a %s (body: %s), which may have been acted on', async (method, body) => {
       how = (wire) => wire.reset();
-      expect(await ask('GET')).toBe(200);
+      expect(await ask('DELETE')).toBe(200);
       expect(await ask(method, body)).toBe(502);
-      expect(seen.map(([, line]) => line)).toEqual(['GET /x', `${method} /x`]);
+      expect(seen.map(([, line]) => line)).toEqual(['DELETE /x', `${method} /x`]);
     });
 
     it('fail a GET whose answer had begun', async () => {

@@ -10,7 +10,7 @@ describe('Deadlines', () => {
 
   beforeEach(() => {
     jest.useFakeTimers({ now: START_MS });
-    deadlines = new Deadlines();
+    deadlines = new Deadlines(() => Date.now());
     fired = [];
   });
   afterEach(() => void jest.useRealTimers());

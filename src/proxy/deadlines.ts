@@ -7,8 +7,14 @@ export class Deadlines {
   private readonly buckets = new Map<number, Set<() => void>>();
   private timer: NodeJS.Timeout | undefined;
   private timerAt = Number.POSITIVE_INFINITY;
+  private readonly now: () => number;
 
-  /** Calls back once at `atMs` (milliseconds since 1970); the returned function calls it off. */
+  /** `now` gives milliseconds: of the calendar, or of a clock that nobody sets. */
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  /** Calls back once at `atMs`, a time of `now`; the returned function calls it off. */
   add(atMs: number, callback: () => void): () => void {
     const bucketAt = Math.ceil(atMs / BUCKET_MS) * BUCKET_MS;
     let bucket = this.buckets.get(bucketAt);
@@ -27,7 +33,7 @@ export class Deadlines {
   private arm(atMs: number): void {
     clearTimeout(this.timer);
     this.timerAt = atMs;
-    const waitMs = Math.min(Math.max(atMs - Date.now(), 0), MAX_TIMER_MS);
+    const waitMs = Math.min(Math.max(atMs - this.now(), 0), MAX_TIMER_MS);
     this.timer = setTimeout(() => this.fire(), waitMs);
     this.timer.unref();
   }
@@ -40,7 +46,7 @@ export class Deadlines {
 
   private fire(): void {
     this.disarm();
-    const nowMs = Date.now();
+    const nowMs = this.now();
     const due: Set<() => void>[] = [];
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [atMs, bucket] of this.buckets) {

@@ -4,12 +4,20 @@ import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.t
 import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
 import { ProxyService } from './proxy.service.ts';
+import { ReadExpiry } from './read-expiry.ts';
+import { ReadSender } from './reads/read-sender.ts';
+import { ReadService } from './reads/read.service.ts';
+import { ReadSharing } from './reads/read-sharing.ts';
 import { Upstreams } from './upstreams.ts';
 
 @Module({
   providers: [
     ProxyService,
     HttpProxyEngine,
+    ReadService,
+    ReadSharing,
+    ReadSender,
+    ReadExpiry,
     {
       provide: OpenReadLimits,
       inject: [getConfigToken(CONFIG_NAMESPACE)],

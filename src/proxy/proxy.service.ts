@@ -1,20 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { IncomingMessage } from 'node:http';
-import { tokenExpired } from '../auth/bearer.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { ClientGone } from '../request/client-gone.ts';
 import { liveModeOf } from '../request/live-read.ts';
-import { requestContext, type RequestContext } from '../request/request-context.ts';
+import { hasBody } from '../request/request-body.ts';
+import { requestContext } from '../request/request-context.ts';
 import { isReadMethod } from '../request/routes.ts';
 import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts';
-import { writeAnswerHead } from './answer-head.ts';
-import { Deadlines } from './deadlines.ts';
+import { flushAnswerHead, isEventStream, setAnswerHead } from './answer-head.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
 import { outgoingBody } from './outgoing-body.ts';
 import { Relay, RESUMABLE_EVENT } from './relay.ts';
-import { upstreamRequestHeaders } from './request-headers.ts';
+import { ReadExpiry } from './read-expiry.ts';
+import type { AnswerRules } from './reads/read-head.ts';
+import { ReadService } from './reads/read.service.ts';
+import { upstreamRequestHeaders, type UpstreamHeaders } from './request-headers.ts';
+import { clientResponseHeaders } from './response-headers.ts';
 import { publicBaseUrl } from './public-base-url.ts';
 import { upstreamTarget } from './target.ts';
 import type { Upstream } from './upstreams.ts';
@@ -22,12 +25,13 @@ import type { Upstream } from './upstreams.ts';
 /** Passes a request on to an upstream and its answer back, byte for byte in both directions. */
 @Injectable()
 export class ProxyService {
-  private readonly expiries = new Deadlines();
   private readonly varyNames: readonly string[];
 
   constructor(
     @InjectConfig() private readonly config: GatewayConfig,
+    private readonly reads: ReadService,
     private readonly engine: HttpProxyEngine,
+    private readonly expiry: ReadExpiry,
     private readonly readLimits: OpenReadLimits,
     private readonly upstreamCalls: UpstreamCalls,
   ) {
@@ -52,14 +56,35 @@ export class ProxyService {
       context.live = liveModeOf(query);
       response.once('close', this.readLimits.enter(context.credentialId ?? ''));
     }
+    context.upstream = upstream.name;
     const target = upstreamTarget(upstream, context.path, query);
     const headers = upstreamRequestHeaders(request.rawHeaders, upstream, context.requestId);
+    const rules = (): AnswerRules => ({
+      upstream,
+      requestTarget: target,
+      publicBaseUrl: publicBaseUrl(this.config.publicUrl, request.headers.host),
+      varyNames: this.varyNames,
+    });
+    const { method } = request;
+    if (isReadMethod(method) && upstream.isRead && !hasBody(request)) {
+      await this.reads.answer({ upstream, method, target, headers, context }, response, rules);
+    } else {
+      await this.forwardWithBody(request, response, { upstream, target, headers, rules });
+    }
+  }
+
+  private async forwardWithBody(
+    request: Request,
+    response: Response,
+    { upstream, target, headers, rules }: Forwarding,
+  ): Promise<void> {
+    const context = requestContext(request);
+    const isRead = isReadMethod(request.method);
     const body = await outgoingBody(request, response, this.config.maxBodyBytes);
     if (body) headers['content-length'] = String(body.lengthBytes);
     const abort = new AbortController();
     if (isRead) context.endRead = (error) => abort.abort(error);
-    const expiry = this.watchExpiry(context, abort);
-    context.upstream = upstream.name;
+    const callOffExpiry = this.expiry.watch(context, (error) => abort.abort(error));
     const call = this.upstreamCalls.begin(upstream.name, request.method, context, target);
     Object.assign(headers, call.headers);
     try {
@@ -74,30 +99,28 @@ export class ProxyService {
         signal: abort.signal,
       });
       tellOfAnswer(call, answer);
-      writeAnswerHead(response, answer, {
-        upstream,
-        requestTarget: target,
-        status: answer.statusCode ?? 502,
-        publicBaseUrl: publicBaseUrl(this.config.publicUrl, request.headers.host),
-        varyNames: this.varyNames,
-      });
+      const status = answer.statusCode ?? 502;
+      const answerHeaders = clientResponseHeaders(answer.rawHeaders, { ...rules(), status });
+      setAnswerHead(response, status, answerHeaders, isEventStream(answer.headers));
+      flushAnswerHead(response);
       const relay = new Relay(answer, response, safeEventOf(upstream));
       abort.signal.addEventListener('abort', () => relay.endAtBoundary());
-      response.once('close', expiry.callOff);
+      if (callOffExpiry) response.once('close', callOffExpiry);
       relay.start();
     } catch (error) {
-      expiry.callOff();
+      callOffExpiry?.();
       call.failed(error);
       throw error;
     }
   }
+}
 
-  /** Aborts with `token_expired` once the read token that opened the request has expired. */
-  private watchExpiry(context: RequestContext, abort: AbortController): { callOff: () => void } {
-    if (!context.readToken) return { callOff: () => undefined };
-    const atMs = context.readToken.expiresAtSeconds * 1000;
-    return { callOff: this.expiries.add(atMs, () => abort.abort(tokenExpired())) };
-  }
+/** A request toward an upstream, but for its body. */
+interface Forwarding {
+  upstream: Upstream;
+  target: string;
+  headers: UpstreamHeaders;
+  rules: () => AnswerRules;
 }
 
 function safeEventOf(upstream: Upstream): string | undefined {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { breakOff } from '../request/break-off.ts';
+import { isEncoded, isEventStream } from './answer-head.ts';
 import { SseBoundary } from './sse-boundary.ts';
 
 /** How long an event stream that is to end may stay inside an event before it is broken off. */
@@ -26,8 +27,9 @@ export class Relay {
   constructor(source: IncomingMessage, response: ServerResponse, safeEvent?: string) {
     this.source = source;
     this.response = response;
-    this.isEventStream = isEventStream(source);
-    if (this.isEventStream && !isEncoded(source)) this.boundary = new SseBoundary(safeEvent);
+    this.isEventStream = isEventStream(source.headers);
+    if (this.isEventStream && !isEncoded(source.headers))
+      this.boundary = new SseBoundary(safeEvent);
   }
 
   start(): void {
@@ -80,13 +82,4 @@ export class Relay {
     this.response.end();
     this.source.destroy();
   }
-}
-
-function isEncoded(message: IncomingMessage): boolean {
-  const encoding = message.headers['content-encoding'];
-  return encoding !== undefined && encoding.toLowerCase() !== 'identity';
-}
-
-export function isEventStream(message: IncomingMessage): boolean {
-  return /^text\/event-stream\b/i.test(message.headers['content-type'] ?? '');
 }

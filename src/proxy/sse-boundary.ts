@@ -29,6 +29,11 @@ export class SseBoundary {
     return this.settled && this.lineIsEmpty && !this.hasField;
   }
 
+  /** Another one at the same place. */
+  clone(): SseBoundary {
+    return Object.assign(new SseBoundary(this.safeEvent), this);
+  }
+
   /** Follows a chunk. */
   follow(chunk: Uint8Array): void {
     this.scan(chunk, false);

@@ -11,7 +11,7 @@ export function isBelow(path: string, prefix: string): boolean {
 }
 
 /** The methods that read: all that CORS and read tokens open. */
-export function isReadMethod(method: string): boolean {
+export function isReadMethod(method: string): method is 'GET' | 'HEAD' {
   return method === 'GET' || method === 'HEAD';
 }
 

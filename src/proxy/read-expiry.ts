@@ -1,0 +1,23 @@
+import { Injectable } from '@nestjs/common';
+import { tokenExpired } from '../auth/bearer.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
+import type { RequestContext } from '../request/request-context.ts';
+import { Deadlines } from './deadlines.ts';
+
+/** Tells when the read token that opened a read has expired. */
+@Injectable()
+export class ReadExpiry {
+  private readonly deadlines = new Deadlines(() => Date.now());
+
+  /**
+   * Calls back with `token_expired` when the token has expired; never where an API key opened the
+   * read. The returned function calls it off.
+   */
+  watch(
+    { readToken }: RequestContext,
+    onExpired: (error: GatewayError) => void,
+  ): (() => void) | undefined {
+    if (!readToken) return undefined;
+    return this.deadlines.add(readToken.expiresAtSeconds * 1000, () => onExpired(tokenExpired()));
+  }
+}

@@ -1,0 +1,93 @@
+import { EventStream } from './event-stream.ts';
+import { Flight, type FlightOwner, type FlightParts } from './flight.ts';
+import type { ReadHead } from './read-head.ts';
+import type { Reader, ReadSource } from './reader.ts';
+import { NO_REPLAY } from './replay-budget.ts';
+import type { UpstreamRead } from './upstream-read.ts';
+
+/** How long readers wait for an answer that was asked for before they came; then they ask again. */
+const MAX_WAIT_MS = 2_000;
+
+/**
+ * The readers of one and the same catch-up read. One request is in flight; who comes meanwhile waits,
+ * and all who wait share the next one. So every answer was asked for after its reader came: one who
+ * reads what was just acknowledged must find it there, which an answer already under way may lack.
+ */
+export class CatchUpLine implements FlightOwner, ReadSource {
+  private readonly parts: FlightParts;
+  private readonly onEmpty: () => void;
+  private readonly waiting = new Set<Reader>();
+  private current: Flight | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** `onEmpty` is called when nothing is in flight and nobody waits. */
+  constructor(parts: FlightParts, onEmpty: () => void) {
+    this.parts = parts;
+    this.onEmpty = onEmpty;
+  }
+
+  /** Sends a read at once where nothing is in flight, and else lets it wait for the next one. */
+  add(reader: Reader): void {
+    if (!this.current) {
+      this.launch([reader]);
+      return;
+    }
+    this.waiting.add(reader);
+    reader.source = this;
+    this.timer ??= setTimeout(() => this.launchWaiting(), MAX_WAIT_MS);
+  }
+
+  leave(reader: Reader): void {
+    this.waiting.delete(reader);
+  }
+
+  onBehind(): void {
+    // Nothing is written to who waits.
+  }
+
+  onDrained(): void {
+    // The same.
+  }
+
+  onClosed(): void {
+    // Nobody joins a flight that has begun.
+  }
+
+  onReleased(flight: Flight): void {
+    if (flight !== this.current) return;
+    if (this.waiting.size > 0) {
+      this.launchWaiting();
+      return;
+    }
+    this.current = undefined;
+    clearTimeout(this.timer);
+    this.onEmpty();
+  }
+
+  toEventStream(read: UpstreamRead, head: ReadHead): EventStream {
+    return new EventStream(read, head, NO_REPLAY, () => undefined);
+  }
+
+  sendAlone(reader: Reader): void {
+    this.parts.sendAlone(reader);
+  }
+
+  private launchWaiting(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.waiting.size === 0) return;
+    const readers = [...this.waiting];
+    this.waiting.clear();
+    this.launch(readers);
+  }
+
+  private launch(readers: readonly Reader[]): void {
+    const flight = new Flight(this);
+    this.current = flight;
+    for (const [index, reader] of readers.entries()) {
+      this.parts.count(reader, index === 0 ? 'first' : 'joined');
+      flight.join(reader);
+    }
+    flight.launch(this.parts.sender);
+  }
+}

@@ -1,0 +1,53 @@
+import { EventStream } from './event-stream.ts';
+import { Flight, type FlightOwner, type FlightParts } from './flight.ts';
+import type { ReadHead } from './read-head.ts';
+import type { Reader } from './reader.ts';
+import type { ReplayBudget } from './replay-budget.ts';
+import type { UpstreamRead } from './upstream-read.ts';
+
+/**
+ * The readers of one long-poll or event stream. They join while its answer has not begun, and an event
+ * stream later too, as long as it can give them what was sent so far.
+ */
+export class LiveGroup implements FlightOwner {
+  private readonly parts: FlightParts;
+  private readonly replayBudget: ReplayBudget;
+  private readonly onFull: () => void;
+  private joinable: Flight | EventStream;
+
+  /** `onFull` is called once, when no further reader may join. */
+  constructor(first: Reader, parts: FlightParts, replayBudget: ReplayBudget, onFull: () => void) {
+    this.parts = parts;
+    this.replayBudget = replayBudget;
+    this.onFull = onFull;
+    this.joinable = new Flight(this);
+    this.joinable.join(first);
+  }
+
+  launch(): void {
+    if (this.joinable instanceof Flight) this.joinable.launch(this.parts.sender);
+  }
+
+  join(reader: Reader): void {
+    this.parts.count(reader, 'joined');
+    this.joinable.join(reader);
+  }
+
+  onClosed(): void {
+    this.onFull();
+  }
+
+  onReleased(): void {
+    // Nobody waits for its turn.
+  }
+
+  toEventStream(read: UpstreamRead, head: ReadHead): EventStream {
+    const stream = new EventStream(read, head, this.replayBudget, this.onFull);
+    this.joinable = stream;
+    return stream;
+  }
+
+  sendAlone(reader: Reader): void {
+    this.parts.sendAlone(reader);
+  }
+}

@@ -1,0 +1,32 @@
+import type { ReadCall } from './upstream-read.ts';
+
+/**
+ * What tells nothing about the answer that a history store or a sync engine gives: who asks, from
+ * where, and by which id. Every other header counts.
+ */
+const IRRELEVANT = new Set([
+  'accept-language',
+  'dnt',
+  'host',
+  'origin',
+  'priority',
+  'referer',
+  'save-data',
+  'traceparent',
+  'tracestate',
+  'upgrade-insecure-requests',
+  'user-agent',
+  'x-request-id',
+]);
+
+/** The same for two reads exactly if one answer of the upstream does for both. */
+export function readKey({ upstream, method, target, headers }: ReadCall): string {
+  let key = `${upstream.name} ${method} ${target}`;
+  for (const name of Object.keys(headers)) {
+    if (IRRELEVANT.has(name) || name.startsWith('sec-')) continue;
+    const value = headers[name];
+    // A header's value holds no line end.
+    key += `\n${name}:${typeof value === 'string' ? value : (value?.join('\n\t') ?? '')}`;
+  }
+  return key;
+}

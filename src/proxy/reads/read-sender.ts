@@ -1,0 +1,36 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { InjectConfig, type GatewayConfig } from '../../config/gateway-config.ts';
+import { UpstreamCalls } from '../../telemetry/upstream-calls.ts';
+import type { Upstream } from '../upstreams.ts';
+import { ReadPool } from './read-pool.ts';
+import { UpstreamRead, type ReadCall, type ReadObserver } from './upstream-read.ts';
+
+/** Sends reads, each upstream's over connections of its own that are kept open. */
+@Injectable()
+export class ReadSender implements OnApplicationShutdown {
+  private readonly pools = new Map<Upstream['name'], ReadPool>();
+
+  constructor(
+    @InjectConfig() private readonly config: GatewayConfig,
+    private readonly calls: UpstreamCalls,
+  ) {}
+
+  /** After the listener has closed: a read under way is still to be answered. */
+  onApplicationShutdown(): void {
+    for (const pool of this.pools.values()) pool.close();
+  }
+
+  /** A read that its `start` sends. */
+  prepare(call: ReadCall, observer: ReadObserver): UpstreamRead {
+    return new UpstreamRead(call, this.poolOf(call.upstream), this.calls, observer);
+  }
+
+  private poolOf({ name, base }: Upstream): ReadPool {
+    let pool = this.pools.get(name);
+    if (!pool) {
+      pool = new ReadPool(base.origin, this.config.timeouts.connectMs);
+      this.pools.set(name, pool);
+    }
+    return pool;
+  }
+}

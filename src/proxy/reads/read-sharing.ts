@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { InjectConfig, type GatewayConfig } from '../../config/gateway-config.ts';
+import { SharedReads } from '../../telemetry/shared-reads.ts';
+import { CatchUpLine } from './catch-up-line.ts';
+import type { FlightParts } from './flight.ts';
+import { LiveGroup } from './live-group.ts';
+import { readKey } from './read-key.ts';
+import { ReadSender } from './read-sender.ts';
+import type { Reader } from './reader.ts';
+import type { ReadCall } from './upstream-read.ts';
+import { NO_REPLAY, ReplayBudget } from './replay-budget.ts';
+
+/** What of one event stream is kept for readers that come later. */
+const MAX_REPLAY_BYTES_OF_STREAM = 262_144;
+/** The same of all event streams together. */
+const MAX_REPLAY_BYTES = 67_108_864;
+
+/** Brings the readers of the same read together, so that one request to the upstream serves them all. */
+@Injectable()
+export class ReadSharing {
+  private readonly isOn: boolean;
+  private readonly liveGroups = new Map<string, LiveGroup>();
+  private readonly catchUpLines = new Map<string, CatchUpLine>();
+  private readonly replayBudget: ReplayBudget;
+  private readonly parts: FlightParts;
+
+  constructor(
+    @InjectConfig() { sharedReads }: GatewayConfig,
+    sender: ReadSender,
+    counts: SharedReads,
+  ) {
+    this.isOn = sharedReads;
+    this.replayBudget = new ReplayBudget(MAX_REPLAY_BYTES_OF_STREAM, MAX_REPLAY_BYTES, counts);
+    this.parts = {
+      sender,
+      sendAlone: (reader) => this.sendAlone(reader),
+      count: (reader, share) => counts.count(reader.call.context.live, share),
+    };
+  }
+
+  /** Sees to it that a reader gets an answer that was asked for after it came. */
+  add(reader: Reader): void {
+    if (!this.isOn) {
+      this.sendAlone(reader);
+      return;
+    }
+    const key = readKey(reader.call);
+    if (isLive(reader.call)) this.addLive(key, reader);
+    else this.addCatchUp(key, reader);
+  }
+
+  private sendAlone(reader: Reader): void {
+    this.parts.count(reader, 'apart');
+    new LiveGroup(reader, this.parts, NO_REPLAY, () => undefined).launch();
+  }
+
+  private addCatchUp(key: string, reader: Reader): void {
+    let line = this.catchUpLines.get(key);
+    if (!line) {
+      line = new CatchUpLine(this.parts, () => this.catchUpLines.delete(key));
+      this.catchUpLines.set(key, line);
+    }
+    line.add(reader);
+  }
+
+  private addLive(key: string, reader: Reader): void {
+    const group = this.liveGroups.get(key);
+    if (group) {
+      group.join(reader);
+      return;
+    }
+    const opened = new LiveGroup(reader, this.parts, this.replayBudget, () =>
+      this.liveGroups.delete(key),
+    );
+    this.liveGroups.set(key, opened);
+    this.parts.count(reader, 'first');
+    opened.launch();
+  }
+}
+
+/** What asks for a long-poll or an event stream (Durable Streams PROTOCOL.md, "Read modes"; Electric). */
+const LIVE = { history: /^live=(?:long-poll|sse)$/, sync: /^live=true$/ };
+
+/**
+ * Whether the upstream is sure to take a read for a live one. In doubt it is a catch-up, of which no
+ * reader gets an answer that was asked for before it came.
+ */
+function isLive({ upstream, target }: ReadCall): boolean {
+  if (upstream.name === 'runtime-admin' || !target.includes('live=')) return false;
+  const pairs = target.slice(target.indexOf('?') + 1).split('&');
+  const modes = pairs.filter((pair) => pair.startsWith('live='));
+  return modes.length === 1 && LIVE[upstream.name].test(modes[0] ?? '');
+}

@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { Deadlines } from '../deadlines.ts';
+import { ReadExpiry } from '../read-expiry.ts';
+import { upstreamTimeout } from '../upstream-error.ts';
+import { Reader } from './reader.ts';
+import { ReadSharing } from './read-sharing.ts';
+import type { ReadCall } from './upstream-read.ts';
+import type { AnswerRules } from './read-head.ts';
+
+/** Answers reads: GET and HEAD, without a body, of timelines and of shapes. */
+@Injectable()
+export class ReadService {
+  private readonly timeouts = new Deadlines(() => performance.now());
+
+  constructor(
+    private readonly sharing: ReadSharing,
+    private readonly expiry: ReadExpiry,
+  ) {}
+
+  /** Resolves when the answer has begun. Rejects with a `GatewayError`, or `ClientGone`. */
+  answer(call: ReadCall, response: ServerResponse, rules: () => AnswerRules): Promise<void> {
+    const { context, upstream } = call;
+    const reader = new Reader(call, response, rules);
+    context.endRead = (error) => reader.endEarly(error);
+    reader.follow(
+      this.timeouts.add(performance.now() + upstream.readTimeoutMs, () =>
+        reader.fail(upstreamTimeout(upstream.readTimeoutMs)),
+      ),
+      this.expiry.watch(context, context.endRead),
+    );
+    this.sharing.add(reader);
+    return reader.answerBegan;
+  }
+}

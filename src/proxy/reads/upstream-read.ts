@@ -1,0 +1,185 @@
+import type { Socket } from 'node:net';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { GatewayError } from '../../errors/gateway-error.ts';
+import { invalidUpstreamResponse, upstreamError } from '../upstream-error.ts';
+import type { RequestContext } from '../../request/request-context.ts';
+import type { UpstreamCall, UpstreamCalls } from '../../telemetry/upstream-calls.ts';
+import type { UpstreamHeaders } from '../request-headers.ts';
+import type { Upstream } from '../upstreams.ts';
+import { ReadHead } from './read-head.ts';
+import type { ReadConnection, ReadPool } from './read-pool.ts';
+
+/** A read as it is sent to an upstream: nothing of a client's request is looked at again. */
+export interface ReadCall {
+  upstream: Upstream;
+  method: 'GET' | 'HEAD';
+  /** Path and query as they are sent. */
+  target: string;
+  headers: UpstreamHeaders;
+  /** The client's request, for metrics and traces. */
+  context: RequestContext;
+}
+
+/** Who is told of an upstream's answer, each in its turn of the event loop; nothing after the last. */
+export interface ReadObserver {
+  onHead(head: ReadHead): void;
+  onChunk(chunk: Buffer): void;
+  onEnd(): void;
+  /** No answer, or, behind its head, one that was broken off. */
+  onFailure(error: GatewayError): void;
+}
+
+/**
+ * One read under way at an upstream, dispatched by hand: no stream, no copy, no promise between the
+ * upstream's socket and the observer.
+ *
+ * A kept connection that the upstream had closed in the meantime is no failure: nothing was answered,
+ * a read may be repeated (RFC 9110 §9.2.2), and it is sent once more on a new connection.
+ */
+export class UpstreamRead implements Dispatcher.DispatchHandler {
+  observer: ReadObserver;
+  readonly call: ReadCall;
+  private readonly pool: ReadPool;
+  private readonly calls: UpstreamCalls;
+  /** What metrics and traces are told of the present attempt. */
+  private told: UpstreamCall | undefined;
+  private connection: ReadConnection | undefined;
+  private controller: Dispatcher.DispatchController | undefined;
+  private socket: Socket | undefined;
+  private wasKept = false;
+  private answerBegan = false;
+  private hasHead = false;
+  private isOver = false;
+  private isRepeated = false;
+  private isPaused = false;
+
+  constructor(call: ReadCall, pool: ReadPool, calls: UpstreamCalls, observer: ReadObserver) {
+    this.call = call;
+    this.pool = pool;
+    this.calls = calls;
+    this.observer = observer;
+  }
+
+  start(): void {
+    this.send(this.pool.take());
+  }
+
+  /** Stops the answer's body; what has been read already may still come. */
+  pause(): void {
+    this.isPaused = true;
+    this.controller?.pause();
+  }
+
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.controller?.resume();
+  }
+
+  /** Ends the read and its connection; the observer hears nothing more. */
+  cancel(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.told?.ended('canceled');
+    this.controller?.abort(CANCELLED);
+    this.dropConnection();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.isOver) {
+      controller.abort(CANCELLED);
+      return;
+    }
+    this.controller = controller;
+    this.socket = this.connection?.socket;
+    this.wasKept = (this.socket?.bytesRead ?? 0) > 0;
+  }
+
+  onResponseStarted(): void {
+    this.answerBegan = true;
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    statusCode: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (this.isOver || (statusCode >= 100 && statusCode < 200)) return;
+    if (!isUsable(statusCode, headers)) {
+      this.fail(invalidUpstreamResponse());
+      return;
+    }
+    this.told?.answered(statusCode);
+    this.hasHead = true;
+    this.observer.onHead(new ReadHead(statusCode, headers));
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.isOver) this.observer.onChunk(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.isOver) return;
+    // Undici takes a reset for the end of a body that only the connection's end delimits.
+    if (this.socket?.errored) {
+      this.fail(invalidUpstreamResponse(this.socket.errored));
+      return;
+    }
+    this.isOver = true;
+    this.told?.ended();
+    if (this.connection) this.pool.giveBack(this.connection);
+    this.observer.onEnd();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
+    if (this.isOver) return;
+    if (this.isStale(error)) {
+      this.told?.failed(upstreamError(error, false));
+      this.isRepeated = true;
+      this.controller = undefined;
+      this.dropConnection();
+      // A new one: others that were kept may be as stale.
+      this.send(this.pool.open());
+      return;
+    }
+    this.fail(upstreamError(error, this.answerBegan));
+  }
+
+  private isStale(error: NodeJS.ErrnoException): boolean {
+    return (
+      this.wasKept &&
+      !this.answerBegan &&
+      !this.isRepeated &&
+      LOST_CONNECTION_CODES.has(error.code ?? '')
+    );
+  }
+
+  private send(connection: ReadConnection): void {
+    this.connection = connection;
+    const { upstream, method, target, headers, context } = this.call;
+    this.told = this.calls.begin(upstream.name, method, context, target);
+    connection.send(method, target, { ...headers, ...this.told.headers }, this);
+  }
+
+  private dropConnection(): void {
+    if (this.connection) this.pool.drop(this.connection);
+    this.connection = undefined;
+  }
+
+  private fail(error: GatewayError): void {
+    if (this.hasHead) this.told?.ended('broken');
+    else this.told?.failed(error);
+    this.cancel();
+    this.observer.onFailure(error);
+  }
+}
+
+const CANCELLED = new Error('nobody waits for this read any more');
+const LOST_CONNECTION_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** A status that is none, or a transfer coding that nobody undoes. */
+function isUsable(statusCode: number, headers: IncomingHttpHeaders): boolean {
+  const coding = headers['transfer-encoding'];
+  return statusCode >= 200 && (coding === undefined || coding.toLowerCase() === 'chunked');
+}

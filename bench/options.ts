@@ -1,10 +1,18 @@
 import { parseArgs } from 'node:util';
 
-export const SCENARIOS = ['plain', 'same-url', 'fan-out'] as const;
-export type ScenarioName = (typeof SCENARIOS)[number];
+export const PARTS = [
+  'plain',
+  'same-url',
+  'fan-out',
+  'memory',
+  'large-body',
+  'commands',
+  'start',
+] as const;
+export type PartName = (typeof PARTS)[number];
 
 export interface BenchOptions {
-  only: readonly ScenarioName[];
+  only: readonly PartName[];
   /** Of one measurement under load. */
   seconds: number;
   /** How often each contender is measured, in turn with the others. */
@@ -12,27 +20,71 @@ export interface BenchOptions {
   connections: readonly number[];
   /** Parked on one timeline. */
   readers: readonly number[];
+  /** That each of them gets. */
+  events: number;
+  largeBytes: number;
+  /** Sent to see whether memory grows with them. */
+  shortRequests: number;
   /** Ids of the contenders to measure; undefined for all. */
   contenders: readonly string[] | undefined;
-  /** Write a CPU profile of the gateway. */
+  /** Write CPU profiles of the gateway. */
   profile: boolean;
+  /** Measure nothing: write the page from the last whole run again. */
+  render: boolean;
 }
 
 export const HELP = `Usage: npm run bench -- [options]
 
-Measures the gateway beside other proxies on this machine, each in turn, and writes docs/performance.md.
-Without options it takes about 20 minutes; leave the machine alone meanwhile.
+Measures the gateway beside other proxies on this machine, each in turn, and writes docs/performance.md
+with its plots, and bench/results/latest.json, which they are made of. That takes about 20 minutes;
+leave the machine alone meanwhile. With any of the options below but --render a run is one in part: it
+prints its tables and writes .local/bench/results.json instead.
 
-  --only NAMES        only these parts: ${SCENARIOS.join(', ')}
-  --contenders IDS    only these, such as gateway,nginx
+  --only PARTS        some of ${PARTS.join(', ')}
+  --contenders IDS    some of those of a part, such as gateway,nginx
   --connections LIST  instead of 64,512
   --readers LIST      instead of 1000,5000,10000
   --seconds N         of each measurement, instead of 3
   --rounds N          how often each is measured, instead of 3
-  --quick             1 second and 2 rounds: a first look
-  --profile           write a CPU profile of the gateway of each part (node --cpu-prof)
+  --quick             little of everything: a first look in two or three minutes
+  --smoke             next to nothing of everything: does the bench itself work?
+  --profile           write CPU profiles of the gateway (node --cpu-prof), one for each part
+  --render            measure nothing: write the page from bench/results/latest.json again
   --help              this text
 `;
+
+type Amounts = Pick<
+  BenchOptions,
+  'seconds' | 'rounds' | 'connections' | 'readers' | 'events' | 'largeBytes' | 'shortRequests'
+>;
+
+const WHOLE: Amounts = {
+  seconds: 3,
+  rounds: 3,
+  connections: [64, 512],
+  readers: [1_000, 5_000, 10_000],
+  events: 20,
+  largeBytes: 1_073_741_824,
+  shortRequests: 1_000_000,
+};
+const QUICK: Amounts = {
+  ...WHOLE,
+  seconds: 1,
+  rounds: 2,
+  connections: [64],
+  readers: [1_000],
+  events: 5,
+  shortRequests: 40_000,
+};
+const SMOKE: Amounts = {
+  seconds: 1,
+  rounds: 1,
+  connections: [8],
+  readers: [50],
+  events: 3,
+  largeBytes: 16_777_216,
+  shortRequests: 4_000,
+};
 
 /** Throws an Error whose message says which option is wrong. */
 export function parseOptions(args: string[]): BenchOptions | 'help' {
@@ -41,44 +93,49 @@ export function parseOptions(args: string[]): BenchOptions | 'help' {
     options: {
       only: { type: 'string' },
       contenders: { type: 'string' },
-      connections: { type: 'string', default: '64,512' },
+      connections: { type: 'string' },
       readers: { type: 'string' },
       seconds: { type: 'string' },
       rounds: { type: 'string' },
       quick: { type: 'boolean', default: false },
+      smoke: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
+      render: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
   if (values.help) return 'help';
+  const amounts = values.smoke ? SMOKE : values.quick ? QUICK : WHOLE;
+  const { connections, readers, seconds, rounds } = values;
   return {
-    only: values.only === undefined ? SCENARIOS : values.only.split(',').map(scenarioName),
-    seconds: wholeNumber('--seconds', values.seconds ?? (values.quick ? '1' : '3')),
-    rounds: wholeNumber('--rounds', values.rounds ?? (values.quick ? '2' : '3')),
-    connections: wholeNumbers('--connections', values.connections),
-    readers: wholeNumbers(
-      '--readers',
-      values.readers ?? (values.quick ? '1000' : '1000,5000,10000'),
-    ),
+    ...amounts,
+    only: values.only === undefined ? PARTS : values.only.split(',').map(partName),
     contenders: values.contenders?.split(','),
     profile: values.profile,
+    render: values.render,
+    ...(connections !== undefined && { connections: wholeNumbers('--connections', connections) }),
+    ...(readers !== undefined && { readers: wholeNumbers('--readers', readers) }),
+    ...(seconds !== undefined && { seconds: wholeNumber('--seconds', seconds) }),
+    ...(rounds !== undefined && { rounds: wholeNumber('--rounds', rounds) }),
   };
 }
 
-function scenarioName(text: string): ScenarioName {
-  const name = SCENARIOS.find((known) => known === text);
-  if (name === undefined)
-    throw new Error(`--only: there is no "${text}"; there are ${SCENARIOS.join(', ')}`);
+function partName(text: string): PartName {
+  const name = PARTS.find((known) => known === text);
+  if (name === undefined) {
+    throw new Error(`--only: there is no part "${text}"; there are ${PARTS.join(', ')}`);
+  }
   return name;
-}
-
-function wholeNumber(option: string, text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1)
-    throw new Error(`${option}: "${text}" is no whole number above 0`);
-  return number;
 }
 
 function wholeNumbers(option: string, text: string): number[] {
   return text.split(',').map((each) => wholeNumber(option, each));
+}
+
+function wholeNumber(option: string, text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) {
+    throw new Error(`${option}: "${text}" is no whole number above 0`);
+  }
+  return number;
 }

@@ -1,65 +1,108 @@
+import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { HELP, parseOptions, type BenchOptions } from './options.ts';
+import { promisify } from 'node:util';
+import { describeMachine } from './machine.ts';
+import { HELP, PARTS, parseOptions, type BenchOptions } from './options.ts';
 import { installPeerPackages } from './peer-packages.ts';
 import { missingProgram } from './programs.ts';
-import { fanOutTables } from './report/fan-out-table.ts';
-import { readsTables } from './report/reads-table.ts';
+import { goalsTable, partBlocks } from './report/blocks.ts';
+import { goals } from './report/goals.ts';
+import { writePage } from './report/write-page.ts';
+import type { Results } from './results.ts';
+import { readResults, writeResults } from './results-file.ts';
 import type { BenchContext } from './scenarios/context.ts';
-import { measureFanOut } from './scenarios/fan-out.ts';
-import { measurePlain } from './scenarios/plain.ts';
-import { measureSameUrl } from './scenarios/same-url.ts';
+import { measureParts } from './scenarios/measure-parts.ts';
 
-const PROFILES = join(import.meta.dirname, '../.local/bench/profiles');
+const ROOT = join(import.meta.dirname, '..');
+const LATEST = join(import.meta.dirname, 'results/latest.json');
+const IN_PART = join(ROOT, '.local/bench/results.json');
+const PROFILES = join(ROOT, '.local/bench/profiles');
 
-async function main(options: BenchOptions): Promise<void> {
+async function main(args: string[]): Promise<void> {
+  const options = parseOptions(args);
+  if (options === 'help') {
+    say(HELP);
+    return;
+  }
+  if (options.render) {
+    await writePage(await readResults(LATEST));
+    return;
+  }
   const missing = missingProgram('wrk') ?? missingProgram('nginx');
   if (missing !== undefined) throw new Error(`nothing can be measured: ${missing}`);
   await installPeerPackages(say);
+  const results = await measure(options);
+  const isWhole = args.length === 0;
+  await writeResults(isWhole ? LATEST : IN_PART, results);
+  if (isWhole) await writePage(results);
+  tell(results, isWhole);
+  if (options.profile) say(`profiles of the gateway, for Chrome's DevTools: ${PROFILES}`);
+}
+
+async function measure(options: BenchOptions): Promise<Results> {
+  const startedAt = new Date();
+  const machine = await describeMachine();
   const context = await contextOf(options);
-  for (const part of options.only) {
-    say(`\n== ${part}`);
-    if (part === 'plain') {
-      print(readsTables(await measurePlain(context)));
-    } else if (part === 'fan-out') {
-      print(fanOutTables(await measureFanOut(context)));
-    } else {
-      const { instant, store } = await measureSameUrl(context);
-      print(`${readsTables(instant)}\n\n${readsTables(store)}`);
-    }
-  }
-  if (options.profile) say(`profiles of the gateway: ${PROFILES} (open one in Chrome's DevTools)`);
+  const measured = await measureParts(context, (part, measurements) => {
+    for (const [name, block] of partBlocks(part, measurements)) say(`\n${name}\n\n${block}\n`);
+  });
+  const { seconds, rounds, events } = options;
+  const tookSeconds = (Date.now() - startedAt.getTime()) / 1000;
+  const takenAt = startedAt.toISOString();
+  return {
+    takenAt,
+    tookSeconds,
+    commit: await commit(),
+    machine,
+    seconds,
+    rounds,
+    events,
+    ...measured,
+  };
 }
 
 async function contextOf(options: BenchOptions): Promise<BenchContext> {
   if (options.profile) await mkdir(PROFILES, { recursive: true });
+  const profileArgs = (part: string): string[] => [
+    '--cpu-prof',
+    `--cpu-prof-dir=${PROFILES}`,
+    `--cpu-prof-name=${part}-${Date.now()}.cpuprofile`,
+  ];
   return {
     options,
     say,
-    gatewayNodeArgs: (part) =>
-      options.profile
-        ? [
-            '--cpu-prof',
-            `--cpu-prof-dir=${PROFILES}`,
-            `--cpu-prof-name=${part}-${Date.now()}.cpuprofile`,
-          ]
-        : [],
+    gatewayNodeArgs: (part) => (options.profile ? profileArgs(part) : []),
     chosen: (contenders) => contenders.filter(({ id }) => options.contenders?.includes(id) ?? true),
   };
+}
+
+async function commit(): Promise<string> {
+  const git = promisify(execFile)('git', ['rev-parse', '--short', 'HEAD'], { cwd: ROOT });
+  return git.then(
+    ({ stdout }) => stdout.trim(),
+    () => 'unknown',
+  );
+}
+
+function tell({ measurements, failures, tookSeconds }: Results, isWhole: boolean): void {
+  if (goals(measurements).length > 0) say(`\n${goalsTable(measurements)}\n`);
+  for (const [part, reason] of Object.entries(failures)) {
+    say(`${part} failed: ${reason}`);
+    process.exitCode = 1;
+  }
+  const written = isWhole ? `docs/performance.md and ${LATEST}` : IN_PART;
+  say(
+    `${PARTS.length} parts there are, ${Object.keys(measurements).length} were measured in ${Math.round(tookSeconds)} s; see ${written}`,
+  );
 }
 
 function say(line: string): void {
   console.log(line);
 }
 
-function print(markdown: string): void {
-  console.log(`\n${markdown}\n`);
-}
-
 try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options === 'help') console.log(HELP);
-  else await main(options);
+  await main(process.argv.slice(2));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;

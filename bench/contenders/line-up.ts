@@ -1,3 +1,4 @@
+import type { Started } from '../started.ts';
 import type { Contender, RunningContender } from './contender.ts';
 
 export interface StartedContender {
@@ -10,32 +11,31 @@ export interface LineUp {
   contenders: StartedContender[];
   /** A sentence for each contender that is not there. */
   missing: string[];
-  stop(): Promise<void>;
 }
 
-/** Starts those that can be, all before the same upstream. Where one fails to, all are stopped. */
+/**
+ * Starts those that can be, all before the same upstream, and leaves out who does not start or does
+ * not pass the check.
+ */
 export async function startLineUp(
+  started: Started,
   contenders: readonly Contender[],
   streamsUrl: string,
+  check: (contender: StartedContender) => Promise<void> = () => Promise.resolve(),
 ): Promise<LineUp> {
-  const started: StartedContender[] = [];
-  const missing: string[] = [];
-  const stop = async (): Promise<void> => {
-    await Promise.all(started.map(({ running }) => running.stop()));
-  };
-  try {
-    for (const contender of contenders) {
+  const lineUp: LineUp = { contenders: [], missing: [] };
+  for (const contender of contenders) {
+    const { id, label } = contender;
+    try {
       const reason = contender.missing();
-      if (reason !== undefined) {
-        missing.push(`${contender.label}: ${reason}`);
-        continue;
-      }
-      const { id, label } = contender;
-      started.push({ id, label, running: await contender.start(streamsUrl) });
+      if (reason !== undefined) throw new Error(reason);
+      const running = started.add(await contender.start(streamsUrl));
+      await check({ id, label, running });
+      lineUp.contenders.push({ id, label, running });
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      lineUp.missing.push(`${label}: ${reason}`);
     }
-  } catch (error) {
-    await stop();
-    throw error;
   }
-  return { contenders: started, missing, stop };
+  return lineUp;
 }

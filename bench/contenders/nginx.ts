@@ -3,8 +3,20 @@ import { startNginx } from '../nginx-process.ts';
 import { missingProgram } from '../programs.ts';
 import { API_KEY, STREAMS_PREFIX, type Contender } from './contender.ts';
 
+export interface NginxContenderOptions {
+  workers?: number;
+  /** What it is set up for: to pass on small pieces as they come, or much at a time. */
+  bodies?: 'small' | 'large';
+}
+
+/** As fast as it was found to be for each, without keeping anything on a disk. */
+const BUFFERING = {
+  small: 'proxy_buffering off;',
+  large: 'proxy_buffer_size 64k; proxy_buffers 16 64k; proxy_max_temp_file_size 0;',
+};
+
 /** nginx as a reverse proxy with the same check of the credential and kept upstream connections. */
-export function nginx(workers = 1): Contender {
+export function nginx({ workers = 1, bodies = 'small' }: NginxContenderOptions = {}): Contender {
   return {
     id: 'nginx',
     label: workers === 1 ? 'nginx, one worker' : `nginx, ${workers} workers`,
@@ -14,7 +26,7 @@ export function nginx(workers = 1): Contender {
       const origin = `http://127.0.0.1:${port}`;
       const server = await startNginx({
         workers,
-        http: configuration(port, new URL(streamsUrl)),
+        http: configuration(port, new URL(streamsUrl), BUFFERING[bodies]),
         readyUrl: `${origin}/health`,
       });
       return { url: `${origin}${STREAMS_PREFIX}`, ...server };
@@ -22,8 +34,8 @@ export function nginx(workers = 1): Contender {
   };
 }
 
-/** Reads may park for minutes and must come through as they arrive, hence the timeouts and no buffering. */
-function configuration(port: number, upstream: URL): string {
+/** Reads may park for minutes, hence the timeouts. */
+function configuration(port: number, upstream: URL, buffering: string): string {
   return `
   map $http_authorization $is_authorized {
     default 0;
@@ -49,7 +61,7 @@ function configuration(port: number, upstream: URL): string {
       proxy_set_header Connection "";
       proxy_set_header Authorization "";
       proxy_read_timeout 300s;
-      proxy_buffering off;
+      ${buffering}
     }
   }`;
 }

@@ -5,7 +5,7 @@ import { API_KEY, STREAMS_PREFIX, type Contender } from './contender.ts';
 import { startServerProcess } from './server-process.ts';
 
 /** A program of `bench/peers`: one of the ways to write a proxy with Node. */
-export function nodePeer(id: string, label: string): Contender {
+function nodePeer(id: string, label: string): Contender {
   return {
     id,
     label,
@@ -31,3 +31,15 @@ export function nodePeer(id: string, label: string): Contender {
     },
   };
 }
+
+/** The least there can be in Node: it checks the credential and passes bytes on, and does nothing else. */
+export const bareUndici = nodePeer('bare-undici', 'bare Node and undici');
+
+/** What one finds when one looks for a proxy in npm. */
+export const nodeProxies = [
+  nodePeer('fastify-http-proxy', '@fastify/http-proxy'),
+  nodePeer('fast-proxy', 'fast-proxy'),
+  nodePeer('http2-proxy', 'http2-proxy'),
+  nodePeer('http-proxy', 'http-proxy'),
+  nodePeer('http-proxy-middleware', 'http-proxy-middleware'),
+];

@@ -49,6 +49,11 @@ end
 
 local function report_other(status, body)
   others = others + 1
+  if others > readers then
+    io.write("GIVEN UP after ", others, " answers that were none\n")
+    io.flush()
+    wrk.thread:stop()
+  end
   -- A few tell what is wrong; ten thousand tell no more.
   if others > 5 then return end
   io.write("OTHER ", status, " ", body:sub(1, 200):gsub("%s+", " "), "\n")

@@ -65,7 +65,7 @@ async function delivered(wrk: RunningProcess, seq: number, others: string[]): Pr
   }, DELIVERY_TIMEOUT_MS);
   try {
     const line = await Promise.race([
-      wrk.waitForLine((text) => text.startsWith(prefix)),
+      wrk.waitForLine((text) => text.startsWith(prefix) || text.startsWith('GIVEN UP')),
       rejectWhenEnded(wrk),
       timeout.promise,
     ]);

@@ -4,7 +4,62 @@ import { promisify } from 'node:util';
 import { API_KEY } from '../contenders/contender.ts';
 import { programPath } from '../programs.ts';
 
-const SCRIPT = join(import.meta.dirname, 'reads.lua');
+/** wrk takes one script alone, so the one with the summary loads the one with the requests. */
+const SUMMARY_SCRIPT = join(import.meta.dirname, 'summary.lua');
+
+export interface Load {
+  /** In this folder: what is asked. */
+  script: string;
+  /** Of the script. */
+  args: readonly string[];
+  origin: string;
+  connections: number;
+  seconds: number;
+}
+
+export interface LoadResult {
+  requestsPerSecond: number;
+  requests: number;
+  p50Ms: number;
+  p99Ms: number;
+  /** Requests that were not answered as they should be. */
+  errors: number;
+}
+
+/** Has wrk ask for a while, as fast as it is answered. */
+export async function runWrk(load: Load): Promise<LoadResult> {
+  const args = [
+    '--threads=1',
+    `--connections=${load.connections}`,
+    `--duration=${load.seconds}s`,
+    '--timeout=10s',
+    `--script=${SUMMARY_SCRIPT}`,
+    load.origin,
+    '--',
+    ...load.args,
+  ];
+  const { stdout } = await promisify(execFile)(programPath('wrk'), args, {
+    env: { BENCH_API_KEY: API_KEY, BENCH_SCRIPT: join(import.meta.dirname, load.script) },
+  });
+  const line = /^BENCH (.*)$/m.exec(stdout)?.[1];
+  if (line === undefined) throw new Error(`wrk said nothing of use:\n${stdout}`);
+  const summary = JSON.parse(line) as Summary;
+  return {
+    requestsPerSecond: summary.requests / (summary.durationUs / 1e6),
+    requests: summary.requests,
+    p50Ms: summary.p50Us / 1000,
+    p99Ms: summary.p99Us / 1000,
+    errors: summary.errors,
+  };
+}
+
+interface Summary {
+  requests: number;
+  durationUs: number;
+  p50Us: number;
+  p99Us: number;
+  errors: number;
+}
 
 export interface ReadsLoad {
   /** Where the contender serves the streams. */
@@ -17,50 +72,9 @@ export interface ReadsLoad {
   path?: string;
 }
 
-export interface ReadsResult {
-  requestsPerSecond: number;
-  requests: number;
-  p50Ms: number;
-  p99Ms: number;
-  /** Requests that were not answered as they should be; a result with any is none. */
-  errors: number;
-}
-
-interface WrkSummary {
-  requests: number;
-  durationUs: number;
-  p50Us: number;
-  p99Us: number;
-  badStatus: number;
-  socketErrors: number;
-  timeouts: number;
-}
-
-/** Has wrk read for a while, as fast as it is answered. */
-export async function loadReads(load: ReadsLoad): Promise<ReadsResult> {
+export function loadReads(load: ReadsLoad): Promise<LoadResult> {
   const { origin, pathname } = new URL(load.url);
-  const args = [
-    '--threads=1',
-    `--connections=${load.connections}`,
-    `--duration=${load.seconds}s`,
-    '--timeout=10s',
-    `--script=${SCRIPT}`,
-    origin,
-    '--',
-    String(load.distinctUrls),
-    pathname,
-  ];
-  const { stdout } = await promisify(execFile)(programPath('wrk'), args, {
-    env: { BENCH_API_KEY: API_KEY, BENCH_PATH: load.path ?? '' },
-  });
-  const line = /^BENCH (.*)$/m.exec(stdout)?.[1];
-  if (line === undefined) throw new Error(`wrk said nothing of use:\n${stdout}`);
-  const summary = JSON.parse(line) as WrkSummary;
-  return {
-    requestsPerSecond: summary.requests / (summary.durationUs / 1e6),
-    requests: summary.requests,
-    p50Ms: summary.p50Us / 1000,
-    p99Ms: summary.p99Us / 1000,
-    errors: summary.badStatus + summary.socketErrors + summary.timeouts,
-  };
+  const { connections, seconds } = load;
+  const args = [String(load.distinctUrls), pathname, load.path ?? ''];
+  return runWrk({ script: 'reads.lua', args, origin, connections, seconds });
 }

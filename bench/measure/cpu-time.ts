@@ -3,8 +3,12 @@ import { readdir, readFile } from 'node:fs/promises';
 /** `sysconf(_SC_CLK_TCK)`, which is 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
 
-/** Processor time, in milliseconds, that a process group has used so far, its ended children included. */
-export async function groupCpuMs(groupPid: number): Promise<number> {
+/**
+ * Processor time, in milliseconds, that a process group has used so far, its ended children included;
+ * none of none.
+ */
+export async function groupCpuMs(groupPid: number | undefined): Promise<number> {
+  if (groupPid === undefined) return 0;
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const ticks = await Promise.all(pids.map((pid) => ticksOf(pid, groupPid)));
   return (ticks.reduce((sum, each) => sum + each, 0) * 1000) / TICKS_PER_SECOND;

@@ -1,4 +1,5 @@
-import { Pool } from 'undici';
+// The gateway's own, not the one that a package beside this brings along.
+import { Pool } from '../../node_modules/undici/index.js';
 import { authorization, listen, upstreamOrigin, upstreamTarget } from './front.js';
 
 /** The least there can be: Node's own server, undici's dispatch, headers passed on as they came. */

@@ -2,7 +2,10 @@ import { direct } from '../contenders/direct.ts';
 import { gateway } from '../contenders/gateway.ts';
 import { haproxy } from '../contenders/haproxy.ts';
 import { nginx } from '../contenders/nginx.ts';
-import { nodePeer } from '../contenders/node-peer.ts';
+import { bareUndici, nodeProxies } from '../contenders/node-peer.ts';
+import { tracedGateway } from '../contenders/traced-gateway.ts';
+import { withStarted } from '../started.ts';
+import { startTraceSink } from '../upstreams/trace-sink.ts';
 import { startInstantUpstream, type InstantUpstream } from '../upstreams/instant.ts';
 import type { ExpectedRead } from '../contenders/check.ts';
 import type { BenchContext } from './context.ts';
@@ -11,30 +14,34 @@ import { measureReads, type ReadsTable } from './reads.ts';
 /** So many that no two of them are under way at once. */
 const DISTINCT_URLS = 20_000;
 
+/** More numbers of connections for the plot, for those that it shows. */
+const CURVE = {
+  connections: [8, 256],
+  ids: ['gateway', 'nginx', 'bare-undici', 'fastify-http-proxy'],
+};
+
 /** Reads of 1 KiB, no two alike, before an upstream that answers at once: the cost of the way through. */
-export async function measurePlain(context: BenchContext): Promise<ReadsTable> {
-  const upstream = await startInstantUpstream();
-  try {
-    return await measureReads(context, {
+export function measurePlain(context: BenchContext): Promise<ReadsTable> {
+  return withStarted(async (started) => {
+    const upstream = started.add(await startInstantUpstream());
+    const sink = started.add(await startTraceSink());
+    const isWhole = context.options.connections.length > 1;
+    return measureReads(context, {
       streamsUrl: upstream.streamsUrl,
       contenders: [
         gateway({ nodeArgs: context.gatewayNodeArgs('plain') }),
+        tracedGateway(sink),
         nginx(),
         haproxy,
-        nodePeer('bare-undici', 'bare Node and undici'),
-        nodePeer('fastify-http-proxy', '@fastify/http-proxy'),
-        nodePeer('fast-proxy', 'bare Node and fast-proxy'),
-        nodePeer('http2-proxy', 'bare Node and http2-proxy'),
-        nodePeer('http-proxy', 'bare Node and http-proxy'),
-        nodePeer('http-proxy-middleware', 'bare Node and http-proxy-middleware'),
+        bareUndici,
+        ...nodeProxies,
         direct,
       ],
       expected: instantRead(upstream),
       distinctUrls: DISTINCT_URLS,
+      ...(isWhole && { curve: CURVE }),
     });
-  } finally {
-    await upstream.stop();
-  }
+  });
 }
 
 export function instantRead({ streamsUrl, body }: InstantUpstream): ExpectedRead {

@@ -1,10 +1,11 @@
 import { checkContender, type ExpectedRead } from '../contenders/check.ts';
 import type { Contender } from '../contenders/contender.ts';
 import { startLineUp, type StartedContender } from '../contenders/line-up.ts';
-import { loadReads, type ReadsResult } from '../load/wrk.ts';
+import { loadReads, type LoadResult } from '../load/wrk.ts';
 import { groupCpuMs } from '../measure/cpu-time.ts';
-import { interleave } from '../measure/interleave.ts';
+import { interleave, type Series } from '../measure/interleave.ts';
 import { spread, type Spread } from '../measure/statistics.ts';
+import { withStarted } from '../started.ts';
 import type { BenchContext } from './context.ts';
 
 export interface ReadsPlan {
@@ -12,6 +13,8 @@ export interface ReadsPlan {
   contenders: readonly Contender[];
   expected: ExpectedRead;
   distinctUrls: number;
+  /** More points for the plot: connections at which only some are measured. */
+  curve?: { connections: readonly number[]; ids: readonly string[] };
 }
 
 /** One contender at one number of connections. */
@@ -22,9 +25,10 @@ export interface ReadsRow {
   requestsPerSecond: Spread;
   p50Ms: Spread;
   p99Ms: Spread;
-  /** Processor time of the contender alone, in microseconds a request. */
-  cpuUsPerRequest: Spread | undefined;
+  /** Processor time of the contender alone, in microseconds a request; null where it has none. */
+  cpuUsPerRequest: Spread | null;
   errors: number;
+  failure?: string;
 }
 
 export interface ReadsTable {
@@ -36,45 +40,44 @@ export interface ReadsTable {
 const WARM_UP_SECONDS = 2;
 
 /** Has each contender read as fast as it can, at each number of connections. */
-export async function measureReads(context: BenchContext, plan: ReadsPlan): Promise<ReadsTable> {
-  const { options, say } = context;
-  const lineUp = await startLineUp(context.chosen(plan.contenders), plan.streamsUrl);
-  try {
-    for (const line of lineUp.missing) say(`left out: ${line}`);
-    for (const contender of lineUp.contenders) {
-      await checkContender(contender, plan.expected);
-      await load(
-        plan,
-        contender,
-        options.connections[0] ?? 64,
-        Math.min(WARM_UP_SECONDS, options.seconds),
-      );
-    }
+export function measureReads(context: BenchContext, plan: ReadsPlan): Promise<ReadsTable> {
+  return withStarted(async (started) => {
+    const { options, say } = context;
+    const chosen = context.chosen(plan.contenders);
+    const { contenders, missing } = await startLineUp(
+      started,
+      chosen,
+      plan.streamsUrl,
+      async (contender) => {
+        await checkContender(contender, plan.expected);
+        await load(plan, contender, 64, Math.min(WARM_UP_SECONDS, options.seconds));
+      },
+    );
+    for (const line of missing) say(`left out: ${line}`);
     const rows: ReadsRow[] = [];
-    for (const connections of options.connections) {
-      const measured = await interleave(
-        lineUp.contenders,
-        options.rounds,
-        async (contender, round) => {
-          const result = await load(plan, contender, connections, options.seconds);
-          const rate = Math.round(result.requestsPerSecond);
-          say(`${connections} connections, round ${round + 1}: ${contender.label} ${rate}/s`);
-          return result;
-        },
-      );
-      rows.push(
-        ...lineUp.contenders.map(({ id, label }) =>
-          row(id, label, connections, measured.get(id) ?? []),
-        ),
-      );
+    for (const connections of levels(context, plan)) {
+      const isForAll = options.connections.includes(connections);
+      const measured = contenders.filter(({ id }) => isForAll || plan.curve?.ids.includes(id));
+      const series = await interleave(measured, options.rounds, async (contender, round) => {
+        const result = await load(plan, contender, connections, options.seconds);
+        const rate = Math.round(result.requestsPerSecond);
+        say(`${connections} connections, round ${round + 1}: ${contender.label} ${rate}/s`);
+        return result;
+      });
+      for (const { id, label } of measured) {
+        rows.push({ id, label, connections, ...summary(series.get(id)) });
+      }
     }
-    return { rows, missing: lineUp.missing };
-  } finally {
-    await lineUp.stop();
-  }
+    return { rows, missing };
+  });
 }
 
-type Measured = ReadsResult & { cpuUsPerRequest: number | undefined };
+function levels({ options }: BenchContext, { curve }: ReadsPlan): number[] {
+  const all = new Set([...options.connections, ...(curve?.connections ?? [])]);
+  return [...all].sort((a, b) => a - b);
+}
+
+type Measured = LoadResult & { cpuUsPerRequest: number };
 
 async function load(
   plan: ReadsPlan,
@@ -82,9 +85,7 @@ async function load(
   connections: number,
   seconds: number,
 ): Promise<Measured> {
-  const cpuMs = async (): Promise<number> =>
-    running.pid === undefined ? 0 : groupCpuMs(running.pid);
-  const before = await cpuMs();
+  const cpuMsBefore = await groupCpuMs(running.pid);
   const result = await loadReads({
     url: running.url,
     connections,
@@ -92,22 +93,24 @@ async function load(
     distinctUrls: plan.distinctUrls,
     path: plan.expected.path,
   });
-  const usedMs = (await cpuMs()) - before;
-  const hasProcess = running.pid !== undefined && result.requests > 0;
-  return { ...result, cpuUsPerRequest: hasProcess ? (usedMs * 1000) / result.requests : undefined };
+  if (result.requests === 0) throw new Error('no request was answered');
+  const usedMs = (await groupCpuMs(running.pid)) - cpuMsBefore;
+  return { ...result, cpuUsPerRequest: (usedMs * 1000) / result.requests };
 }
 
-function row(id: string, label: string, connections: number, all: readonly Measured[]): ReadsRow {
-  const of = (pick: (each: Measured) => number): Spread => spread(all.map(pick));
-  const hasCpu = all.every(({ cpuUsPerRequest }) => cpuUsPerRequest !== undefined);
+function summary(
+  series: Series<Measured> = { values: [] },
+): Omit<ReadsRow, 'id' | 'label' | 'connections'> {
+  const { values, failure } = series;
+  const of = (pick: (each: Measured) => number): Spread => spread(values.map(pick));
   return {
-    id,
-    label,
-    connections,
     requestsPerSecond: of((each) => each.requestsPerSecond),
     p50Ms: of((each) => each.p50Ms),
     p99Ms: of((each) => each.p99Ms),
-    cpuUsPerRequest: hasCpu ? of((each) => each.cpuUsPerRequest ?? 0) : undefined,
-    errors: all.reduce((sum, { errors }) => sum + errors, 0),
+    cpuUsPerRequest: values.some(({ cpuUsPerRequest }) => cpuUsPerRequest > 0)
+      ? of((each) => each.cpuUsPerRequest)
+      : null,
+    errors: values.reduce((sum, { errors }) => sum + errors, 0),
+    ...(failure !== undefined && { failure }),
   };
 }

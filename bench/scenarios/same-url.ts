@@ -1,9 +1,9 @@
 import { direct } from '../contenders/direct.ts';
 import type { Contender } from '../contenders/contender.ts';
 import { gateway } from '../contenders/gateway.ts';
-import { haproxy } from '../contenders/haproxy.ts';
 import { nginx } from '../contenders/nginx.ts';
-import { nodePeer } from '../contenders/node-peer.ts';
+import { bareUndici } from '../contenders/node-peer.ts';
+import { withStarted } from '../started.ts';
 import { startInstantUpstream } from '../upstreams/instant.ts';
 import { startStore, writeTimeline } from '../upstreams/store.ts';
 import type { BenchContext } from './context.ts';
@@ -23,31 +23,29 @@ export async function measureSameUrl(context: BenchContext): Promise<SameUrlTabl
   return { instant: await beforeInstant(context), store: await beforeStore(context) };
 }
 
-async function beforeInstant(context: BenchContext): Promise<ReadsTable> {
+function beforeInstant(context: BenchContext): Promise<ReadsTable> {
   context.say('one URL, before an upstream that answers at once');
-  const upstream = await startInstantUpstream();
-  try {
-    return await measureReads(context, {
+  return withStarted(async (started) => {
+    const upstream = started.add(await startInstantUpstream());
+    return measureReads(context, {
       streamsUrl: upstream.streamsUrl,
-      contenders: contenders(context, 'same-url-instant'),
+      contenders: line(context, 'same-url-instant'),
       expected: instantRead(upstream),
       distinctUrls: 1,
     });
-  } finally {
-    await upstream.stop();
-  }
+  });
 }
 
-async function beforeStore(context: BenchContext): Promise<ReadsTable> {
+function beforeStore(context: BenchContext): Promise<ReadsTable> {
   context.say('one URL, before the real history store, a timeline of 20 KiB');
-  const store = await startStore();
-  try {
+  return withStarted(async (started) => {
+    const store = started.add(await startStore());
     await writeTimeline(store.streamsUrl + TIMELINE, TIMELINE_BYTES);
     const path = `${TIMELINE}?offset=-1`;
     const read = await fetch(store.streamsUrl + path);
-    return await measureReads(context, {
+    return measureReads(context, {
       streamsUrl: store.streamsUrl,
-      contenders: contenders(context, 'same-url-store'),
+      contenders: line(context, 'same-url-store'),
       expected: {
         path,
         body: await read.text(),
@@ -58,17 +56,9 @@ async function beforeStore(context: BenchContext): Promise<ReadsTable> {
       },
       distinctUrls: 1,
     });
-  } finally {
-    await store.stop();
-  }
+  });
 }
 
-function contenders(context: BenchContext, part: string): Contender[] {
-  return [
-    gateway({ nodeArgs: context.gatewayNodeArgs(part) }),
-    nginx(),
-    haproxy,
-    nodePeer('bare-undici', 'bare Node and undici'),
-    direct,
-  ];
+function line(context: BenchContext, part: string): Contender[] {
+  return [gateway({ nodeArgs: context.gatewayNodeArgs(part) }), nginx(), bareUndici, direct];
 }

@@ -1,0 +1,19 @@
+/** The blocks of a page that are made of measurements: all between the marks of one is replaced. */
+const BLOCK = /<!-- bench: (?<name>[\w-]+) -->\n(?<content>[\s\S]*?)<!-- bench: end -->/g;
+
+/**
+ * A page with its blocks filled anew; the prose between them stays as it is. Throws where the page
+ * has a block that was not measured, or lacks one that was.
+ */
+export function fillPage(page: string, blocks: ReadonlyMap<string, string>): string {
+  const filled = new Set<string>();
+  const text = page.replace(BLOCK, (_, name: string) => {
+    const content = blocks.get(name);
+    if (content === undefined) throw new Error(`there are no measurements for the block "${name}"`);
+    filled.add(name);
+    return `<!-- bench: ${name} -->\n\n${content}\n\n<!-- bench: end -->`;
+  });
+  const lacking = [...blocks.keys()].filter((name) => !filled.has(name));
+  if (lacking.length > 0) throw new Error(`the page has no block for ${lacking.join(', ')}`);
+  return text;
+}

@@ -1,0 +1,107 @@
+import type { Measurements } from '../results.ts';
+import type { FanOutTable } from '../scenarios/fan-out.ts';
+import type { ReadsTable } from '../scenarios/reads.ts';
+import { count } from './format.ts';
+import { linePlot, type Colour, type PlotLine } from './line-plot.ts';
+
+const RATE_LINES: { id: string; label: string; colour: Colour }[] = [
+  { id: 'nginx', label: 'nginx, one worker', colour: 'green' },
+  { id: 'bare-undici', label: 'bare Node and undici', colour: 'purple' },
+  { id: 'gateway', label: 'agent gateway', colour: 'blue' },
+  { id: 'fastify-http-proxy', label: '@fastify/http-proxy', colour: 'orange' },
+];
+
+/** SVG files by name, of what was measured. */
+export function plots(measured: Partial<Measurements>): Map<string, string> {
+  const files = new Map<string, string>();
+  if (measured.plain) files.set('performance-rate.svg', ratePlot(measured.plain));
+  const fanOut = measured['fan-out'];
+  if (fanOut) {
+    files.set('performance-delivery.svg', deliveryPlot(fanOut));
+    files.set('performance-delivery-cpu.svg', cpuPlot(fanOut));
+  }
+  return files;
+}
+
+function ratePlot({ rows }: ReadsTable): string {
+  const connections = [...new Set(rows.map((row) => row.connections))].sort((a, b) => a - b);
+  return linePlot({
+    title: 'Plain reads a second by connections',
+    xTitle: 'connections',
+    yTitle: 'reads of 1 KiB a second',
+    xTicks: connections.map(count),
+    lines: RATE_LINES.map(({ id, ...line }) => ({
+      ...line,
+      values: connections.map(
+        (each) =>
+          rows.find((row) => row.id === id && row.connections === each)?.requestsPerSecond.median,
+      ),
+    })),
+  });
+}
+
+function deliveryPlot(table: FanOutTable): string {
+  const { readers, values } = byReaders(table);
+  const lines: PlotLine[] = [
+    { label: 'nginx, p99', colour: 'green', values: values('nginx', (row) => row.p99Ms.median) },
+    {
+      label: 'nginx, p50',
+      colour: 'green',
+      isDashed: true,
+      values: values('nginx', (row) => row.p50Ms.median),
+    },
+    {
+      label: 'agent gateway, p99',
+      colour: 'blue',
+      values: values('gateway', (row) => row.p99Ms.median),
+    },
+    {
+      label: 'agent gateway, p50',
+      colour: 'blue',
+      isDashed: true,
+      values: values('gateway', (row) => row.p50Ms.median),
+    },
+  ];
+  return linePlot({
+    title: 'Milliseconds from the append of an event to its readers, by readers',
+    xTitle: 'readers parked on one timeline',
+    yTitle: 'ms from the append to a reader',
+    xTicks: readers.map(count),
+    lines,
+  });
+}
+
+function cpuPlot(table: FanOutTable): string {
+  const { readers, values } = byReaders(table);
+  return linePlot({
+    title: 'Processor time of proxy and history store for one event to one reader, by readers',
+    xTitle: 'readers parked on one timeline',
+    yTitle: 'CPU µs for one event to one reader',
+    xTicks: readers.map(count),
+    lines: [
+      { label: 'nginx and the store', colour: 'green', values: values('nginx', cpuUs) },
+      { label: 'gateway and the store', colour: 'blue', values: values('gateway', cpuUs) },
+    ],
+  });
+}
+
+type Row = FanOutTable['rows'][number];
+
+function cpuUs(row: Row): number {
+  return row.contenderCpuUs.median + row.storeCpuUs.median;
+}
+
+function byReaders({ rows }: FanOutTable): {
+  readers: number[];
+  values: (id: string, pick: (row: Row) => number) => (number | undefined)[];
+} {
+  const readers = [...new Set(rows.map((row) => row.readers))].sort((a, b) => a - b);
+  return {
+    readers,
+    values: (id, pick) =>
+      readers.map((each) => {
+        const row = rows.find((candidate) => candidate.id === id && candidate.readers === each);
+        return row && row.failure === undefined ? pick(row) : undefined;
+      }),
+  };
+}

@@ -1,0 +1,83 @@
+import type { Measurements } from '../results.ts';
+import { count, mebibytes, short, table } from './format.ts';
+
+/** What one pod is taken to have, for sizing. */
+const POD = {
+  /** Of the one core that a pod can use: the rest is for bursts, and for a neighbour that failed. */
+  coreShare: 0.7,
+  memoryBytes: 512 * 1_048_576,
+  /** GATEWAY_MAX_OPEN_READS as it is by default. */
+  openReads: 40_000,
+};
+const READERS = 1_000_000;
+/** That reach each reader. */
+const EVENTS_PER_SECOND = [0.01, 0.1, 1, 10];
+
+interface Cost {
+  cpuUsPerEvent: number;
+  bytesPerReader: number;
+  atStartBytes: number;
+}
+
+/** What the numbers mean for how many pods; undefined unless fan-out and memory were measured. */
+export function sizing(measured: Partial<Measurements>): string | undefined {
+  const shared = cost(measured, 'gateway', 'shared');
+  const unshared = cost(measured, 'gateway-unshared', 'unshared');
+  if (!shared || !unshared) return undefined;
+  const rows = EVENTS_PER_SECOND.map((eventsPerSecond) => {
+    const many = readersPerPod(shared, eventsPerSecond);
+    const one = readersPerPod(unshared, eventsPerSecond);
+    return [eventText(eventsPerSecond), count(many), pods(many), count(one), pods(one)];
+  });
+  const head = [
+    'events to each reader',
+    'readers a pod, many to a timeline',
+    'pods for a million',
+    'readers a pod, each its own timeline',
+    'pods for a million',
+  ];
+  return `A parked reader takes ${kib(shared)} of memory where many share a timeline, and ${kib(unshared)}
+where each has its own, with its own connection to the store. To deliver an event takes the gateway
+${short(shared.cpuUsPerEvent)} µs of processor time where many share a timeline, and
+${short(unshared.cpuUsPerEvent)} µs where each has its own. So a pod that may use ${POD.coreShare * 100} % of one core and
+${mebibytes(POD.memoryBytes)}, with \`GATEWAY_MAX_OPEN_READS\` at its default of ${count(POD.openReads)}, holds:
+
+${table(head, rows)}`;
+}
+
+function cost(
+  { 'fan-out': fanOut, memory }: Partial<Measurements>,
+  id: string,
+  sharing: 'shared' | 'unshared',
+): Cost | undefined {
+  const most = fanOut?.rows
+    .filter((row) => row.id === id && row.failure === undefined)
+    .sort((a, b) => b.readers - a.readers)[0];
+  const parked = memory?.[sharing];
+  if (!most || !parked) return undefined;
+  const { atStart, afterEvents } = parked.bytes;
+  const held = Math.max(parked.bytes.parked, afterEvents);
+  return {
+    cpuUsPerEvent: most.contenderCpuUs.median,
+    bytesPerReader: (held - atStart) / parked.readers,
+    atStartBytes: atStart,
+  };
+}
+
+function readersPerPod(one: Cost, eventsPerSecond: number): number {
+  const byCpu = (1e6 * POD.coreShare) / (one.cpuUsPerEvent * eventsPerSecond);
+  const byMemory = (POD.memoryBytes - one.atStartBytes) / one.bytesPerReader;
+  return Math.floor(Math.min(byCpu, byMemory, POD.openReads));
+}
+
+function pods(readers: number): string {
+  return count(Math.ceil(READERS / readers));
+}
+
+function kib({ bytesPerReader }: Cost): string {
+  return `${short(bytesPerReader / 1024)} KiB`;
+}
+
+function eventText(perSecond: number): string {
+  return perSecond >= 1 ? `${perSecond} a second` : `one in ${1 / perSecond} s`;
+}

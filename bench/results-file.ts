@@ -1,0 +1,18 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Results } from './results.ts';
+
+export async function readResults(path: string): Promise<Results> {
+  return JSON.parse(await readFile(path, 'utf8')) as Results;
+}
+
+export async function writeResults(path: string, results: Results): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  // More digits would only make the difference between two runs longer to read.
+  const text = JSON.stringify(
+    results,
+    (_, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(5)) : value),
+    2,
+  );
+  await writeFile(path, `${text}\n`);
+}

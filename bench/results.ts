@@ -1,0 +1,35 @@
+import type { Machine } from './machine.ts';
+import type { CommandsTable } from './scenarios/commands.ts';
+import type { FanOutTable } from './scenarios/fan-out.ts';
+import type { LargeBodyTable } from './scenarios/large-body.ts';
+import type { MemoryTable } from './scenarios/memory.ts';
+import type { ReadsTable } from './scenarios/reads.ts';
+import type { SameUrlTables } from './scenarios/same-url.ts';
+import type { StartTable } from './scenarios/start.ts';
+
+/** What each part measured. */
+export interface Measurements {
+  plain: ReadsTable;
+  'same-url': SameUrlTables;
+  'fan-out': FanOutTable;
+  memory: MemoryTable;
+  'large-body': LargeBodyTable;
+  commands: CommandsTable;
+  start: StartTable;
+}
+
+/** A run of the bench, whole or in part. */
+export interface Results {
+  /** RFC 3339, UTC. */
+  takenAt: string;
+  /** Of the gateway that was measured. */
+  commit: string;
+  tookSeconds: number;
+  machine: Machine;
+  seconds: number;
+  rounds: number;
+  events: number;
+  measurements: Partial<Measurements>;
+  /** Why a part has no measurements. */
+  failures: Partial<Record<keyof Measurements, string>>;
+}

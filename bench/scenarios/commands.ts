@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { AUTHORIZED } from '../contenders/contender.ts';
+import { startGateway } from '../contenders/gateway.ts';
+import { runWrk, type LoadResult } from '../load/wrk.ts';
+import { interleave, type Series } from '../measure/interleave.ts';
+import { spread, type Spread } from '../measure/statistics.ts';
+import { withStarted } from '../started.ts';
+import { startRuntime, type Runtime } from '../upstreams/runtime.ts';
+import type { BenchContext } from './context.ts';
+
+/** One at a time tells what the gateway adds to a command; many tell the rate. */
+const CONNECTIONS = [1, 32] as const;
+const WARM_UP_SECONDS = 2;
+
+export interface CommandsRow {
+  id: 'gateway' | 'direct';
+  label: string;
+  connections: number;
+  commandsPerSecond: Spread;
+  p50Ms: Spread;
+  p99Ms: Spread;
+  failure?: string;
+}
+
+export interface CommandsTable {
+  rows: CommandsRow[];
+}
+
+interface Way {
+  id: 'gateway' | 'direct';
+  label: string;
+  origin: string;
+  /** Of a message to an entity: what comes before its id in the path, and behind. */
+  before: string;
+  behind: string;
+}
+
+/** Messages to agents of a real Restate, straight and through the gateway. */
+export function measureCommands(context: BenchContext): Promise<CommandsTable> {
+  return withStarted(async (started) => {
+    const { options, say } = context;
+    const runtime = await startRuntime(started);
+    const gateway = started.add(
+      await startGateway({
+        env: {
+          GATEWAY_RUNTIME_INGRESS_URL: runtime.ingressUrl,
+          GATEWAY_RUNTIME_ADMIN_URL: runtime.adminUrl,
+        },
+        nodeArgs: context.gatewayNodeArgs('commands'),
+      }),
+    );
+    const ways: Way[] = [
+      {
+        id: 'gateway',
+        label: 'agent gateway',
+        origin: new URL(gateway.url).origin,
+        before: '/api/a/bench/',
+        behind: '/send',
+      },
+      {
+        id: 'direct',
+        label: 'Restate, direct',
+        origin: runtime.ingressUrl,
+        before: '/bench/',
+        behind: '/wake/send',
+      },
+    ];
+    for (const way of ways) {
+      await check(way);
+      await send(runtime, way, 32, Math.min(WARM_UP_SECONDS, options.seconds));
+    }
+    const rows: CommandsRow[] = [];
+    for (const connections of CONNECTIONS) {
+      const series = await interleave(ways, options.rounds, async (way, round) => {
+        const result = await send(runtime, way, connections, options.seconds);
+        const rate = Math.round(result.requestsPerSecond);
+        say(
+          `${connections} at once, round ${round + 1}: ${way.label} ${rate}/s, p50 ${result.p50Ms.toFixed(2)} ms`,
+        );
+        return result;
+      });
+      for (const { id, label } of ways)
+        rows.push({ id, label, connections, ...summary(series.get(id)) });
+    }
+    return { rows };
+  });
+}
+
+async function check({ origin, before, behind, label }: Way): Promise<void> {
+  const response = await fetch(`${origin}${before}check${behind}`, {
+    method: 'POST',
+    headers: { ...AUTHORIZED, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  const body = (await response.json()) as {
+    invocationId?: string;
+    restate?: { invocationId?: string };
+  };
+  const invocationId = body.invocationId ?? body.restate?.invocationId ?? '';
+  assert.equal(response.status, 202, label);
+  assert.match(invocationId, /^inv_/, label);
+}
+
+/** Waits until the agent has handled what was accepted: it is not to weigh on who comes next. */
+async function send(
+  runtime: Runtime,
+  { origin, before, behind }: Way,
+  connections: number,
+  seconds: number,
+): Promise<LoadResult> {
+  const handledBefore = await runtime.handled();
+  const args = [before, behind];
+  const result = await runWrk({ script: 'commands.lua', args, origin, connections, seconds });
+  if (result.errors > 0)
+    throw new Error(`${result.errors} of ${result.requests} commands went wrong`);
+  await runtime.untilHandled(handledBefore + result.requests);
+  return result;
+}
+
+function summary(
+  series: Series<LoadResult> = { values: [] },
+): Omit<CommandsRow, 'id' | 'label' | 'connections'> {
+  const { values, failure } = series;
+  const of = (pick: (each: LoadResult) => number): Spread => spread(values.map(pick));
+  return {
+    commandsPerSecond: of(({ requestsPerSecond }) => requestsPerSecond),
+    p50Ms: of(({ p50Ms }) => p50Ms),
+    p99Ms: of(({ p99Ms }) => p99Ms),
+    ...(failure !== undefined && { failure }),
+  };
+}

@@ -1,0 +1,81 @@
+import type { RunningContender } from '../contenders/contender.ts';
+import { startFollowers } from '../load/followers.ts';
+import { untilConnected } from '../measure/connections.ts';
+import { groupCpuMs } from '../measure/cpu-time.ts';
+import { settle } from '../measure/settle.ts';
+import { quantile } from '../measure/statistics.ts';
+import { append, createStream, type Store } from '../upstreams/store.ts';
+
+const EVENT_TEXT = 'x'.repeat(200);
+
+export interface DeliveryPlan {
+  store: Store;
+  running: RunningContender;
+  readers: number;
+  events: number;
+  /** Called once all readers are parked, and again when all events are delivered. */
+  onParked?: () => Promise<void>;
+  onDelivered?: () => Promise<void>;
+}
+
+export interface Delivery {
+  p50Ms: number;
+  p99Ms: number;
+  storeRequestsPerEvent: number;
+  /** Microseconds for one event to one reader. */
+  contenderCpuUs: number;
+  storeCpuUs: number;
+}
+
+let streams = 0;
+
+/** Parks readers on a timeline of their own and appends events, each when all have the one before. */
+export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
+  const { store, running, readers, events } = plan;
+  const streamPath = `/t/default/agents/chat/fan-out-${streams++}/timeline`;
+  const streamUrl = store.streamsUrl + streamPath;
+  const offset = await createStream(streamUrl);
+  const followers = startFollowers({ url: running.url, streamPath, offset, readers });
+  const atRest = (): Promise<void> => settle([running.pid, store.pid, followers.pid]);
+  const used = async (): Promise<Used> => ({
+    contenderCpuMs: await groupCpuMs(running.pid),
+    storeCpuMs: await groupCpuMs(store.pid),
+    storeReads: await store.reads(),
+  });
+  try {
+    await untilConnected(running.url, readers);
+    await atRest();
+    await plan.onParked?.();
+    const before = await used();
+    const delaysMs: number[] = [];
+    for (let seq = 0; seq < events; seq++) {
+      const atUs = Number(process.hrtime.bigint() / 1000n);
+      const event = { seq, atUs, text: EVENT_TEXT };
+      const [delays] = await Promise.all([followers.delivered(seq), append(streamUrl, event)]);
+      delaysMs.push(...delays);
+      await atRest();
+    }
+    await plan.onDelivered?.();
+    return outcome(delaysMs, before, await used(), events);
+  } finally {
+    await followers.stop();
+    await settle([running.pid, store.pid]);
+  }
+}
+
+interface Used {
+  contenderCpuMs: number;
+  storeCpuMs: number;
+  storeReads: number;
+}
+
+function outcome(delaysMs: number[], before: Used, after: Used, events: number): Delivery {
+  const usPerDelivery = (ms: number): number => (ms * 1000) / delaysMs.length;
+  return {
+    p50Ms: quantile(delaysMs, 0.5),
+    p99Ms: quantile(delaysMs, 0.99),
+    storeRequestsPerEvent: (after.storeReads - before.storeReads) / events,
+    contenderCpuUs: usPerDelivery(after.contenderCpuMs - before.contenderCpuMs),
+    storeCpuUs: usPerDelivery(after.storeCpuMs - before.storeCpuMs),
+  };
+}

@@ -1,0 +1,31 @@
+interface Stoppable {
+  stop(): Promise<void>;
+}
+
+/** What a part of the bench has started. */
+export class Started {
+  private readonly stoppables: Stoppable[] = [];
+
+  /** Keeps it to be stopped, and gives it back. */
+  add<Thing extends Stoppable>(thing: Thing): Thing {
+    this.stoppables.push(thing);
+    return thing;
+  }
+
+  /** The newest first: none loses what it depends on before it ends. */
+  async stop(): Promise<void> {
+    for (const thing of this.stoppables.splice(0).reverse()) await thing.stop();
+  }
+}
+
+/** Runs a part, and stops what it has started however it ends. */
+export async function withStarted<Result>(
+  run: (started: Started) => Promise<Result>,
+): Promise<Result> {
+  const started = new Started();
+  try {
+    return await run(started);
+  } finally {
+    await started.stop();
+  }
+}

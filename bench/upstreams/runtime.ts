@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startProcess, untilReady } from '../../local/stack/process.ts';
+import { startRestate } from '../../local/stack/restate.ts';
+import type { Started } from '../started.ts';
+
+const START_TIMEOUT_MS = 20_000;
+const AGENT_MAIN = join(import.meta.dirname, 'agent-main.ts');
+const POLL_MS = 50;
+const HANDLED_TIMEOUT_MS = 120_000;
+
+/** A real Restate, with the service `bench` whose handler `wake` does next to nothing. */
+export interface Runtime {
+  ingressUrl: string;
+  adminUrl: string;
+  /** How many messages the agent has handled so far. */
+  handled(): Promise<number>;
+  /** Fulfils once the agent has handled so many in all. */
+  untilHandled(count: number): Promise<void>;
+}
+
+export async function startRuntime(started: Started): Promise<Runtime> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'gateway-bench-restate-'));
+  started.add({ stop: () => rm(dataDir, { recursive: true, force: true }) });
+  const restate = started.add(await startRestate({ dataDir }));
+  const agent = startProcess({
+    name: 'the agent',
+    command: process.execPath,
+    args: [AGENT_MAIN],
+    env: { PATH: process.env.PATH, NODE_ENV: 'production' },
+    readable: (line) => (line.startsWith('{') ? line : undefined),
+  });
+  started.add({ stop: () => agent.kill() });
+  const line = await untilReady(agent, START_TIMEOUT_MS, () =>
+    agent.waitForLine((text) => text.startsWith('{')),
+  );
+  const { uri, countUrl } = JSON.parse(line) as { uri: string; countUrl: string };
+  await register(restate.adminUrl, uri);
+  const handled = async (): Promise<number> =>
+    ((await (await fetch(countUrl)).json()) as { handled: number }).handled;
+  return {
+    ingressUrl: restate.ingressUrl,
+    adminUrl: restate.adminUrl,
+    handled,
+    untilHandled: async (count) => {
+      const giveUpAtMs = performance.now() + HANDLED_TIMEOUT_MS;
+      while ((await handled()) < count) {
+        if (performance.now() > giveUpAtMs)
+          throw new Error('messages were accepted and not handled');
+        await sleep(POLL_MS);
+      }
+    },
+  };
+}
+
+async function register(adminUrl: string, uri: string): Promise<void> {
+  const response = await fetch(`${adminUrl}/deployments`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ uri }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`Restate refused the agent: ${response.status} ${text}`);
+}

@@ -134,7 +134,8 @@ export class EventStream implements ReadObserver, ReadSource {
     }
   }
 
-  private stopReplay(): void {
+  /** Lets nobody join any more. */
+  stopReplay(): void {
     if (!this.replay) return;
     this.replay = undefined;
     this.replayBudget.giveBack(this.replayBytes);

@@ -2,6 +2,7 @@ import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { ReadShare } from '../../telemetry/shared-reads.ts';
 import type { EventStream } from './event-stream.ts';
 import type { ReadHead } from './read-head.ts';
+import { dependsOnReader } from './read-key.ts';
 import { joinedWithHead, type Reader, type ReadSource } from './reader.ts';
 import type { ReadSender } from './read-sender.ts';
 import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
@@ -24,8 +25,8 @@ export interface FlightOwner {
   onClosed(flight: Flight): void;
   /** The flight holds up nobody any more: it has ended, or goes on at the pace of its one reader. */
   onReleased(flight: Flight): void;
-  /** The answer is an event stream: makes what takes it from here, for readers to join or not. */
-  toEventStream(read: UpstreamRead, head: ReadHead): EventStream;
+  /** The answer is an event stream: makes what takes it from here, for others to join or for one only. */
+  toEventStream(read: UpstreamRead, head: ReadHead, isForOne: boolean): EventStream;
   /** The answer cannot be shared: this reader needs a request of its own. */
   sendAlone(reader: Reader): void;
 }
@@ -39,6 +40,8 @@ export class Flight implements ReadObserver, ReadSource {
   private readonly readers = new Set<Reader>();
   private read!: UpstreamRead;
   private head: ReadHead | undefined;
+  /** The reader whose request was sent. */
+  private sentFor: Reader | undefined;
   /** The one reader that the answer passes straight through to. */
   private sole: Reader | undefined;
   private chunks: Buffer[] = [];
@@ -54,6 +57,7 @@ export class Flight implements ReadObserver, ReadSource {
   launch(sender: ReadSender): void {
     const [first] = this.readers;
     if (!first) return;
+    this.sentFor = first;
     this.read = sender.prepare(first.call, this);
     this.read.start();
   }
@@ -66,14 +70,17 @@ export class Flight implements ReadObserver, ReadSource {
 
   onHead(head: ReadHead): void {
     this.head = head;
+    const isForOne = dependsOnReader(head.headers.vary);
+    if (isForOne) this.sendOthersAlone();
+    const [first] = this.readers;
+    if (!first) return;
     if (head.isEventStream) {
-      this.becomeEventStream(head);
+      this.becomeEventStream(this.owner.toEventStream(this.read, head, isForOne));
       return;
     }
     this.close();
-    const [first] = this.readers;
-    if (this.readers.size === 1 && first) this.passTo(first);
-    else if ((head.contentLength ?? 0) > MAX_SHARED_BODY_BYTES) this.split();
+    if (this.readers.size === 1) this.passTo(first, head);
+    else if ((head.contentLength ?? 0) > MAX_SHARED_BODY_BYTES) this.split(head);
   }
 
   onChunk(chunk: Buffer): void {
@@ -82,7 +89,7 @@ export class Flight implements ReadObserver, ReadSource {
     else this.chunks.push(chunk);
     if (this.bodyBytes <= MAX_SHARED_BODY_BYTES) return;
     if (this.sole) this.release();
-    else this.split();
+    else if (this.head) this.split(this.head);
   }
 
   onEnd(): void {
@@ -95,20 +102,13 @@ export class Flight implements ReadObserver, ReadSource {
 
   onFailure(error: GatewayError): void {
     this.close();
-    for (const reader of this.readers) {
-      // Those for whom the answer was collected see it broken off as a single reader would.
-      if (this.head && reader.isWaiting) this.passCollected(reader, this.head);
-      reader.fail(error);
-    }
+    for (const reader of this.readers) reader.fail(error);
     this.release();
   }
 
   leave(reader: Reader): void {
     this.readers.delete(reader);
-    if (this.readers.size > 0) return;
-    this.close();
-    this.read.cancel();
-    this.release();
+    this.endIfLeft();
   }
 
   onBehind(): void {
@@ -121,28 +121,29 @@ export class Flight implements ReadObserver, ReadSource {
     this.read.resume();
   }
 
-  private passTo(reader: Reader): void {
+  private passTo(reader: Reader, head: ReadHead): void {
     this.sole = reader;
-    if (this.head) reader.begin(this.head);
+    reader.begin(head);
+    for (const chunk of this.chunks) reader.write(chunk);
+    this.chunks = [];
   }
 
   /** The first reader goes on with this answer, and every other sends a request of its own. */
-  private split(): void {
-    const [first, ...others] = this.readers;
-    for (const reader of others) {
-      this.readers.delete(reader);
-      this.owner.sendAlone(reader);
-    }
-    if (!first || !this.head) return;
-    this.sole = first;
-    this.passCollected(first, this.head);
-    this.chunks = [];
+  private split(head: ReadHead): void {
+    const [first] = this.readers;
+    this.sendOthersAlone(first);
+    if (first) this.passTo(first, head);
     this.release();
   }
 
-  private passCollected(reader: Reader, head: ReadHead): void {
-    reader.begin(head);
-    for (const chunk of this.chunks) reader.write(chunk);
+  /** All but one, or but the one whose headers the request had, send a request of their own. */
+  private sendOthersAlone(stays = this.sentFor): void {
+    for (const reader of this.readers) {
+      if (reader === stays) continue;
+      this.readers.delete(reader);
+      this.owner.sendAlone(reader);
+    }
+    this.endIfLeft();
   }
 
   private answerAll(head: ReadHead): void {
@@ -150,11 +151,17 @@ export class Flight implements ReadObserver, ReadSource {
     for (const reader of this.readers) reader.answer(head, body);
   }
 
-  private becomeEventStream(head: ReadHead): void {
-    const stream = this.owner.toEventStream(this.read, head);
+  private becomeEventStream(stream: EventStream): void {
     this.read.observer = stream;
     for (const reader of this.readers) stream.join(reader);
     this.readers.clear();
+    this.release();
+  }
+
+  private endIfLeft(): void {
+    if (this.readers.size > 0) return;
+    this.close();
+    this.read.cancel();
     this.release();
   }
 

@@ -41,8 +41,9 @@ export class LiveGroup implements FlightOwner {
     // Nobody waits for its turn.
   }
 
-  toEventStream(read: UpstreamRead, head: ReadHead): EventStream {
+  toEventStream(read: UpstreamRead, head: ReadHead, isForOne: boolean): EventStream {
     const stream = new EventStream(read, head, this.replayBudget, this.onFull);
+    if (isForOne) stream.stopReplay();
     this.joinable = stream;
     return stream;
   }

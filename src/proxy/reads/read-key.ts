@@ -19,11 +19,28 @@ const IRRELEVANT = new Set([
   'x-request-id',
 ]);
 
+/**
+ * Whether an answer depends, by its `Vary` (RFC 9110 §12.5.5), on a header that the key leaves out. On
+ * `Origin` only CORS depends, which is the gateway's own.
+ */
+export function dependsOnReader(vary: string | undefined): boolean {
+  if (vary === undefined) return false;
+  const names = vary
+    .toLowerCase()
+    .split(',')
+    .map((name) => name.trim());
+  return names.some((name) => name === '*' || (name !== 'origin' && isIrrelevant(name)));
+}
+
+function isIrrelevant(name: string): boolean {
+  return IRRELEVANT.has(name) || name.startsWith('sec-');
+}
+
 /** The same for two reads exactly if one answer of the upstream does for both. */
 export function readKey({ upstream, method, target, headers }: ReadCall): string {
   let key = `${upstream.name} ${method} ${target}`;
   for (const name of Object.keys(headers)) {
-    if (IRRELEVANT.has(name) || name.startsWith('sec-')) continue;
+    if (isIrrelevant(name)) continue;
     const value = headers[name];
     // A header's value holds no line end.
     key += `\n${name}:${typeof value === 'string' ? value : (value?.join('\n\t') ?? '')}`;

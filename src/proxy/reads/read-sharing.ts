@@ -40,12 +40,14 @@ export class ReadSharing {
 
   /** Sees to it that a reader gets an answer that was asked for after it came. */
   add(reader: Reader): void {
-    if (!this.isOn) {
+    const isLiveRead = isLive(reader.call);
+    // From now on: no two readers mean the same by that.
+    if (!this.isOn || (isLiveRead && FROM_NOW.test(reader.call.target))) {
       this.sendAlone(reader);
       return;
     }
     const key = readKey(reader.call);
-    if (isLive(reader.call)) this.addLive(key, reader);
+    if (isLiveRead) this.addLive(key, reader);
     else this.addCatchUp(key, reader);
   }
 
@@ -80,6 +82,8 @@ export class ReadSharing {
 
 /** What asks for a long-poll or an event stream (Durable Streams PROTOCOL.md, "Read modes"; Electric). */
 const LIVE = { history: /^live=(?:long-poll|sse)$/, sync: /^live=true$/ };
+
+const FROM_NOW = /[?&]offset=now(?:&|$)/;
 
 /**
  * Whether the upstream is sure to take a read for a live one. In doubt it is a catch-up, of which no

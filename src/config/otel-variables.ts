@@ -59,7 +59,7 @@ export class OtelVariables {
   ratio(name: string, byDefault: number): number {
     const text = this.text(name);
     if (text === undefined) return byDefault;
-    const number = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
+    const number = /^\d*\.?\d+(?:e-?\d{1,3})?$/i.test(text) ? Number(text) : Number.NaN;
     if (!(number <= 1)) this.refuse(name, 'must be a number from 0 to 1');
     return number;
   }

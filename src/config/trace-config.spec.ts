@@ -161,6 +161,19 @@ describe('traceConfig', () => {
   });
 
   it.each([
+    ['0', 0],
+    ['0.5', 0.5],
+    ['1', 1],
+    // As Helm writes a small number.
+    ['1e-05', 0.00001],
+  ])('takes the ratio %s', (text, samplerRatio) => {
+    expect(read({ ...ENDPOINT, OTEL_TRACES_SAMPLER_ARG: text })).toMatchObject({
+      config: { samplerRatio },
+      problems: [],
+    });
+  });
+
+  it.each([
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://user:hidden@collector'],
     ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://collector/v1/traces?key=hidden'],

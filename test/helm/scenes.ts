@@ -33,6 +33,23 @@ const pod: Scene = {
     ['image.repository', 'r.example/x', 'Deployment', `${GATEWAY}.image`, 'r.example/x:v9'],
     ['image.tag', 'v9', 'Pod', 'spec.containers.0.image', 'r.example/x:v9'],
     ['image.pullPolicy', 'Always', 'Deployment', `${GATEWAY}.imagePullPolicy`],
+    [
+      'tracing.endpoint',
+      'http://collector:4318',
+      'Deployment',
+      'env:OTEL_EXPORTER_OTLP_ENDPOINT',
+      'http://collector:4318',
+    ],
+    ['tracing.sampleRatio', 0.01, 'Deployment', 'env:OTEL_TRACES_SAMPLER_ARG', '0.01'],
+    [
+      'tracing.resourceAttributes',
+      { 'deployment.environment.name': 'a b+c,d=é' },
+      'Deployment',
+      'env:OTEL_RESOURCE_ATTRIBUTES',
+      'service.version=v9,k8s.namespace.name=agents,k8s.deployment.name=gw-agent-gateway,' +
+        'k8s.pod.name=$(K8S_POD_NAME),k8s.node.name=$(K8S_NODE_NAME),' +
+        'deployment.environment.name=a%20b%2Bc%2Cd%3D%C3%A9',
+    ],
     ['imagePullSecrets', [{ name: 'pull' }], 'Deployment', `${POD}.imagePullSecrets`],
     ['replicaCount', 5, 'Deployment', 'spec.replicas'],
     ['extraEnv', [{ name: 'MORE', value: 'yes' }], 'Deployment', 'env:MORE', 'yes'],
@@ -260,9 +277,16 @@ const keda: Scene = {
   ],
 };
 
+/** In the order of the rules. */
+const UPSTREAMS = ['collector', 'history', 'jwks', 'runtime', 'sync'];
+
 const fenced: Scene = {
   name: 'fenced and watched',
-  base: { settings: { readTokenJwks: 'https://login.example/keys' }, tests: { enabled: false } },
+  base: {
+    settings: { readTokenJwks: 'https://login.example/keys' },
+    tracing: { endpoint: 'http://collector:4318' },
+    tests: { enabled: false },
+  },
   effects: [
     ['networkPolicy.enabled', true, 'NetworkPolicy', 'spec.policyTypes', ['Ingress', 'Egress']],
     ['networkPolicy.clients', PEER, 'NetworkPolicy', 'spec.ingress.0.from'],
@@ -270,7 +294,7 @@ const fenced: Scene = {
     ['networkPolicy.extraIngress', [{ from: PEER }], 'NetworkPolicy', 'spec.ingress.2.from', PEER],
     ['networkPolicy.dns', PEER, 'NetworkPolicy', 'spec.egress.0.to'],
     ['networkPolicy.dnsPorts', [8053], 'NetworkPolicy', 'spec.egress.0.ports.0.port', 8053],
-    ...(['history', 'jwks', 'runtime', 'sync'] as const).flatMap((upstream, index): Effect[] => [
+    ...UPSTREAMS.flatMap((upstream, index): Effect[] => [
       [
         `networkPolicy.upstreams.${upstream}.to`,
         PEER,
@@ -285,7 +309,7 @@ const fenced: Scene = {
         1000 + index,
       ],
     ]),
-    ['networkPolicy.extraEgress', [{ to: PEER }], 'NetworkPolicy', 'spec.egress.5.to', PEER],
+    ['networkPolicy.extraEgress', [{ to: PEER }], 'NetworkPolicy', 'spec.egress.6.to', PEER],
     ['serviceMonitor.enabled', true, 'ServiceMonitor', 'spec.endpoints.0.port', 'management'],
     ['serviceMonitor.labels', { p: 'q' }, 'ServiceMonitor', 'metadata.labels.p', 'q'],
     ['serviceMonitor.interval', '7s', 'ServiceMonitor', 'spec.endpoints.0.interval'],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { traceConfig } from '../../src/config/trace-config.ts';
 import {
   at,
   CHART,
@@ -73,6 +74,36 @@ export async function checkSettings(checks: Checks): Promise<void> {
     assert.equal(environment.get('GATEWAY_SHAPES_TENANT_COLUMN'), '');
   });
 
+  await checks.check('the gateway takes what the chart makes of the values of tracing', () => {
+    const tracing = {
+      endpoint: 'https://collector.example/otlp',
+      sampleRatio: 0.00001,
+      resourceAttributes: { 'team/owner': 'a b+c,d=é' },
+    };
+    const environment = environmentOf(deploymentOf(overlay(SOUND, { tracing })));
+    const problems: string[] = [];
+    const config = traceConfig(texts(environment), String, problems);
+    assert.deepEqual(problems, []);
+    assert.equal(config?.url, 'https://collector.example/otlp/v1/traces');
+    assert.equal(config.sampler, 'parentbased_traceidratio');
+    assert.equal(config.samplerRatio, 0.00001);
+    assert.equal(config.resourceAttributes['k8s.pod.name'], '$(K8S_POD_NAME)');
+    assert.equal(config.resourceAttributes['team/owner'], 'a b+c,d=é');
+    // Kubernetes puts a value in its place only where its variable stands before.
+    const names = [...environment.keys()];
+    for (const name of ['K8S_POD_NAME', 'K8S_NODE_NAME']) {
+      assert.ok(names.indexOf(name) < names.indexOf('OTEL_RESOURCE_ATTRIBUTES'), name);
+    }
+  });
+
+  await checks.check('without a collector nothing is set of tracing', () => {
+    const names = [...environmentOf(deploymentOf(SOUND)).keys()];
+    assert.deepEqual(
+      names.filter((name) => !name.startsWith('GATEWAY_')),
+      [],
+    );
+  });
+
   await checks.check('ports of the settings are those of container, probes and Services', () => {
     const objects = render(overlay(SOUND, { settings: { port: 9001, managementPort: 9002 } }));
     const ports = at(objectOf(objects, 'Deployment'), 'spec.template.spec.containers.0.ports');
@@ -105,6 +136,13 @@ export async function checkSettings(checks: Checks): Promise<void> {
     const chart = readFileSync(join(CHART, 'Chart.yaml'), 'utf8');
     assert.match(chart, new RegExp(`^appVersion: ["']?${version}["']?$`, 'm'));
   });
+}
+
+function texts(environment: Map<string, unknown>): Record<string, string> {
+  const entries = [...environment].filter((entry): entry is [string, string] => {
+    return typeof entry[1] === 'string';
+  });
+  return Object.fromEntries(entries);
 }
 
 interface Schema {

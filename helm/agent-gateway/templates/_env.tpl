@@ -22,6 +22,40 @@
       key: {{ get $keys $holds }}
 {{- end }}
 {{- end }}
+{{- include "agent-gateway.tracingEnv" . }}
+{{- end }}
+
+{{/* Kubernetes puts the pod's and the node's name in the place of `$(…)`. */}}
+{{- define "agent-gateway.tracingEnv" -}}
+{{- with .Values.tracing }}
+{{- if .endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .endpoint | quote }}
+- name: OTEL_TRACES_SAMPLER
+  value: parentbased_traceidratio
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ .sampleRatio | toString | quote }}
+- name: K8S_POD_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.name
+- name: K8S_NODE_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: spec.nodeName
+{{- $attributes := list
+  (printf "service.version=%s" (default $.Chart.AppVersion $.Values.image.tag))
+  (printf "k8s.namespace.name=%s" $.Release.Namespace)
+  (printf "k8s.deployment.name=%s" (include "agent-gateway.fullname" $))
+  "k8s.pod.name=$(K8S_POD_NAME)"
+  "k8s.node.name=$(K8S_NODE_NAME)" }}
+{{- range $name, $value := .resourceAttributes }}
+{{- $attributes = append $attributes (printf "%s=%s" $name (urlquery $value | replace "+" "%20")) }}
+{{- end }}
+- name: OTEL_RESOURCE_ATTRIBUTES
+  value: {{ join "," $attributes | quote }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* `maxBodyBytes` → `GATEWAY_MAX_BODY_BYTES` */}}

@@ -8,7 +8,7 @@ export const ADDRESS_PATTERNS = {
 };
 
 /** Paths of the runtime's own: a service of this name could not be called through its ingress. */
-const RESERVED_TYPES = new Set(['restate', 'openapi']);
+export const RESERVED_TYPES: ReadonlySet<string> = new Set(['restate', 'openapi']);
 
 export interface EntityAddress {
   tenant: string;

@@ -10,7 +10,8 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { requestContext } from '../request/request-context.ts';
 import type { CommandOutcome, CommandResponse } from './commands.service.ts';
 
-const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
+/** Visible ASCII. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /**
  * Checks `Idempotency-Key` on the way in, and on the way out tells with `Idempotency-Replayed: true`
@@ -42,7 +43,7 @@ function idempotencyKeyOf(request: Request): string | undefined {
   const keys = request.headersDistinct['idempotency-key'];
   if (keys === undefined) return undefined;
   const [key, ...more] = keys;
-  if (key === undefined || more.length > 0 || !VISIBLE_ASCII.test(key)) {
+  if (key === undefined || more.length > 0 || !IDEMPOTENCY_KEY.test(key)) {
     throw new GatewayError(
       'invalid_idempotency_key',
       'Idempotency-Key must be 1 to 255 visible ASCII characters, given once.',

@@ -1,0 +1,49 @@
+import { NestFactory } from '@nestjs/core';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { pino } from 'pino';
+import { AppModule } from '../src/app.module.ts';
+import type { AccessRule } from '../src/auth/access.decorator.ts';
+import { DeclaredAccess } from '../src/auth/declared-access.ts';
+import { loadConfig } from '../src/config/load-config.ts';
+import { Telemetry } from '../src/telemetry/telemetry.ts';
+import { METHODS, type Method } from './openapi.ts';
+
+/** A route of the public port, as its controller declares it. */
+export interface DeclaredRoute {
+  /** `Controller.method`; one that has several paths is several routes. */
+  handler: string;
+  path: string;
+  method: Method;
+  tag: string;
+  /** What Nest answers where the handler itself says nothing else. */
+  successStatus: string;
+  access: AccessRule;
+}
+
+/** Creates the application, without letting it listen or start, and reads its routes. */
+export async function declaredRoutes(): Promise<DeclaredRoute[]> {
+  const config = loadConfig({ GATEWAY_API_KEYS: 'only-for-its-routes' });
+  const module = AppModule.with(config, pino({ level: 'silent' }), new Telemetry());
+  const app = await NestFactory.create(module, { logger: false, abortOnError: false });
+  try {
+    const declared = app.get(DeclaredAccess, { strict: false }).routes();
+    const { paths } = SwaggerModule.createDocument(app, new DocumentBuilder().build(), {
+      operationIdFactory: (controller, method) => `${controller}.${method}`,
+    });
+    return Object.entries(paths).flatMap(([path, item]) =>
+      METHODS.flatMap((method) => {
+        const operation = item[method];
+        if (!operation) return [];
+        // Of a handler with several paths Nest numbers the operations.
+        const handler = (operation.operationId ?? '').replace(/\[\d+\]$/, '');
+        const access = declared.find((route) => route.handler === handler)?.access;
+        const [tag] = operation.tags ?? [];
+        const [successStatus] = Object.keys(operation.responses);
+        if (!access || !tag || !successStatus) throw new Error(`${handler} declares too little`);
+        return [{ handler, path, method, tag, successStatus, access }];
+      }),
+    );
+  } finally {
+    await app.close();
+  }
+}

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startCatalog, type Catalog } from '../local/catalog/catalog-server.ts';
+import { startCatalog, type Catalog } from './support/catalog.ts';
 import { startProcess, type RunningProcess } from '../local/stack/process.ts';
 import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from './support/gateway.ts';
 import { startHistory, type RunningHistory } from './support/history.ts';

@@ -5,7 +5,7 @@ import { FetchError, isChangeMessage, isControlMessage } from '@electric-sql/cli
 import type { Row } from '@electric-sql/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { entity, putEntity } from '../local/catalog/catalog-fixture.ts';
-import { startCatalog, type Catalog } from '../local/catalog/catalog-server.ts';
+import { startCatalog, type Catalog } from './support/catalog.ts';
 import '../local/catalog/unref-client-timers.ts';
 import { startCuttingProxy, type CuttingProxy } from './support/cutting-proxy.ts';
 import { followCatalog } from './support/follow-catalog.ts';

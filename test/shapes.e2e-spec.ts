@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startCatalog, type Catalog } from '../local/catalog/catalog-server.ts';
+import { startCatalog, type Catalog } from './support/catalog.ts';
 import { askRaw, problemAnswer } from './support/ask-raw.ts';
 import {
   API_KEY,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
+import { startCatalog, type Catalog } from '../support/catalog.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { Random } from '../soak/random.ts';
 import { CatalogReader, RowChanger } from '../soak/catalog.ts';

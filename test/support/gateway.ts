@@ -1,7 +1,9 @@
+import type { Server } from 'node:http';
 import { Writable } from 'node:stream';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { startGateway, type RunningGateway } from '../../src/gateway.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
+import { watchContract } from './contract/contract-watch.ts';
 import { API_KEY, AUTHORIZED, READ_TOKEN_SECRET } from './credentials.ts';
 
 export { API_KEY, AUTHORIZED, READ_TOKEN_SECRET };
@@ -17,6 +19,7 @@ export interface TestGateway {
   running: RunningGateway;
   /** What it has logged so far, a line each. */
   logLines: string[];
+  /** Throws if it gave any answer that `docs/openapi.json` does not allow. */
   stop(): Promise<void>;
 }
 
@@ -45,6 +48,12 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
     },
   });
   const running = await startGateway(config, createLogger(config.logLevel, sink));
+  const server = running.app.getHttpServer() as Server;
+  const checkContract = watchContract(server, {
+    streams: config.history.url,
+    shapes: config.sync.url,
+    registry: config.runtime.adminUrl,
+  });
   return {
     url: `http://127.0.0.1:${running.port}`,
     port: running.port,
@@ -56,8 +65,9 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
     logLines,
     stop: async () => {
       const closed = running.close();
-      (running.app.getHttpServer() as import('node:http').Server).closeAllConnections();
+      server.closeAllConnections();
       await closed;
+      checkContract();
     },
   };
 }

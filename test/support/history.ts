@@ -1,3 +1,15 @@
+import {
+  startHistory as start,
+  type HistoryOptions,
+  type RunningHistory,
+} from '../../local/stack/history.ts';
+import { addRealUpstream } from './contract/real-upstreams.ts';
+
+export type { HistoryOptions, RunningHistory };
+
 /** A real Durable Streams server for one test file: in memory, on a free port, where nothing is asked. */
-export { startHistory } from '../../local/stack/history.ts';
-export type { HistoryOptions, RunningHistory } from '../../local/stack/history.ts';
+export async function startHistory(options?: HistoryOptions): Promise<RunningHistory> {
+  const history = await start(options);
+  addRealUpstream(history.url);
+  return history;
+}

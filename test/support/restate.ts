@@ -3,12 +3,14 @@ import { createServer, type Http2Server, type ServerHttp2Session } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { format } from 'node:util';
 import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk';
+import { addRealUpstream } from './contract/real-upstreams.ts';
 
 /** The Restate that `global-setup.ts` started for the whole run. */
 export function restateUrls(): { ingressUrl: string; adminUrl: string } {
   const ingressUrl = process.env.TEST_RESTATE_INGRESS_URL;
   const adminUrl = process.env.TEST_RESTATE_ADMIN_URL;
   if (!ingressUrl || !adminUrl) throw new Error('global-setup.ts has started no Restate.');
+  addRealUpstream(adminUrl);
   return { ingressUrl, adminUrl };
 }
 

@@ -1,0 +1,15 @@
+import {
+  startCatalog as start,
+  type Catalog,
+  type CatalogOptions,
+} from '../../local/catalog/catalog-server.ts';
+import { addRealUpstream } from './contract/real-upstreams.ts';
+
+export type { Catalog };
+
+/** The catalog engine for one test file; it speaks as Electric does, and is held to that. */
+export async function startCatalog(options: CatalogOptions): Promise<Catalog> {
+  const catalog = await start(options);
+  addRealUpstream(catalog.url);
+  return catalog;
+}

@@ -4,15 +4,22 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
+import { READ_TOKEN_KEY_SET } from './auth/auth.module.ts';
+import { DeclaredAccess } from './auth/declared-access.ts';
+import type { TokenKeySet } from './auth/token-key-set.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { configureApp } from './configure-app.ts';
 import { drain } from './drain/drain.ts';
 import { configureManagement } from './health/configure-management.ts';
 import { GatewayState } from './health/gateway-state.ts';
 import { ManagementModule } from './health/management.module.ts';
+import { UpstreamProbes } from './health/upstream-probes.ts';
 import { HttpServerAdapter } from './limits/http-server.adapter.ts';
+import { OpenReadLimits } from './limits/open-read-limits.ts';
 import { NestLogger } from './log/nest-logger.ts';
 import { RequestLog } from './request/request-log.ts';
+import { addGauges } from './telemetry/gauges.ts';
+import { addMetrics } from './telemetry/metrics.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
 import { startTracing } from './tracing/tracing.ts';
 
@@ -42,21 +49,35 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
   const state = new GatewayState();
   const telemetry = new Telemetry();
   telemetry.requests.push(new RequestLog(logger));
+  // Without the management port nobody could ask for them.
+  const requestMetrics = config.managementPort === 0 ? undefined : addMetrics(telemetry);
   const tracing = await startTracing(config, telemetry, logger);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.with(config, logger, telemetry),
     new HttpServerAdapter(config.maxBodyBytes),
     options,
   );
+  const probes = new UpstreamProbes(config);
   const parts = configureApp(app, config, state, telemetry);
   const management =
     config.managementPort === 0
       ? undefined
       : await NestFactory.create<NestExpressApplication>(
-          ManagementModule.with(config, logger, state),
+          ManagementModule.with({ state, probes, telemetry }, logger),
           options,
         );
-  if (management) configureManagement(management, logger);
+  if (management) {
+    configureManagement(management, logger);
+    requestMetrics?.announce(app.get(DeclaredAccess, { strict: false }).routes());
+    addGauges(telemetry.registry, {
+      ...parts,
+      state,
+      probes,
+      limits: config.limits,
+      readLimits: app.get(OpenReadLimits, { strict: false }),
+      keySet: app.get<TokenKeySet | undefined>(READ_TOKEN_KEY_SET, { strict: false }),
+    });
+  }
   const close = async (): Promise<void> => {
     await Promise.all([app.close(), management?.close()]);
     await lastLogLines();

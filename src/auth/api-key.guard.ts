@@ -9,11 +9,18 @@ import { bearerCredential, credentialDigest, invalidCredentials } from './bearer
 export class ApiKeyGuard implements CanActivate {
   constructor(private readonly apiKeys: ApiKeys) {}
 
-  canActivate(context: ExecutionContext): boolean {
-    const request = context.switchToHttp().getRequest<Request>();
+  canActivate(executionContext: ExecutionContext): boolean {
+    const request = executionContext.switchToHttp().getRequest<Request>();
     const digest = credentialDigest(bearerCredential(request));
-    requestContext(request).credentialId = digest.toString('base64');
-    if (this.apiKeys.has(digest)) return true;
-    throw invalidCredentials('This route needs an API key, and the credential is not one of them.');
+    const context = requestContext(request);
+    context.credentialId = digest.toString('base64');
+    if (this.apiKeys.has(digest)) {
+      context.credential = 'api-key';
+      return true;
+    }
+    throw invalidCredentials(
+      'not_an_api_key',
+      'This route needs an API key, and the credential is not one of them.',
+    );
   }
 }

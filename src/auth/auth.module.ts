@@ -17,7 +17,8 @@ import { TokenKeySet } from './token-key-set.ts';
 
 const API_KEY_LIST = Symbol('API key list');
 const READ_TOKEN_SECRET_LIST = Symbol('read token secret list');
-const READ_TOKEN_KEY_SET = Symbol('read token key set');
+/** Injects the `TokenKeySet`, or undefined where the settings name none. */
+export const READ_TOKEN_KEY_SET = Symbol('read token key set');
 const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 
 /** Who may do what: API keys, read tokens, and the guard that every route passes. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
 
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
 /** A header that names the scheme at most: no credential was sent. */
@@ -23,7 +23,10 @@ export function bearerCredential(request: IncomingMessage): string {
   }
   const credential = BEARER.exec(header)?.[1];
   if (credential === undefined || isGivenTwice(request.rawHeaders)) {
-    throw invalidCredentials('The Authorization header must be "Bearer <credential>", given once.');
+    throw invalidCredentials(
+      'malformed_header',
+      'The Authorization header must be "Bearer <credential>", given once.',
+    );
   }
   return credential;
 }
@@ -43,9 +46,14 @@ export function credentialDigest(credential: string): Buffer {
 }
 
 /** A 401 for a credential that was sent and is of no use (RFC 6750 §3). */
-export function invalidCredentials(detail: string, cause?: unknown): GatewayError {
+export function invalidCredentials(
+  reason: ErrorReason,
+  detail: string,
+  cause?: unknown,
+): GatewayError {
   return new GatewayError('invalid_credentials', detail, {
     cause,
+    reason,
     headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
   });
 }

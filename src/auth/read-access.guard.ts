@@ -18,8 +18,11 @@ export class ReadAccessGuard implements CanActivate {
     const request = executionContext.switchToHttp().getRequest<Request>();
     const credential = bearerCredential(request);
     const digest = credentialDigest(credential);
-    requestContext(request).credentialId = digest.toString('base64');
-    return this.apiKeys.has(digest) || this.checkReadToken(request, credential);
+    const context = requestContext(request);
+    context.credentialId = digest.toString('base64');
+    if (!this.apiKeys.has(digest)) return this.checkReadToken(request, credential);
+    context.credential = 'api-key';
+    return true;
   }
 
   private async checkReadToken(request: Request, credential: string): Promise<boolean> {
@@ -27,6 +30,7 @@ export class ReadAccessGuard implements CanActivate {
     const context = requestContext(request);
     checkReadAccess(token, request.method, context.path);
     context.readToken = token;
+    context.credential = 'read-token';
     return true;
   }
 }

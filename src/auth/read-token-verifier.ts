@@ -49,7 +49,9 @@ export class ReadTokenVerifier {
         );
       }
       if (!(error instanceof TokenRefusal)) throw error;
-      throw error.reason === 'expired' ? tokenExpired() : invalidCredentials(error.message, error);
+      if (error.reason === 'expired') throw tokenExpired();
+      const reason = error.reason === 'malformed' ? 'unknown_credential' : error.reason;
+      throw invalidCredentials(reason, error.message, error);
     }
   }
 

@@ -28,6 +28,7 @@ export class TokenKeySet implements OnModuleDestroy {
   private text: string | undefined;
   private triedAtMs = Number.NEGATIVE_INFINITY;
   private lastFailed = false;
+  private readAtMs: number | undefined;
   private loading: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private isStopped = false;
@@ -45,6 +46,16 @@ export class TokenKeySet implements OnModuleDestroy {
     this.source = source;
     this.logger = logger;
     this.now = now;
+  }
+
+  /** Whether tokens of any key can be judged: the set was had when it was last asked for. */
+  get isAvailable(): boolean {
+    return this.keys !== undefined && !this.lastFailed;
+  }
+
+  /** Seconds since the set was last had; undefined where it never was. */
+  get ageSeconds(): number | undefined {
+    return this.readAtMs === undefined ? undefined : (this.now() - this.readAtMs) / 1_000;
   }
 
   /** Reads the set ahead of the first token, and from then on until it is stopped. Never fails. */
@@ -133,5 +144,6 @@ export class TokenKeySet implements OnModuleDestroy {
       this.logger.info('the JWK set can be had again');
     }
     this.lastFailed = false;
+    this.readAtMs = this.now();
   }
 }

@@ -39,11 +39,13 @@ export class CommandsService {
 
   spawn(body: CommandBody<SpawnDto>, call: CommandCall): Promise<CommandOutcome> {
     const { tenant } = this.config;
+    call.context.command = 'spawn';
     const { type, id = this.newId(type, call) } = body.dto;
     return this.send('spawn', entityAddress(tenant, type, id), body.bytes, JSON_TYPE, call);
   }
 
   wake(type: string, id: string, body: Buffer, call: CommandCall): Promise<CommandOutcome> {
+    call.context.command = 'send';
     const address = entityAddress(this.config.tenant, type, id);
     return this.send('wake', address, body, call.contentType || JSON_TYPE, call);
   }
@@ -54,6 +56,7 @@ export class CommandsService {
     body: CommandBody<ControlDto>,
     call: CommandCall,
   ): Promise<CommandOutcome> {
+    call.context.command = body.dto.verb;
     const address = entityAddress(this.config.tenant, type, id);
     return this.send('control', address, body.bytes, JSON_TYPE, call);
   }
@@ -83,6 +86,7 @@ export class CommandsService {
       context,
     });
     context.invocationId = invocationId;
+    context.isReplay = isReplay;
     const streamPath = timelinePath(address);
     return {
       response: {

@@ -19,9 +19,12 @@ export function interpretAnswer({ status, headers, text }: RuntimeAnswer): Accep
         'The runtime knows no such entity type, or not this command of it; register its deployment first.',
       );
     case 413:
-      throw new GatewayError('body_too_large', "The body is over the runtime's own limit.");
+      throw new GatewayError('body_too_large', "The body is over the runtime's own limit.", {
+        reason: 'runtime',
+      });
     case 429:
       throw new GatewayError('rate_limited', 'The runtime has too much to do; try again later.', {
+        reason: 'runtime',
         headers: retryAfter(headers),
       });
     case 401:

@@ -8,19 +8,32 @@ interface Connection {
   bytesRead: number;
 }
 
+/** What came from clients and what went to them. */
+export interface NetworkBytes {
+  received: number;
+  sent: number;
+}
+
 /**
  * The connections of the public port and what is under way on each. Node's own `closeIdleConnections`
  * leaves those alone that never sent a request, and so does `close` (seen on Node 24).
  */
 export class Connections {
   private readonly open = new Map<Socket, Connection>();
+  private acceptedCount = 0;
+  /** Of connections that are closed. */
+  private readonly closedBytes: NetworkBytes = { received: 0, sent: 0 };
   private announces = false;
   private closesIdle = false;
 
   constructor(server: Server) {
     server.on('connection', (socket: Socket) => {
+      this.acceptedCount++;
       this.open.set(socket, { responses: new Set(), bytesRead: 0 });
-      socket.once('close', () => this.open.delete(socket));
+      socket.once('close', () => {
+        this.open.delete(socket);
+        addBytes(this.closedBytes, socket);
+      });
     });
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
       // Before the application, which may answer at once.
@@ -31,6 +44,18 @@ export class Connections {
   /** Connections open just now. */
   get count(): number {
     return this.open.size;
+  }
+
+  /** Connections that were ever opened. */
+  get accepted(): number {
+    return this.acceptedCount;
+  }
+
+  /** All bytes so far, heads included; looks at every open connection. */
+  bytes(): NetworkBytes {
+    const total = { ...this.closedBytes };
+    for (const socket of this.open.keys()) addBytes(total, socket);
+    return total;
   }
 
   /** Tells every client whose answer has not begun, now and from now on, that its connection ends. */
@@ -77,4 +102,10 @@ function announceOnLast(responses: Set<ServerResponse>): void {
       response.setHeader('Connection', response === last ? 'close' : 'keep-alive');
     }
   }
+}
+
+function addBytes(total: NetworkBytes, { bytesRead, bytesWritten }: Socket): void {
+  total.received += bytesRead;
+  // Of a socket that was destroyed before it was set up Node gives undefined.
+  total.sent += bytesWritten || 0;
 }

@@ -6,8 +6,29 @@ export interface FieldError {
   message: string;
 }
 
+/**
+ * Why a request was refused, where its code is that of several reasons. For the log and the metrics
+ * alone: a client learns no more than it needs to.
+ */
+export type ErrorReason =
+  | 'malformed_header'
+  | 'not_an_api_key'
+  | 'unknown_credential'
+  | 'signature'
+  | 'claims'
+  | 'declared_length'
+  | 'counted_length'
+  | 'transfer_coding'
+  | 'connections'
+  | 'open_reads'
+  | 'open_reads_per_credential'
+  | 'requests_per_second'
+  | 'slow_reader'
+  | 'runtime';
+
 export interface GatewayErrorOptions {
   cause?: unknown;
+  reason?: ErrorReason;
   /** Response headers that belong to this failure, such as `Retry-After`. */
   headers?: Record<string, string>;
   /** Field by field, for validation failures. */
@@ -22,6 +43,7 @@ export interface GatewayErrorOptions {
 export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
+  readonly reason: ErrorReason | undefined;
   readonly headers: Record<string, string>;
   readonly errors: FieldError[] | undefined;
 
@@ -30,6 +52,7 @@ export class GatewayError extends Error {
     this.name = 'GatewayError';
     this.code = code;
     this.status = ERROR_CODES[code].status;
+    this.reason = options.reason;
     this.headers = options.headers ?? {};
     this.errors = options.errors;
   }

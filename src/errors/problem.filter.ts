@@ -23,6 +23,7 @@ export class ProblemFilter implements ExceptionFilter {
     const context = requestContext(request);
     const error = toGatewayError(thrown);
     context.errorCode = error.code;
+    if (error.reason !== undefined) context.errorReason = error.reason;
     this.log(error, context);
     if (response.headersSent) {
       // Part of another answer is out: broken off is the truth, a clean end would be a lie.

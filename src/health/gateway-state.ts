@@ -3,7 +3,8 @@
  * the signal on out of service but still taking what comes (`lame-duck`); no longer listening
  * (`closing`); turning new requests on kept connections away (`refusing`).
  */
-export type GatewayPhase = 'serving' | 'lame-duck' | 'closing' | 'refusing';
+export const GATEWAY_PHASES = ['serving', 'lame-duck', 'closing', 'refusing'] as const;
+export type GatewayPhase = (typeof GATEWAY_PHASES)[number];
 
 export class GatewayState {
   phase: GatewayPhase = 'serving';

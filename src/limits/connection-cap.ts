@@ -29,6 +29,6 @@ export class ConnectionCap {
   check(socket: Socket, response: ServerResponse): void {
     if (!this.refused.has(socket)) return;
     response.setHeader('Connection', 'close');
-    throw overloaded('The gateway has too many connections open');
+    throw overloaded('connections', 'The gateway has too many connections open');
   }
 }

@@ -1,4 +1,4 @@
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
 
 export interface OpenReadCaps {
   /** Reads open at once, of all callers together. */
@@ -24,12 +24,21 @@ export class OpenReadLimits {
     return this.open;
   }
 
+  /** Reads open just now with the credential that has the most. */
+  get mostOfOneCredential(): number {
+    let most = 0;
+    for (const count of this.byCredential.values()) if (count > most) most = count;
+    return most;
+  }
+
   /** Takes a place; the returned function gives it back, once. Throws `overloaded`. */
   enter(credentialId: string): () => void {
     const ofCredential = this.byCredential.get(credentialId) ?? 0;
-    if (this.open >= this.caps.total) throw overloaded('The gateway has too many reads open');
+    if (this.open >= this.caps.total) {
+      throw overloaded('open_reads', 'The gateway has too many reads open');
+    }
     if (ofCredential >= this.caps.perCredential) {
-      throw overloaded('Too many reads are open with this credential');
+      throw overloaded('open_reads_per_credential', 'Too many reads are open with this credential');
     }
     this.open++;
     this.byCredential.set(credentialId, ofCredential + 1);
@@ -50,8 +59,9 @@ export class OpenReadLimits {
 }
 
 /** A 503 for work that is turned away before anything of it was sent on. */
-export function overloaded(what: string): GatewayError {
+export function overloaded(reason: ErrorReason, what: string): GatewayError {
   return new GatewayError('overloaded', `${what}; try again in a moment.`, {
+    reason,
     headers: { 'Retry-After': '1' },
   });
 }

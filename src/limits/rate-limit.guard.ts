@@ -20,7 +20,10 @@ export class RateLimitGuard implements CanActivate {
     throw new GatewayError(
       'rate_limited',
       'Too many requests with this credential; wait as long as Retry-After says.',
-      { headers: { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1_000))) } },
+      {
+        reason: 'requests_per_second',
+        headers: { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1_000))) },
+      },
     );
   }
 }

@@ -1,4 +1,5 @@
 import type { GatewayError } from '../errors/gateway-error.ts';
+import type { LiveMode } from './live-read.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** A read that can be ended from outside: answered with the error, or ended at an event boundary. */
@@ -20,6 +21,13 @@ export class OpenRequests {
 
   delete(context: RequestContext): void {
     this.contexts.delete(context);
+  }
+
+  /** The reads that wait for what is new: those parked, and open streams of events. */
+  countLive(): Record<LiveMode, number> {
+    const counts = { 'long-poll': 0, sse: 0 };
+    for (const { live } of this.contexts) if (live) counts[live]++;
+    return counts;
   }
 
   /** The reads under way. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { ErrorCode } from '../errors/error-codes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../errors/problem.ts';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
@@ -23,7 +24,7 @@ export function refuseConnect(observers: readonly RequestObserver[]) {
   };
 }
 
-function refuse(request: IncomingMessage, socket: Duplex): { requestId: string; code: string } {
+function refuse(request: IncomingMessage, socket: Duplex): { requestId: string; code: ErrorCode } {
   const requestId = requestIdFrom(request.headers['x-request-id']);
   const error = new GatewayError('malformed_path', 'CONNECT is not served here.');
   const body = problemBody(error, requestId);

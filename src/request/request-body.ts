@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
 import { ClientGone } from './client-gone.ts';
 
 /**
@@ -9,12 +9,14 @@ import { ClientGone } from './client-gone.ts';
  */
 export function checkDeclaredBody(request: IncomingMessage, maxBodyBytes: number): void {
   const { 'content-length': declared, 'transfer-encoding': coding } = request.headers;
-  if (declared !== undefined && Number(declared) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
+  if (declared !== undefined && Number(declared) > maxBodyBytes) {
+    throw bodyTooLarge('declared_length', maxBodyBytes);
+  }
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
     throw new GatewayError(
       'invalid_body',
       'The only Transfer-Encoding that is understood is "chunked".',
-      { headers: { Connection: 'close' } },
+      { reason: 'transfer_coding', headers: { Connection: 'close' } },
     );
   }
 }
@@ -57,8 +59,9 @@ export function readBody(request: IncomingMessage, maxBodyBytes: number): Promis
     };
     const onData = (chunk: Buffer): void => {
       length += chunk.length;
-      if (length > maxBodyBytes) settle(() => reject(bodyTooLarge(maxBodyBytes)));
-      else chunks.push(chunk);
+      if (length > maxBodyBytes) {
+        settle(() => reject(bodyTooLarge('counted_length', maxBodyBytes)));
+      } else chunks.push(chunk);
     };
     const onEnd = (): void => settle(() => resolve(Buffer.concat(chunks, length)));
     const onGone = (): void => settle(() => reject(new ClientGone()));
@@ -70,9 +73,10 @@ export function readBody(request: IncomingMessage, maxBodyBytes: number): Promis
   });
 }
 
-function bodyTooLarge(maxBodyBytes: number): GatewayError {
+function bodyTooLarge(reason: ErrorReason, maxBodyBytes: number): GatewayError {
   return new GatewayError(
     'body_too_large',
     `The request body must not be over ${maxBodyBytes} bytes.`,
+    { reason },
   );
 }

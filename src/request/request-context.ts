@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { ReadToken } from '../auth/read-token.ts';
-import type { GatewayError } from '../errors/gateway-error.ts';
+import type { CommandVerb } from '../commands/command-verb.ts';
+import type { ErrorCode } from '../errors/error-codes.ts';
+import type { ErrorReason, GatewayError } from '../errors/gateway-error.ts';
 import type { LiveMode } from './live-read.ts';
 
 /** What the gateway knows of a request beside its own headers. */
@@ -25,8 +27,18 @@ export interface RequestContext {
   span?: unknown;
   /** The upstream that the request went to, once it did. */
   upstream?: string;
+  /** When the answer's headers had come from an upstream, as `startedAtMs`. */
+  answeredAtMs?: number;
   /** The code of the gateway's own error, where it answered one. */
-  errorCode?: string;
+  errorCode?: ErrorCode;
+  /** More of why, where the code leaves that open. */
+  errorReason?: ErrorReason;
+  /** What kind of credential opened the request. */
+  credential?: 'api-key' | 'read-token';
+  /** What a command asks for, once it is judged to be one. */
+  command?: CommandVerb;
+  /** Whether the runtime had the command already. */
+  isReplay?: boolean;
   /** Tells one credential from another, for limits; made of a digest, and never logged. */
   credentialId?: string;
   /** Ends a read under way: with the error if its answer has not begun, else where it can resume. */

@@ -24,6 +24,7 @@ export class RequestLog implements RequestObserver {
         requestId: context.requestId,
         traceId: context.traceId,
         code: context.errorCode,
+        reason: context.errorReason,
         ...(!isWhole && { broken: true }),
       },
       'request',

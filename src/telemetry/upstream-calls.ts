@@ -2,14 +2,24 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { ClientGone } from '../request/client-gone.ts';
 import type { RequestContext } from '../request/request-context.ts';
 
-export type UpstreamName = 'history' | 'sync' | 'runtime-ingress' | 'runtime-admin';
+export const UPSTREAM_NAMES = ['history', 'sync', 'runtime-ingress', 'runtime-admin'] as const;
+export type UpstreamName = (typeof UPSTREAM_NAMES)[number];
 
 /**
- * Why a call to an upstream came to nothing. `broken` is a body that was cut; `canceled` is no fault
- * of the upstream's: the reader has gone, its token expired, or this copy drains.
+ * Why a call to an upstream came to nothing. `broken` is a body that was cut. Two are no fault of
+ * the upstream's: `stale`, a kept connection that it had closed, so that the request is sent again; and
+ * `canceled`, as the reader has gone, its token expired, or this copy drains.
  */
-export type UpstreamFailure =
-  'unreachable' | 'timeout' | 'invalid_response' | 'broken' | 'canceled' | 'other';
+export const UPSTREAM_FAILURES = [
+  'unreachable',
+  'timeout',
+  'invalid_response',
+  'broken',
+  'stale',
+  'canceled',
+  'other',
+] as const;
+export type UpstreamFailure = (typeof UPSTREAM_FAILURES)[number];
 
 /** Is told of every request to an upstream: metrics, traces. None of them may throw. */
 export interface UpstreamCallObserver {
@@ -64,6 +74,7 @@ export class UpstreamCall {
   answered(status: number): void {
     this.status = status;
     this.answeredAtMs = performance.now();
+    this.context.answeredAtMs = this.answeredAtMs;
     for (const observer of this.observers) observer.answered?.(this);
   }
 

@@ -114,7 +114,9 @@ export class EventStream implements ReadObserver, ReadSource {
   /** A lone reader is never too slow: the upstream waits for it. */
   private endIfSlow(reader: Reader): void {
     if (this.readers.size === 1 || reader.bytesBehind <= MAX_BEHIND_BYTES) return;
-    const tooSlow = overloaded('This reader is too slow for its event stream');
+    const tooSlow = overloaded('slow_reader', 'This reader is too slow for its event stream');
+    // Its answer has begun, so that no error can tell.
+    reader.call.context.errorReason = 'slow_reader';
     if (reader.bytesBehind > 2 * MAX_BEHIND_BYTES) reader.fail(tooSlow);
     else reader.endEarly(tooSlow);
   }

@@ -159,6 +159,7 @@ export class Reader {
   private startAnswer(head: ReadHead): void {
     this.stage = 'answering';
     this.head = head;
+    this.call.context.answeredAtMs ??= performance.now();
     this.onBegan?.();
     this.resolve();
   }

@@ -135,7 +135,7 @@ export class UpstreamRead implements Dispatcher.DispatchHandler {
   onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
     if (this.isOver) return;
     if (this.isStale(error)) {
-      this.told?.failed(upstreamError(error, false));
+      this.told?.ended('stale');
       this.isRepeated = true;
       this.controller = undefined;
       this.dropConnection();

@@ -5,7 +5,7 @@ import type {
   UpstreamCallObserver,
   UpstreamName,
 } from '../../telemetry/upstream-calls.ts';
-import { knownMethod, methodInName } from './http-method.ts';
+import { knownMethod, methodInName } from '../../telemetry/http-method.ts';
 import { RequestSpan } from './request-spans.ts';
 
 /** An upstream's address as spans have it. */

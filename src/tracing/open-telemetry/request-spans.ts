@@ -13,7 +13,7 @@ import { CLIENT_GONE_STATUS } from '../../request/client-gone.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { EndedRequest, RequestObserver } from '../../telemetry/request-observer.ts';
 import { parseTraceparent } from '../traceparent.ts';
-import { knownMethod, methodInName } from './http-method.ts';
+import { knownMethod, methodInName } from '../../telemetry/http-method.ts';
 
 /** The server span of a request, and what its calls to upstreams begin with. */
 export class RequestSpan {

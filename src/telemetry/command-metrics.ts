@@ -1,0 +1,39 @@
+import type { Registry } from 'prom-client';
+import { COMMAND_VERBS } from '../commands/command-verb.ts';
+import { LabeledCounter } from './instruments.ts';
+import type { EndedRequest, RequestObserver } from './request-observer.ts';
+
+/** The last segment of a command's route; of a control its body alone says which. */
+const COMMAND_ROUTE = /^\/api\/.*?(spawn|send|control)$/;
+
+/**
+ * Commands by verb and outcome: `accepted`, `replayed` where the runtime had it already, the code of the
+ * error that was answered, or `client_gone`. A control that was refused before its verb was known has
+ * the verb `control`.
+ */
+export class CommandMetrics implements RequestObserver {
+  private readonly commands: LabeledCounter<'verb' | 'outcome'>;
+
+  constructor(registry: Registry) {
+    this.commands = new LabeledCounter(registry, {
+      name: 'gateway_commands_total',
+      help: 'Commands by verb and outcome: accepted, replayed, the code of an error, or client_gone.',
+      labelNames: ['verb', 'outcome'],
+    });
+    for (const verb of COMMAND_VERBS) {
+      for (const outcome of ['accepted', 'replayed']) this.commands.series({ verb, outcome });
+    }
+  }
+
+  ended({ context }: EndedRequest): void {
+    const verb = context.command ?? COMMAND_ROUTE.exec(context.route ?? '')?.[1];
+    if (verb === undefined) return;
+    this.commands.series({ verb, outcome: outcomeOf(context) }).add();
+  }
+}
+
+function outcomeOf({ errorCode, isReplay }: EndedRequest['context']): string {
+  if (errorCode !== undefined) return errorCode;
+  if (isReplay === undefined) return 'client_gone';
+  return isReplay ? 'replayed' : 'accepted';
+}

@@ -1,0 +1,57 @@
+import type { Registry } from 'prom-client';
+
+const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+const OPENMETRICS = /^application\/openmetrics-text\b/i;
+const PLAIN_TEXT = /^(?:text\/plain|text\/\*|\*\/\*)(?:;|$)/i;
+
+export interface Exposition {
+  contentType: string;
+  body: string;
+}
+
+/**
+ * All metrics of a registry, as OpenMetrics for who prefers that and as Prometheus' text format 0.0.4
+ * for everyone else, whatever they accept: better a format that was not asked for than no metrics.
+ */
+export async function expose(registry: Registry, accept: string | undefined): Promise<Exposition> {
+  const text = await registry.metrics();
+  return prefersOpenMetrics(accept)
+    ? { contentType: OPENMETRICS_TYPE, body: toOpenMetrics(text) }
+    : { contentType: TEXT_TYPE, body: text };
+}
+
+/** RFC 9110 §12.5.1, as far as two formats need it. */
+function prefersOpenMetrics(accept = ''): boolean {
+  let openMetrics = 0;
+  let plainText = 0;
+  for (const range of accept.split(',').map((part) => part.trim())) {
+    const quality = qualityOf(range);
+    if (OPENMETRICS.test(range)) openMetrics = Math.max(openMetrics, quality);
+    else if (PLAIN_TEXT.test(range)) plainText = Math.max(plainText, quality);
+  }
+  return openMetrics > 0 && openMetrics >= plainText;
+}
+
+function qualityOf(range: string): number {
+  const quality = /;\s*q=([\d.]+)/i.exec(range)?.[1];
+  return quality === undefined ? 1 : Number(quality) || 0;
+}
+
+/**
+ * OpenMetrics names the family of a counter without the `_total` of its samples, has no empty lines and
+ * ends with a mark. Not by the registry's own switch: that renames the metrics for good, and with that
+ * garbles the other format from then on.
+ */
+function toOpenMetrics(text: string): string {
+  const lines = text.split('\n').filter((line) => line !== '');
+  const counters = new Set(
+    lines.flatMap((line) => /^# TYPE (\w+)_total counter$/.exec(line)?.[1] ?? []),
+  );
+  const families = lines.map((line) =>
+    line.replace(/^(# (?:HELP|TYPE) )(\w+)_total /, (whole, start: string, name: string) =>
+      counters.has(name) ? `${start}${name} ` : whole,
+    ),
+  );
+  return [...families, '# EOF', ''].join('\n');
+}

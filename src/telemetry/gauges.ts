@@ -1,0 +1,155 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { TokenKeySet } from '../auth/token-key-set.ts';
+import type { GatewayConfig } from '../config/gateway-config.ts';
+import type { Connections } from '../drain/connections.ts';
+import { GATEWAY_PHASES, type GatewayState } from '../health/gateway-state.ts';
+import type { UpstreamProbes } from '../health/upstream-probes.ts';
+import type { OpenReadLimits } from '../limits/open-read-limits.ts';
+import type { OpenRequests } from '../request/open-requests.ts';
+
+/** What is looked at when the metrics are asked for. */
+export interface GaugeSources {
+  limits: GatewayConfig['limits'];
+  state: GatewayState;
+  connections: Connections;
+  openRequests: OpenRequests;
+  readLimits: OpenReadLimits;
+  probes: UpstreamProbes;
+  keySet: TokenKeySet | undefined;
+}
+
+/** Adds what a gateway is and holds just now; costs nothing until it is asked for. */
+export function addGauges(registry: Registry, sources: GaugeSources): void {
+  addReadGauges(registry, sources);
+  addConnectionMetrics(registry, sources);
+  addStateGauges(registry, sources);
+  if (sources.keySet) addKeySetGauges(registry, sources.keySet);
+}
+
+function addReadGauges(
+  registry: Registry,
+  { limits, openRequests, readLimits }: GaugeSources,
+): void {
+  gauge(registry, 'gateway_open_reads', 'Reads of streams and shapes under way.', () => {
+    return readLimits.openReads;
+  });
+  gauge(
+    registry,
+    'gateway_open_reads_limit',
+    'Reads that may be open at once (GATEWAY_MAX_OPEN_READS).',
+    () => limits.maxOpenReads,
+  );
+  gauge(
+    registry,
+    'gateway_open_reads_of_busiest_credential',
+    'Reads under way with the credential that has the most.',
+    () => readLimits.mostOfOneCredential,
+  );
+  gauge(
+    registry,
+    'gateway_open_reads_per_credential_limit',
+    'Reads that may be open at once with one credential (GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL).',
+    () => limits.maxOpenReadsPerCredential,
+  );
+  new Gauge({
+    name: 'gateway_parked_reads',
+    help: 'Reads under way that wait for what is new, by how: parked long-polls, open streams of events.',
+    labelNames: ['mode'],
+    registers: [registry],
+    collect() {
+      for (const [mode, count] of Object.entries(openRequests.countLive())) {
+        this.set({ mode }, count);
+      }
+    },
+  });
+}
+
+function addConnectionMetrics(
+  registry: Registry,
+  { limits, connections, openRequests }: GaugeSources,
+): void {
+  gauge(registry, 'http_server_active_requests', 'Requests under way, reads included.', () => {
+    return openRequests.count;
+  });
+  gauge(registry, 'gateway_connections', 'Connections of the public port.', () => {
+    return connections.count;
+  });
+  gauge(
+    registry,
+    'gateway_connections_limit',
+    'Connections that may be open at once (GATEWAY_MAX_CONNECTIONS).',
+    () => limits.maxConnections,
+  );
+  new Counter({
+    name: 'gateway_connections_accepted_total',
+    help: 'Connections that clients have opened to the public port.',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(connections.accepted);
+    },
+  });
+  new Counter({
+    name: 'gateway_network_bytes_total',
+    help: 'Bytes received from clients and sent to them, heads included.',
+    labelNames: ['direction'],
+    registers: [registry],
+    collect() {
+      const { received, sent } = connections.bytes();
+      this.reset();
+      this.inc({ direction: 'received' }, received);
+      this.inc({ direction: 'sent' }, sent);
+    },
+  });
+}
+
+function addStateGauges(registry: Registry, { state, probes }: GaugeSources): void {
+  new Gauge({
+    name: 'gateway_phase',
+    help: '1 for what the gateway is doing, 0 for the rest: serving, or one of the steps of its drain.',
+    labelNames: ['phase'],
+    registers: [registry],
+    collect() {
+      for (const phase of GATEWAY_PHASES) this.set({ phase }, phase === state.phase ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'gateway_upstream_reachable',
+    help: '1 where a connection to the upstream could be made just now.',
+    labelNames: ['upstream'],
+    registers: [registry],
+    async collect() {
+      for (const [upstream, reachable] of Object.entries(await probes.states())) {
+        this.set({ upstream }, reachable === 'reachable' ? 1 : 0);
+      }
+    },
+  });
+}
+
+function addKeySetGauges(registry: Registry, keySet: TokenKeySet): void {
+  gauge(
+    registry,
+    'gateway_token_keys_available',
+    '1 where the key set of read tokens was had when it was last asked for.',
+    () => (keySet.isAvailable ? 1 : 0),
+  );
+  new Gauge({
+    name: 'gateway_token_keys_age_seconds',
+    help: 'Time since the key set of read tokens was last had; NaN where it never was.',
+    registers: [registry],
+    collect() {
+      this.set(keySet.ageSeconds ?? Number.NaN);
+    },
+  });
+}
+
+function gauge(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
+  });
+}

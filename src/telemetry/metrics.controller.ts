@@ -1,0 +1,22 @@
+import { Controller, Get, Req, Res } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { Access } from '../auth/access.decorator.ts';
+import { expose } from './exposition.ts';
+import { Telemetry } from './telemetry.ts';
+
+/** What Prometheus asks for, on the management port. */
+@Controller('metrics')
+@Access('public')
+export class MetricsController {
+  constructor(private readonly telemetry: Telemetry) {}
+
+  @Get()
+  async read(@Req() request: Request, @Res() response: Response): Promise<void> {
+    const { contentType, body } = await expose(this.telemetry.registry, request.headers.accept);
+    // Not with `send`, which puts the parameters of a media type in another order.
+    response.setHeader('Content-Type', contentType);
+    response.setHeader('Cache-Control', 'no-store');
+    response.setHeader('Vary', 'Accept');
+    response.end(body);
+  }
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { Gauge, type Registry } from 'prom-client';
+import { CommandMetrics } from './command-metrics.ts';
+import { addProcessMetrics } from './process-metrics.ts';
+import { RefusalMetrics } from './refusal-metrics.ts';
+import { RequestMetrics } from './request-metrics.ts';
+import type { Telemetry } from './telemetry.ts';
+import { UpstreamMetrics } from './upstream-metrics.ts';
+
+/** Measures all that a gateway's telemetry is told, and the process that it runs in. */
+export function addMetrics({ registry, requests, upstreamCalls }: Telemetry): RequestMetrics {
+  const requestMetrics = new RequestMetrics(registry);
+  requests.push(requestMetrics, new RefusalMetrics(registry), new CommandMetrics(registry));
+  upstreamCalls.observe(new UpstreamMetrics(registry));
+  addBuildInfo(registry);
+  addProcessMetrics(registry);
+  return requestMetrics;
+}
+
+function addBuildInfo(registry: Registry): void {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { version = 'unknown' } = JSON.parse(manifest) as { version?: string };
+  const gauge = new Gauge({
+    name: 'gateway_build_info',
+    help: 'Always 1; its labels say which version this is, of the gateway and of Node.',
+    labelNames: ['version', 'node_version'],
+    registers: [registry],
+  });
+  gauge.set({ version, node_version: process.versions.node }, 1);
+}

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ulid } from 'ulid';
+import { freshUlid } from '../request/fresh-ulid.ts';
 
 /** Crockford's base 32 in lower case, as a ULID writes its 128 bits. */
 const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz';
@@ -7,7 +7,7 @@ const ULID_LENGTH = 26;
 
 /** A fresh lowercase ULID. */
 export function freshId(): string {
-  return ulid().toLowerCase();
+  return freshUlid().toLowerCase();
 }
 
 /**

@@ -1,8 +1,8 @@
-import { ulid } from 'ulid';
+import { freshUlid } from './fresh-ulid.ts';
 
 export const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** The client's `X-Request-Id` where it is 1 to 128 characters of `[A-Za-z0-9._-]`, else a ULID. */
 export function requestIdFrom(header: string | string[] | undefined): string {
-  return typeof header === 'string' && REQUEST_ID.test(header) ? header : ulid();
+  return typeof header === 'string' && REQUEST_ID.test(header) ? header : freshUlid();
 }

@@ -4,6 +4,7 @@ import { requestContext } from '../request/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
 import { bearerCredential, credentialDigest } from './bearer.ts';
 import { checkReadAccess } from './read-access.ts';
+import type { ReadToken } from './read-token.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 
 /** Lets in an API key for everything, and a read token for reads of what its prefix covers. */
@@ -18,19 +19,24 @@ export class ReadAccessGuard implements CanActivate {
     const request = executionContext.switchToHttp().getRequest<Request>();
     const credential = bearerCredential(request);
     const digest = credentialDigest(credential);
+    const credentialId = digest.toString('base64');
     const context = requestContext(request);
-    context.credentialId = digest.toString('base64');
-    if (!this.apiKeys.has(digest)) return this.checkReadToken(request, credential);
-    context.credential = 'api-key';
-    return true;
+    context.credentialId = credentialId;
+    if (this.apiKeys.has(digest)) {
+      context.credential = 'api-key';
+      return true;
+    }
+    const known = this.readTokens.known(credentialId);
+    if (known) return letIn(request, known);
+    return this.readTokens.verify(credential, credentialId).then((token) => letIn(request, token));
   }
+}
 
-  private async checkReadToken(request: Request, credential: string): Promise<boolean> {
-    const token = await this.readTokens.verify(credential);
-    const context = requestContext(request);
-    checkReadAccess(token, request.method, context.path);
-    context.readToken = token;
-    context.credential = 'read-token';
-    return true;
-  }
+/** Throws where the token does not open what is asked for. */
+function letIn(request: Request, token: ReadToken): true {
+  const context = requestContext(request);
+  checkReadAccess(token, request.method, context.path);
+  context.readToken = token;
+  context.credential = 'read-token';
+  return true;
 }

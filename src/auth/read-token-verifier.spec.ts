@@ -63,6 +63,46 @@ async function codeOf(judge: ReadTokenVerifier, token: string): Promise<string> 
 }
 
 describe('ReadTokenVerifier', () => {
+  describe('knows by its digest', () => {
+    let nowMs = NOW_MS;
+    const list = { entries: [SECRET] };
+    const judge = new ReadTokenVerifier(list, undefined, RULES, () => nowMs);
+
+    it('no token that it has not verified', async () => {
+      expect(judge.known('digest')).toBeUndefined();
+      await judge
+        .verify(await sign('HS256', SECRET, {}, { ...CLAIMS, exp: 1 }), 'digest')
+        .catch(() => 0);
+      await judge.verify(await sign('HS256', OLD_SECRET), 'digest').catch(() => 0);
+      expect(judge.known('digest')).toBeUndefined();
+    });
+
+    it('one that it has, until it expires', async () => {
+      const token = await judge.verify(await sign('HS256', SECRET), 'digest');
+      expect(judge.known('digest')).toBe(token);
+      nowMs = token.expiresAtSeconds * 1000 - 1;
+      expect(judge.known('digest')).toBe(token);
+      nowMs++;
+      expect(judge.known('digest')).toBeUndefined();
+      nowMs = NOW_MS;
+      expect(judge.known('digest')).toBeUndefined();
+    });
+
+    it('none any more once the secrets are others', async () => {
+      await judge.verify(await sign('HS256', SECRET), 'digest');
+      list.entries = [OLD_SECRET];
+      expect(judge.known('digest')).toBeUndefined();
+    });
+
+    it('none whose secrets changed while it was verified', async () => {
+      list.entries = [SECRET];
+      const verified = judge.verify(await sign('HS256', SECRET), 'digest');
+      list.entries = [OLD_SECRET];
+      await verified;
+      expect(judge.known('digest')).toBeUndefined();
+    });
+  });
+
   describe('with shared secrets', () => {
     const both = verifier([SECRET, OLD_SECRET]);
 

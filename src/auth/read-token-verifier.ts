@@ -3,6 +3,7 @@ import type { SecretList } from '../config/secret-list.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { invalidCredentials, tokenExpired } from './bearer.ts';
 import { JWKS_ALGORITHMS, KeysUnavailable, type TokenKeySet } from './token-key-set.ts';
+import { VerifiedTokens } from './verified-tokens.ts';
 import {
   readTokenFromClaims,
   TokenRefusal,
@@ -19,6 +20,7 @@ export class ReadTokenVerifier {
   private readonly keySet: TokenKeySet | undefined;
   private readonly rules: ClaimRules;
   private readonly now: () => number;
+  private readonly verified = new VerifiedTokens();
 
   /** `now` gives milliseconds since 1970. */
   constructor(
@@ -33,13 +35,29 @@ export class ReadTokenVerifier {
     this.now = now;
   }
 
+  /** The token whose credential has this digest, if it was verified before and still holds. */
+  known(digest: string): ReadToken | undefined {
+    const token = this.verified.get(digest, this.secrets.entries, this.keySet?.version);
+    if (!token || this.now() < token.expiresAtSeconds * 1000) return token;
+    this.verified.delete(digest);
+    return undefined;
+  }
+
   /**
-   * The token that a credential is. Throws the answer to a request with one that is not:
+   * The token that a credential is, known by its digest from now on if that is given. Throws the answer to a request with one that is not:
    * `token_expired`, `invalid_credentials`, or `keys_unavailable` where it cannot be judged.
    */
-  async verify(credential: string): Promise<ReadToken> {
+  async verify(credential: string, digest?: string): Promise<ReadToken> {
     try {
-      return await this.judge(credential);
+      const secrets = this.secrets.entries;
+      const keySet = this.keySet?.version;
+      const token = await this.judge(credential);
+      // Keys that changed meanwhile need not be those that it was verified with.
+      const haveChanged = secrets !== this.secrets.entries || keySet !== this.keySet?.version;
+      if (digest !== undefined && !haveChanged) {
+        this.verified.add(digest, token, secrets, keySet);
+      }
+      return token;
     } catch (error) {
       if (error instanceof KeysUnavailable) {
         throw new GatewayError(
@@ -56,7 +74,7 @@ export class ReadTokenVerifier {
   }
 
   /** The token that a credential is. Throws `TokenRefusal` or `KeysUnavailable`. */
-  async judge(credential: string): Promise<ReadToken> {
+  private async judge(credential: string): Promise<ReadToken> {
     const payload = await this.verifiedPayload(credential);
     return readTokenFromClaims(parseClaims(payload), this.rules, this.now() / 1000);
   }

@@ -72,6 +72,11 @@ export class TokenKeySet implements OnModuleDestroy {
     clearTimeout(this.timer);
   }
 
+  /** The keys in use, to be compared with themselves: other ones are another object. */
+  get version(): unknown {
+    return this.keys;
+  }
+
   /** Verifies the signature alone. Throws `TokenRefusal` or `KeysUnavailable`. */
   async verify(credential: string): Promise<CompactVerifyResult> {
     if (this.keys === undefined) await this.load();

@@ -1,5 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { AccessGuard } from './auth/access.guard.ts';
 import { AuthModule } from './auth/auth.module.ts';
@@ -10,7 +10,7 @@ import { ProblemFilter } from './errors/problem.filter.ts';
 import { HealthModule } from './health/health.module.ts';
 import { LOGGER, LogModule } from './log/log.module.ts';
 import { RegistryModule } from './registry/registry.module.ts';
-import { BodyCapInterceptor } from './request/body-cap.interceptor.ts';
+import { BodyCapGuard } from './request/body-cap.guard.ts';
 import { ShapesModule } from './shapes/shapes.module.ts';
 import { StreamsModule } from './streams/streams.module.ts';
 import { TelemetryModule } from './telemetry/telemetry.module.ts';
@@ -35,7 +35,7 @@ export class AppModule {
       ],
       providers: [
         { provide: APP_GUARD, useExisting: AccessGuard },
-        { provide: APP_INTERCEPTOR, useClass: BodyCapInterceptor },
+        { provide: APP_GUARD, useClass: BodyCapGuard },
         {
           provide: APP_FILTER,
           inject: [LOGGER],

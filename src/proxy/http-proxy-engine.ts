@@ -20,6 +20,8 @@ export interface UpstreamCall {
   timeoutMs: number;
   /** Aborted with the `GatewayError` to answer instead. */
   signal: AbortSignal;
+  /** Called before it is sent once more; the headers may be changed then. */
+  onResend(): void;
 }
 
 /**
@@ -50,6 +52,7 @@ export class HttpProxyEngine {
       return await this.attempt(call, call.upstream.agent, call.timeoutMs);
     } catch (error) {
       if (!(error instanceof StaleConnection)) throw error;
+      call.onResend();
       // No agent: a connection of its own, as others in the pool may be as stale.
       const leftMs = call.timeoutMs - (performance.now() - startedAtMs);
       return await this.attempt(call, undefined, Math.max(1, leftMs));

@@ -85,8 +85,12 @@ export class ProxyService {
     const abort = new AbortController();
     if (isRead) context.endRead = (error) => abort.abort(error);
     const callOffExpiry = this.expiry.watch(context, (error) => abort.abort(error));
-    const call = this.upstreamCalls.begin(upstream.name, request.method, context, target);
-    Object.assign(headers, call.headers);
+    const begin = (): UpstreamCall => {
+      const begun = this.upstreamCalls.begin(upstream.name, request.method, context, target);
+      Object.assign(headers, begun.headers);
+      return begun;
+    };
+    let call = begin();
     try {
       const answer = await this.engine.send({
         client: request,
@@ -97,6 +101,10 @@ export class ProxyService {
         body: body?.stream,
         timeoutMs: isRead ? upstream.readTimeoutMs : upstream.writeTimeoutMs,
         signal: abort.signal,
+        onResend: () => {
+          call.ended('unreachable');
+          call = begin();
+        },
       });
       tellOfAnswer(call, answer);
       const status = answer.statusCode ?? 502;

@@ -149,6 +149,43 @@ describe('the trace of', () => {
     });
   });
 
+  it('a shared stream of events is the first reader’s, and linked by the others', async () => {
+    const open = async (id: string, traceparent: string) => {
+      const reader = new AbortController();
+      const headers = { traceparent };
+      const stream = await ask(id, `${TIMELINE}?offset=-1&live=sse`, {
+        headers,
+        signal: reader.signal,
+      });
+      await stream.body?.getReader().read();
+      return reader;
+    };
+    const otherTrace = 'f'.repeat(32);
+    const first = await open('t-first', TRACED.traceparent);
+    const second = await open('t-second', `00-${otherTrace}-b7ad6b7169203331-01`);
+    first.abort();
+    const ofFirst = await collector.ofRequest('t-first', 0);
+    second.abort();
+    const ofSecond = await collector.ofRequest('t-second', 0);
+    const calls = await collector.until(
+      1,
+      ({ parentSpanId }) => parentSpanId === ofFirst.server.spanId,
+    );
+
+    expect(ofFirst.server.traceId).toBe(TRACE_ID);
+    expect(ofFirst.server.links).toEqual([]);
+    expect(ofFirst.server.attributes['gateway.read.shared']).toBeUndefined();
+    expect(calls).toMatchObject([{ traceId: TRACE_ID, name: 'GET' }]);
+    // The call went on when the first reader had gone.
+    expect(calls[0]?.endNs).toBeGreaterThan(ofFirst.server.endNs);
+    expect(ofSecond.clients).toEqual([]);
+    expect(ofSecond.server).toMatchObject({
+      traceId: otherTrace,
+      links: [{ traceId: TRACE_ID, spanId: calls[0]?.spanId }],
+      attributes: { 'gateway.read.shared': true, 'gateway.read.live': 'sse' },
+    });
+  });
+
   it('a shape shows no query, in which the catalog’s secret goes', async () => {
     const shape = await whole('t-shape', '/shapes/v1/shape?table=entities&offset=-1');
     expect(shape.status).toBe(200);

@@ -208,6 +208,34 @@ describe('the spans of a request', () => {
     );
   });
 
+  it('of a call over a kept connection that was lost are one for each attempt', async () => {
+    // Sent over the first connection that is kept, the request finds it closed.
+    let isKept = false;
+    answer = (request, response) => {
+      if (isKept) {
+        isKept = false;
+        request.socket.resetAndDestroy();
+      } else {
+        response.end('[]');
+      }
+    };
+    await ask('GET', '/registry/deployments');
+    isKept = true;
+    const { id, status } = await ask('GET', '/registry/deployments', TRACED);
+    expect(status).toBe(200);
+    const { clients } = await collector.ofRequest(id, 2);
+    expect(clients).toMatchObject([
+      { status: 'error', attributes: { 'error.type': 'unreachable' } },
+      {
+        status: 'unset',
+        attributes: { 'http.request.resend_count': 1, 'http.response.status_code': 200 },
+      },
+    ]);
+    expect(upstream.seen.slice(-2).map(({ headers }) => headers.traceparent)).toEqual(
+      clients.map(({ spanId }) => `00-${TRACE_ID}-${spanId}-01`),
+    );
+  });
+
   it('begin a trace where the client has none, or none that can be read', async () => {
     answer = (_request, response) => response.end();
     const malformed = { traceparent: `00-${'0'.repeat(32)}-${CALLER}-01`, tracestate: 'a=b' };
@@ -349,6 +377,30 @@ describe('a trace that is not recorded', () => {
     expect(collector.spans.filter((span) => span.attributes['gateway.request.id'] === id)).toEqual(
       [],
     );
+  });
+});
+
+describe('a read that is shared', () => {
+  it('has the span of the call that answered it linked', async () => {
+    const readers = [0, 1].map((index) => `trace-shared-${index}`);
+    const open = (id: string) =>
+      fetch(`${gateway.url}/streams/t/shared?live=sse`, {
+        headers: { ...AUTHORIZED, 'x-request-id': id },
+      });
+    let stream: ServerResponse | undefined;
+    answer = (_request, response) => {
+      stream = response;
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n');
+    };
+    const first = await open(readers[0] ?? '');
+    const second = await open(readers[1] ?? '');
+    stream?.end();
+    await Promise.all([first.text(), second.text()]);
+    const { server, clients } = await collector.ofRequest(readers[0] ?? '', 1);
+    const joined = await collector.ofRequest(readers[1] ?? '', 0);
+    expect(server.links).toEqual([]);
+    expect(joined.server.attributes['gateway.read.shared']).toBe(true);
+    expect(joined.server.links).toEqual([{ traceId: server.traceId, spanId: clients[0]?.spanId }]);
   });
 });
 

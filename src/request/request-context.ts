@@ -23,6 +23,8 @@ export interface RequestContext {
   invocationId?: string;
   /** 32 hex digits, where the client sent a trace along or the gateway makes spans. */
   traceId?: string | undefined;
+  /** Of a read that is answered by another one's request to the upstream: that other one. */
+  sharedWith?: RequestContext | undefined;
   /** What the maker of spans keeps with it. */
   span?: unknown;
   /** The upstream that the request went to, once it did. */

@@ -85,7 +85,8 @@ export class CatchUpLine implements FlightOwner, ReadSource {
     const flight = new Flight(this);
     this.current = flight;
     for (const [index, reader] of readers.entries()) {
-      this.parts.count(reader, index === 0 ? 'first' : 'joined');
+      if (index === 0) this.parts.count(reader, 'first');
+      else this.parts.count(reader, 'joined', readers[0]?.call);
       flight.join(reader);
     }
     flight.launch(this.parts.sender);

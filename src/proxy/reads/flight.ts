@@ -5,7 +5,7 @@ import type { ReadHead } from './read-head.ts';
 import { dependsOnReader } from './read-key.ts';
 import { joinedWithHead, type Reader, type ReadSource } from './reader.ts';
 import type { ReadSender } from './read-sender.ts';
-import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
+import type { ReadCall, ReadObserver, UpstreamRead } from './upstream-read.ts';
 
 /** The largest answer that is collected for several readers; beyond it each sends its own request. */
 export const MAX_SHARED_BODY_BYTES = 1_048_576;
@@ -15,8 +15,11 @@ export interface FlightParts {
   sender: ReadSender;
   /** Sends a request for this reader and no other. */
   sendAlone(reader: Reader): void;
-  /** To be called once for each reader, when it is known which request answers it. */
-  count(reader: Reader, share: ReadShare): void;
+  /**
+   * To be called once for each reader, when it is known which request answers it; where it joined that
+   * of another reader, `first` is that one's call.
+   */
+  count(reader: Reader, share: ReadShare, first?: ReadCall): void;
 }
 
 /** Who has to know how a flight goes. */

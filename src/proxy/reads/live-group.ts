@@ -3,7 +3,7 @@ import { Flight, type FlightOwner, type FlightParts } from './flight.ts';
 import type { ReadHead } from './read-head.ts';
 import type { Reader } from './reader.ts';
 import type { ReplayBudget } from './replay-budget.ts';
-import type { UpstreamRead } from './upstream-read.ts';
+import type { ReadCall, UpstreamRead } from './upstream-read.ts';
 
 /**
  * The readers of one long-poll or event stream. They join while its answer has not begun, and an event
@@ -13,6 +13,7 @@ export class LiveGroup implements FlightOwner {
   private readonly parts: FlightParts;
   private readonly replayBudget: ReplayBudget;
   private readonly onFull: () => void;
+  private readonly first: ReadCall;
   private joinable: Flight | EventStream;
 
   /** `onFull` is called once, when no further reader may join. */
@@ -20,6 +21,7 @@ export class LiveGroup implements FlightOwner {
     this.parts = parts;
     this.replayBudget = replayBudget;
     this.onFull = onFull;
+    this.first = first.call;
     this.joinable = new Flight(this);
     this.joinable.join(first);
   }
@@ -29,7 +31,7 @@ export class LiveGroup implements FlightOwner {
   }
 
   join(reader: Reader): void {
-    this.parts.count(reader, 'joined');
+    this.parts.count(reader, 'joined', this.first);
     this.joinable.join(reader);
   }
 

@@ -34,7 +34,10 @@ export class ReadSharing {
     this.parts = {
       sender,
       sendAlone: (reader) => this.sendAlone(reader),
-      count: (reader, share) => counts.count(reader.call.context.live, share),
+      count: ({ call: { context } }, share, first) => {
+        context.sharedWith = first?.context;
+        counts.count(context.live, share);
+      },
     };
   }
 

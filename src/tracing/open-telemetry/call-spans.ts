@@ -56,6 +56,7 @@ export class CallSpans implements UpstreamCallObserver {
       parent.context,
     );
     call.span = span;
+    parent.call = span.spanContext();
     call.headers = {
       ...call.headers,
       traceparent: traceparentOf(span),

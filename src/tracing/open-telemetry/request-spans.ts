@@ -6,6 +6,7 @@ import {
   trace,
   type Context,
   type Span,
+  type SpanContext,
   type Tracer,
 } from '@opentelemetry/api';
 import { loggedPath } from '../../log/logged-path.ts';
@@ -24,6 +25,8 @@ export class RequestSpan {
   readonly dropsTracestate: boolean;
   /** Calls to upstreams so far; any after the first one is a retry. */
   calls = 0;
+  /** The latest of them. */
+  call: SpanContext | undefined;
 
   constructor(span: Span, dropsTracestate: boolean) {
     this.span = span;
@@ -92,6 +95,7 @@ function describe(span: Span, { method, status, isWhole, context }: EndedRequest
     span.setAttribute('http.response.status_code', status);
   }
   if (!isWhole) span.setAttribute('gateway.response.broken', true);
+  if (context.sharedWith) describeShare(span, context.sharedWith);
   if (live !== undefined) span.setAttribute('gateway.read.live', live);
   if (entityType !== undefined) span.setAttribute('gateway.entity.type', entityType);
   if (invocationId !== undefined) span.setAttribute('gateway.invocation.id', invocationId);
@@ -99,4 +103,11 @@ function describe(span: Span, { method, status, isWhole, context }: EndedRequest
   if (errorType !== undefined) span.setAttribute('error.type', errorType);
   // What is wrong with a request, 4xx, is no failure of who answers it.
   if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** The call that answered it is in the trace of the reader that began it. */
+function describeShare(span: Span, first: RequestContext): void {
+  span.setAttribute('gateway.read.shared', true);
+  const call = first.span instanceof RequestSpan ? first.span.call : undefined;
+  if (call) span.addLink({ context: call });
 }

@@ -1,0 +1,73 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ciValues, overlay, render, type Tree } from '../helm/chart.ts';
+import { findTool } from '../helm/tools.ts';
+import { parseYaml } from '../helm/yaml.ts';
+import { readPages, readProjectFile, ROOT } from './pages.ts';
+
+/** The blocks that are files of their own: ```ts mint.ts */
+const files = readPages().flatMap(({ blocks }) => blocks.filter(({ name }) => name?.includes('.')));
+
+/** Shown to the letter as the tests with the real clients import them. */
+const OF_TEST_SUPPORT = ['read-token.ts', 'follow-timeline.ts', 'follow-catalog.ts'];
+/** Run by `minting.docs-spec.ts` and `snippets.docs-spec.ts`. */
+const RUN = ['mint.ts', 'mint.py', 'mint.go', 'watch.html'];
+/** Where a page's file of values belongs: on top of those of a whole production release. */
+const VALUES = 'values.yaml';
+/** Does no more than what its types say. */
+const TYPES_ONLY = ['page.ts'];
+
+describe('files in the pages', () => {
+  it('are all known to a test that runs or holds them', () => {
+    const known = [...OF_TEST_SUPPORT, ...RUN, ...TYPES_ONLY, VALUES];
+    const unknown = files.filter(({ name = '' }) => !known.includes(name));
+    expect(unknown.map(({ page, line, name }) => `${page}:${line}: ${name}`)).toEqual([]);
+  });
+
+  it.each(OF_TEST_SUPPORT)('show %s as the tests with the real clients run it', (name) => {
+    const [shown] = files.filter((file) => file.name === name);
+    expect(shown?.text).toBe(readProjectFile(`test/support/${name}`));
+  });
+
+  const values = files.filter(({ name }) => name === VALUES);
+  const hasHelm = findTool('helm') !== undefined || process.env.CI !== undefined;
+  (hasHelm ? it : it.skip).each(values.map((file) => [`${file.page}:${file.line}`, file] as const))(
+    'give the chart values that it takes: %s',
+    (_, { text }) => {
+      const objects = render(overlay(ciValues('production-values.yaml'), parseYaml(text) as Tree));
+      expect(objects.map(({ kind }) => kind)).toContain('Deployment');
+    },
+  );
+});
+
+describe('TypeScript in the pages', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'docs-types-'));
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    for (const { page, name = '', text } of files.filter(({ language }) => language === 'ts')) {
+      mkdirSync(join(folder, basename(page, '.md')), { recursive: true });
+      writeFileSync(join(folder, basename(page, '.md'), name), text);
+    }
+    const config = {
+      extends: join(ROOT, 'tsconfig.json'),
+      include: ['*/*.ts'],
+      compilerOptions: { noEmit: true, rootDir: folder },
+    };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('has no error of types against the real packages, but where one was put in', () => {
+    writeFileSync(join(folder, 'browser/wrong.ts'), 'export const wrong: string = 1;\n');
+    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+    const { stdout } = spawnSync(process.execPath, [tsc, '-p', folder], { encoding: 'utf8' });
+    expect(stdout.trim().split('\n')).toEqual([
+      expect.stringMatching(/browser\/wrong\.ts\(1,14\): error TS2322: Type 'number' is not/),
+    ]);
+  });
+});

@@ -1,0 +1,67 @@
+import { request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { isAsShown } from './expected-output.ts';
+
+export interface Answer {
+  status: number;
+  statusText: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/** Sends what a block shows: a line with method and target, headers, a blank line, a body. */
+export async function sendShown(shown: string, baseUrl: string, apiKey: string): Promise<Answer> {
+  const { first, headers, body } = messageParts(shown.replaceAll('<API key>', apiKey));
+  const [method = '', target = ''] = first.split(' ');
+  const { hostname, port } = new URL(baseUrl);
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ hostname, port, method, path: target, headers });
+    outgoing.on('error', reject).on('response', (incoming) => {
+      text(incoming).then((answered) => {
+        const { statusCode: status = 0, statusMessage: statusText = '' } = incoming;
+        resolve({ status, statusText, headers: incoming.headers, body: answered });
+      }, reject);
+    });
+    outgoing.end(body);
+  });
+}
+
+/** What of an answer is not as the block shows it: its status, each header that is shown, its body. */
+export function answerProblems(shown: string, answer: Answer): string[] {
+  const { first, headers, body } = messageParts(shown);
+  const problems: string[] = [];
+  const status = `HTTP/1.1 ${answer.status} ${answer.statusText}`;
+  if (first !== status) problems.push(`${status}, not ${first}`);
+  for (const [name, value] of Object.entries(headers)) {
+    const said = String(answer.headers[name.toLowerCase()]);
+    if (!isAsShown(value, said)) problems.push(`${name}: ${said}, not ${value}`);
+  }
+  if (!isBodyAsShown(body, answer.body)) problems.push(`${answer.body}\nnot\n${body}`);
+  return problems;
+}
+
+/** JSON may be shown on more lines than it has. */
+export function isBodyAsShown(shown: string, said: string): boolean {
+  return isAsShown(compact(shown), compact(said));
+}
+
+function compact(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body));
+  } catch {
+    return body;
+  }
+}
+
+interface MessageParts {
+  first: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+function messageParts(message: string): MessageParts {
+  const [head = '', ...rest] = message.trim().split('\n\n');
+  const [first = '', ...lines] = head.split('\n');
+  const headers = lines.map((line) => /^([\w-]+): (.*)$/.exec(line)?.slice(1) ?? [line, '']);
+  return { first, headers: Object.fromEntries(headers), body: rest.join('\n\n') };
+}

@@ -1,0 +1,98 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { KUBERNETES_VERSION } from '../helm/chart.ts';
+import { findTool, runTool } from '../helm/tools.ts';
+import { isPartAsShown } from './expected-output.ts';
+import type { Block } from './markdown.ts';
+import { readProjectFile, ROOT } from './pages.ts';
+import type { Check } from './treatment.ts';
+
+interface Context {
+  /** What `npm run local` has said. */
+  said: string;
+}
+
+/** Checks of blocks that are not run: each gives what is wrong. */
+export const NOT_RUN: Record<
+  Check,
+  (block: Block, argument: string, context: Context) => string[]
+> = {
+  ci: ({ text }) => commandsOf(text, ['npm', 'bash', 'npx']).flatMap(ciProblems),
+  cluster: ({ text }) =>
+    commandsOf(text, ['helm', 'kubectl']).flatMap(([tool = '', ...args]) =>
+      tool === 'helm' ? helmProblems(args) : kubectlProblems(args),
+    ),
+  docker: ({ text }) => commandsOf(text, ['docker']).flatMap(dockerProblems),
+  excerpt: ({ text }, file) =>
+    unindented(readProjectFile(file)).includes(unindented(text)) ? [] : [`not of ${file}`],
+  printed: ({ text }, _, { said }) =>
+    isPartAsShown(text, said) ? [] : [`not printed, but:\n${said}`],
+};
+
+/** The commands as a shell takes them apart, with stand-ins for those tools that write down their words. */
+function commandsOf(text: string, tools: string[]): string[][] {
+  const folder = mkdtempSync(join(tmpdir(), 'docs-words-'));
+  const words = join(folder, 'words');
+  const standIns = tools.map(
+    (tool) => `${tool}() { printf '%s\\0' ${tool} "$@" '\n' >>"$WORDS"; }`,
+  );
+  try {
+    const { status, stderr } = spawnSync('bash', ['-euc', `${standIns.join('\n')}\n${text}`], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, WORDS: words },
+    });
+    if (status !== 0) throw new Error(`bash ends with ${status}: ${stderr}`);
+    if (!existsSync(words)) throw new Error(`no command of ${tools.join(', ')}`);
+    const lines = readFileSync(words, 'utf8').split('\0\n\0').slice(0, -1);
+    return lines.map((line) => line.split('\0'));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** CI itself runs it; `npm run local` is how these tests start the system. */
+function ciProblems(words: string[]): string[] {
+  const command = words.filter((word) => !word.startsWith('--')).join(' ');
+  if (command === 'npm run local' || command === 'bash .ci/run') return [];
+  const ci = readProjectFile('.ci/run').replace(/ --\S+/g, '');
+  return ci.includes(` ${command}\n`) ? [] : [`${command} is not in .ci/run`];
+}
+
+const RENDERED = ['install', 'upgrade', 'template'];
+const HELM_VERBS = [...RENDERED, 'test', 'rollback', 'diff'];
+const KUBECTL_VERBS = ['create', 'apply', 'get', 'logs', 'debug', 'rollout', 'delete', 'describe'];
+
+/** An installation is rendered with its own values; the rest at least names a verb. */
+function helmProblems([verb = '', ...args]: string[]): string[] {
+  if (!HELM_VERBS.includes(verb)) return [`helm has no ${verb} here`];
+  if (!RENDERED.includes(verb)) return [];
+  if (findTool('helm') === undefined) {
+    return process.env.CI ? ['helm is not here'] : [];
+  }
+  const rendering = args.filter((word) => !/^--(?:wait|atomic|install|timeout=.*)$/.test(word));
+  const { code, stderr } = runTool('helm', [
+    'template',
+    `--kube-version=${KUBERNETES_VERSION}`,
+    ...rendering.map(fromRoot),
+  ]);
+  return code === 0 ? [] : [stderr];
+}
+
+const fromRoot = (word: string): string => (existsSync(join(ROOT, word)) ? join(ROOT, word) : word);
+
+function kubectlProblems([verb = '']: string[]): string[] {
+  return KUBECTL_VERBS.includes(verb) ? [] : [`kubectl has no ${verb} here`];
+}
+
+function dockerProblems([, verb = '', ...args]: string[]): string[] {
+  if (verb === 'build') return existsSync(join(ROOT, 'Dockerfile')) ? [] : ['no Dockerfile'];
+  const file = args[args.indexOf('-f') + 1] ?? '';
+  return verb === 'compose' && existsSync(join(ROOT, file)) ? [] : [`docker ${verb} ${file}`];
+}
+
+/** Without the indentation that the first line has. */
+function unindented(text: string): string {
+  return text.replace(/^ +/gm, '');
+}

@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findChromium, HOW_TO_GET_CHROMIUM, launchChromium } from '../browser/chromium.ts';
+import type { Block } from './markdown.ts';
+import { NOT_RUN } from './not-run.ts';
+import { PageRun } from './page-run.ts';
+import { readPages } from './pages.ts';
+import { treatmentOf, type Treatment } from './treatment.ts';
+import { startWorld, type World } from './world.ts';
+
+const pages = readPages().filter(({ blocks }) => blocks.some(hasTest));
+const firstLine = ({ text }: Block): string => (text.split('\n', 1)[0] ?? '').slice(0, 60);
+
+function hasTest(block: Block): boolean {
+  const isForReading = block.language === 'text' && block.marker === undefined;
+  return !isForReading && !block.name?.includes('.');
+}
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld();
+}, 90_000);
+afterAll(() => world?.stop());
+
+describe.each(pages.map((page) => [page.path, page] as const))('%s', (_, page) => {
+  let run: PageRun;
+  beforeAll(async () => {
+    run = new PageRun(page, world);
+    await run.begin();
+  });
+  afterAll(() => run?.end());
+
+  for (const block of page.blocks.filter(hasTest)) checkBlock(block, () => run);
+
+  const chromium = findChromium();
+  const canShow = chromium !== undefined || process.env.CI !== undefined;
+  for (const { name } of page.blocks.filter(({ language }) => language === 'html')) {
+    (canShow ? it : it.skip)(`shows in ${name} what the agent was asked to say`, async () => {
+      if (chromium === undefined) throw new Error(HOW_TO_GET_CHROMIUM);
+      const browser = await launchChromium(chromium);
+      try {
+        const tab = await browser.newPage();
+        await tab.goto(run.ownPage);
+        const numbers = Array.from({ length: 100 }, (_, i) => i + 1).join(' ');
+        await tab.getByText(`1 2 3 ${numbers}`).waitFor();
+      } finally {
+        await browser.close();
+      }
+    });
+  }
+});
+
+function checkBlock(block: Block, run: () => PageRun): void {
+  const name = `line ${block.line}, ${block.language} "${firstLine(block)}"`;
+  let treatment: Treatment;
+  try {
+    treatment = treatmentOf(block);
+  } catch (error) {
+    it(`knows what to do with ${name}`, () => {
+      throw error;
+    });
+    return;
+  }
+  const [does, check] = testOf(treatment, block, run);
+  it(`${does} ${name}`, check);
+}
+
+/** What a test does with a block, as its name begins, and does it. Files and text have no test here. */
+function testOf(
+  treatment: Treatment,
+  block: Block,
+  run: () => PageRun,
+): [does: string, check: () => void | Promise<void>] {
+  switch (treatment.kind) {
+    case 'shell':
+      return ['runs', () => run().shell(block)];
+    case 'console':
+      return ['runs and compares', () => run().console(block)];
+    case 'http':
+      return ['sends or compares', () => run().http(block)];
+    case 'answer':
+      return ['compares', () => run().answer(block)];
+    case 'json':
+      return ['parses', () => void JSON.parse(block.text)];
+    case 'not run':
+      return [
+        `does not run (${treatment.reason}) but checks (${treatment.check})`,
+        () => {
+          const context = { said: world.toShown(world.said.join('\n')) };
+          expect(NOT_RUN[treatment.check](block, treatment.argument, context)).toEqual([]);
+        },
+      ];
+    case 'file':
+    case 'text':
+      throw new Error(`A block of the kind "${treatment.kind}" has no test here.`);
+  }
+}

@@ -1,0 +1,119 @@
+import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
+import { ROOT } from './pages.ts';
+
+const READY_TIMEOUT_MS = 60_000;
+
+/** The addresses that the pages show, of a system on its usual ports. */
+const SHOWN_PORTS = { gateway: 8787, management: 8788, console: 8789, agents: 9080 };
+type Port = keyof typeof SHOWN_PORTS;
+
+/** What a reader has who follows a page: the system, started as the README says, on free ports. */
+export interface World {
+  /** All that the system has said, a line each. */
+  said: string[];
+  gatewayUrl: string;
+  consoleUrl: string;
+  apiKey: string;
+  /** The line to paste that it printed. */
+  exportLine: string;
+  /** Commands with the addresses of this system in place of those shown. */
+  toReal(commands: string): string;
+  /** Output the other way. */
+  toShown(output: string): string;
+  stop(): Promise<void>;
+}
+
+export async function startWorld(): Promise<World> {
+  const said: string[] = [];
+  const dataDir = mkdtempSync(join(tmpdir(), 'docs-data-'));
+  const system = startProcess({
+    name: 'npm run local',
+    command: 'npm',
+    args: ['run', 'local', '--', '--any-ports', '--data', dataDir],
+    env: { ...process.env, NO_COLOR: '1' },
+    onLine: (line) => said.push(line),
+  });
+  const stop = async (): Promise<void> => {
+    await system.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  try {
+    await untilReady(system, READY_TIMEOUT_MS, () => registered(system));
+    return { ...describeWorld(said), said, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function registered(system: RunningProcess): Promise<void> {
+  await system.waitForLine((line) => line.startsWith('Ctrl-C'));
+}
+
+function describeWorld(said: string[]) {
+  const find = (pattern: RegExp): string => {
+    const match = said.map((line) => pattern.exec(line)?.[1]).find(Boolean);
+    if (!match) throw new Error(`Nothing said matches ${pattern}:\n${said.join('\n')}`);
+    return match;
+  };
+  const gatewayUrl = find(/^The gateway is at (\S+)$/);
+  const consoleUrl = find(/^The console, .*: (\S+)$/);
+  const portOf = (url: string): string => new URL(url).port;
+  const real: Record<Port, string> = {
+    gateway: portOf(gatewayUrl),
+    management: portOf(find(/^How it is: (\S+)$/)),
+    console: portOf(consoleUrl),
+    agents: portOf(find(/agents listening on (\S+)$/)),
+  };
+  return {
+    gatewayUrl,
+    consoleUrl,
+    apiKey: find(/^Development API key: (\S+)$/),
+    exportLine: find(/^ {2}(export .*)$/),
+    toReal: (commands: string) =>
+      replaceAll(commands, (name) => [
+        new RegExp(`(127\\.0\\.0\\.1|localhost):${SHOWN_PORTS[name]}\\b`, 'g'),
+        `127.0.0.1:${real[name]}`,
+      ]),
+    toShown: (output: string) =>
+      replaceAll(output, (name) => [
+        new RegExp(`127\\.0\\.0\\.1:${real[name]}\\b`, 'g'),
+        `127.0.0.1:${SHOWN_PORTS[name]}`,
+      ]),
+  };
+}
+
+function replaceAll(text: string, pair: (name: Port) => [RegExp, string]): string {
+  return (Object.keys(SHOWN_PORTS) as Port[]).reduce(
+    (rest, name) => rest.replace(...pair(name)),
+    text,
+  );
+}
+
+/** A folder that looks like the project's, where a page's own files can lie. */
+export function projectLookalike(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'docs-page-'));
+  for (const name of readdirSync(ROOT)) {
+    if (!name.startsWith('.')) symlinkSync(join(ROOT, name), join(folder, name));
+  }
+  return folder;
+}
+
+/** The environment of a reader's terminal: without what npm adds for its scripts. */
+export function readersEnvironment(): NodeJS.ProcessEnv {
+  const path = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.includes('node_modules'));
+  return {
+    HOME: process.env.HOME,
+    LANG: 'C.UTF-8',
+    PATH: path.join(delimiter),
+    // A page may start a gateway of its own beside the one of the system.
+    GATEWAY_PORT: '0',
+    GATEWAY_MANAGEMENT_PORT: '0',
+    GATEWAY_DRAIN_TIMEOUT_MS: '500',
+  };
+}

@@ -13,7 +13,7 @@ export async function explainReadToken(
   settings: TokenSettings,
   nowMs: number = Date.now(),
 ): Promise<string[]> {
-  const { header, claims } = decode(token);
+  const { header, claims } = decodeReadToken(token);
   return [
     `A token for the tenant ${words(claims.aud)}${claims.sub === undefined ? '' : `, subject ${words(claims.sub)}`}.`,
     `Signed by ${words(header.alg)}${header.kid === undefined ? '' : ` with the key ${words(header.kid)}`}.`,
@@ -21,11 +21,12 @@ export async function explainReadToken(
     ...[claims.prefix].flat().map((prefix) => `  ${prefixInWords(prefix)}`),
     ...shapeInWords(claims.shape),
     ...timesInWords(claims, nowMs),
-    await verdict(token, settings),
+    verdictInWords(await readTokenVerdict(token, settings), settings),
   ];
 }
 
-function decode(token: string): {
+/** What a token says of itself, unproven. Throws `TokenCommandError` for what is no JWT at all. */
+export function decodeReadToken(token: string): {
   header: Record<string, unknown>;
   claims: Record<string, unknown>;
 } {
@@ -98,19 +99,30 @@ function durationInWords(seconds: number): string {
   return `${count} ${name}${count === 1 ? '' : 's'}`;
 }
 
-async function verdict(token: string, settings: TokenSettings): Promise<string> {
+/** What a gateway with these settings makes of a token; `why` is empty where it accepts it. */
+export interface ReadTokenVerdict {
+  isAccepted: boolean;
+  why: string;
+}
+
+export async function readTokenVerdict(
+  token: string,
+  settings: TokenSettings,
+): Promise<ReadTokenVerdict> {
   try {
     await tokenVerifier(settings).verify(token);
-    return `A gateway with these settings (tenant ${settings.tenant}) accepts it.`;
+    return { isAccepted: true, why: '' };
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     const noKeys =
       settings.secrets.length === 0 && settings.jwks === undefined
         ? ' Neither GATEWAY_READ_TOKEN_SECRETS nor GATEWAY_READ_TOKEN_JWKS is set here.'
         : '';
-    return (
-      `A gateway with these settings (tenant ${settings.tenant}) refuses it: ` +
-      `${error.status} ${error.code}. ${error.message}${noKeys}`
-    );
+    return { isAccepted: false, why: `${error.status} ${error.code}. ${error.message}${noKeys}` };
   }
+}
+
+function verdictInWords({ isAccepted, why }: ReadTokenVerdict, { tenant }: TokenSettings): string {
+  const gateway = `A gateway with these settings (tenant ${tenant})`;
+  return isAccepted ? `${gateway} accepts it.` : `${gateway} refuses it: ${why}`;
 }

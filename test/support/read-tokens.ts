@@ -1,22 +1,24 @@
 import { SignJWT } from 'jose';
 
-/** What to put into a test's read token; the tenant is `default`. */
+/** What to put into a test's read token. */
 export interface TokenRequest {
   prefix: string | string[];
   /** May be a fraction, and negative. */
   ttlSeconds: number;
   shape?: object;
+  /** The tenant, which is `default` otherwise. */
+  audience?: string;
 }
 
 /** Mints a read token as an application's back end does. */
 export function mintReadToken(
   secret: string,
-  { prefix, ttlSeconds, shape }: TokenRequest,
+  { prefix, ttlSeconds, shape, audience = 'default' }: TokenRequest,
 ): Promise<string> {
   const nowSeconds = Date.now() / 1000;
   const iat = Math.min(nowSeconds, nowSeconds + ttlSeconds);
   return new SignJWT({ prefix, ...(shape && { shape }), iat, exp: nowSeconds + ttlSeconds })
     .setProtectedHeader({ alg: 'HS256' })
-    .setAudience('default')
+    .setAudience(audience)
     .sign(new TextEncoder().encode(secret));
 }

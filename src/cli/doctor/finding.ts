@@ -1,0 +1,24 @@
+/** What a check found. */
+export interface Finding {
+  /** What was looked at, in a word or two. */
+  name: string;
+  state: 'ok' | 'bad' | 'skipped';
+  /** What was seen. */
+  detail: string;
+  /** What to do about it. */
+  hint?: string | undefined;
+  /** What the command ends with, where this is the first bad finding. */
+  exitCode?: number;
+}
+
+export function ok(name: string, detail: string): Finding {
+  return { name, state: 'ok', detail };
+}
+
+export function bad(name: string, exitCode: number, detail: string, hint?: string): Finding {
+  return { name, state: 'bad', detail, hint, exitCode };
+}
+
+export function skipped(name: string, detail: string): Finding {
+  return { name, state: 'skipped', detail };
+}

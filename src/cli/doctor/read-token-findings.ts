@@ -1,0 +1,77 @@
+import { decodeJwt } from 'jose';
+import type { Connection } from '../connection/connection.ts';
+import { EXIT } from '../exit-codes.ts';
+import { localTime } from '../output/local-time.ts';
+import { bad, ok, skipped, type Finding } from './finding.ts';
+import { inWords, isRefused, probe } from './probe.ts';
+import {
+  isStoreAnswer,
+  upstreamFinding,
+  UPSTREAMS,
+  upstreamsSkipped,
+} from './upstream-findings.ts';
+
+type Claims = Record<string, unknown>;
+
+/** The claims of a read token, unproven; undefined for what is none, as an API key. */
+export function readTokenClaims(credential: string): Claims | undefined {
+  try {
+    return { ...decodeJwt(credential) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a read token works, and which of the servers that it opens answer. */
+export async function readTokenFindings(
+  connection: Connection,
+  claims: Claims,
+): Promise<Finding[]> {
+  const prefixes = [claims.prefix].flat().filter((prefix) => typeof prefix === 'string');
+  const streams = prefixes.find((prefix) => /^\/streams(?:\/|$)/.test(prefix));
+  const shapes = prefixes.some((prefix) => /^\/shapes(?:\/|$)/.test(prefix));
+  const [timeline, catalog] = await Promise.all([
+    streams === undefined ? undefined : probe(connection, pathBelow(streams)),
+    shapes ? probe(connection, `/shapes/v1/shape?${shapeQuery(claims.shape)}`) : undefined,
+  ]);
+  const from = connection.credential?.from;
+  const refused = [timeline, catalog].find((probed) => probed && isRefused(probed));
+  if (refused) {
+    const hint = `It is the read token from ${from}; agent-gateway token inspect says more of it.`;
+    return [
+      bad('key', EXIT.refused, inWords(refused), hint),
+      ...upstreamsSkipped('not asked without a key that works'),
+    ];
+  }
+  const none = (name: string): Finding => skipped(name, 'not opened by this read token');
+  return [
+    ok('key', `the read token from ${from} works${untilWhen(claims.exp)}`),
+    none('runtime'),
+    none('registry'),
+    timeline ? upstreamFinding(UPSTREAMS.history, timeline, isStoreAnswer) : none('history'),
+    catalog
+      ? upstreamFinding(UPSTREAMS.catalog, catalog, (status) => status === 200)
+      : none('catalog'),
+  ];
+}
+
+/** A stream below a prefix that nobody has: the store says so, if it is there. */
+function pathBelow(prefix: string): string {
+  return `${prefix.replace(/\/$/, '')}/agent-gateway-doctor?offset=now`;
+}
+
+/** What the token pins must be asked just so. */
+function shapeQuery(shape: unknown): string {
+  const { table, where, params, columns } = (shape ?? {}) as Record<string, unknown>;
+  const query = new URLSearchParams({ offset: 'now' });
+  query.set('table', typeof table === 'string' ? table : 'entities');
+  if (typeof where === 'string') query.set('where', where);
+  if (params !== undefined) query.set('params', JSON.stringify(params));
+  if (Array.isArray(columns)) query.set('columns', columns.join(','));
+  return query.toString();
+}
+
+function untilWhen(exp: unknown): string {
+  const time = typeof exp === 'number' ? localTime(exp * 1_000) : undefined;
+  return time === undefined ? '' : `, until ${time}`;
+}

@@ -1,0 +1,102 @@
+import { beforeAll, afterAll, describe, expect, it } from '@jest/globals';
+import { TimelinePrinter } from './timeline-printer.ts';
+
+const AT = '2026-11-21T16:02:11.123Z';
+const HEAD = '2026-11-21 16:02:11';
+
+describe('the readable timeline', () => {
+  let zone: string | undefined;
+  beforeAll(() => {
+    zone = process.env.TZ;
+    process.env.TZ = 'UTC';
+  });
+  afterAll(() => {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  });
+
+  const print = (...events: unknown[]): string => {
+    const printer = new TimelinePrinter((_, text) => text);
+    return events.map((event) => printer.print(event)).join('') + printer.endLine();
+  };
+
+  it.each<[string, object, string]>([
+    ['a message', { kind: 'message', content: [{ type: 'text', text: 'hi' }] }, 'message      hi'],
+    [
+      'a part that is no text',
+      { kind: 'reply', content: [{ type: 'image', url: 'x' }, null] },
+      'reply        {"type":"image","url":"x"}\n                                        null',
+    ],
+    ['content that is none', { kind: 'reply', content: 'x' }, 'reply        {"content":"x"}'],
+    [
+      'a verb',
+      { kind: 'control', verb: 'archive', status: 'archived' },
+      'control      archive → archived',
+    ],
+    ['an interrupt', { kind: 'interrupted', wordsSaid: 7 }, 'interrupted  after 7 words'],
+    [
+      'a child',
+      { kind: 'child', url: '/t/default/a/echo/e2' },
+      'child        /t/default/a/echo/e2',
+    ],
+    ['a refusal', { kind: 'rejected', reason: 'archived' }, 'rejected     archived'],
+    ['an error', { kind: 'error', message: 'broken' }, 'error        broken'],
+    ['a strange one', { kind: 'error', message: { a: 1 } }, 'error        {"message":{"a":1}}'],
+    [
+      'another kind',
+      { kind: 'tool_call', name: 'f', args: [1] },
+      'tool_call    {"name":"f","args":[1]}',
+    ],
+    ['no kind', { text: 'x' }, '             {"text":"x"}'],
+    ['nothing', { kind: 'spawned' }, 'spawned'],
+  ])('shows %s', (_, event, text) => {
+    expect(print({ seq: 12, at: AT, ...event })).toBe(`${HEAD}    12  ${text}\n`);
+  });
+
+  it('shows what is no event, and no time, as it is', () => {
+    expect(print('text\n', [1], null, 7, { seq: 'x', at: 'never', kind: 7 })).toBe(
+      `"text\\n"\n[1]\nnull\n7\n\n`,
+    );
+  });
+
+  it('puts the words of a reply on one line, and those of another one on the next', () => {
+    const word = (seq: number, replyTo: number, text: string): object => ({
+      seq,
+      at: AT,
+      kind: 'word',
+      replyTo,
+      text,
+    });
+    const reply = (seq: number, replyTo: number, text: string): object => ({
+      seq,
+      at: AT,
+      kind: 'reply',
+      replyTo,
+      content: [{ type: 'text', text }],
+    });
+    expect(
+      print(
+        word(2, 1, 'one'),
+        word(3, 1, 'two'),
+        reply(4, 1, 'one two'),
+        word(5, 4, 'one'),
+        word(6, 5, 'other'),
+        { seq: 7, at: AT, kind: 'x' },
+        word(8, 5, 'again'),
+        reply(9, 5, 'not what was said'),
+        word(10, 5, 'open'),
+      ),
+    ).toBe(
+      [
+        `${HEAD}     2  word         one two`,
+        `${HEAD}     4  reply        (as above)`,
+        `${HEAD}     5  word         one`,
+        `${HEAD}     6  word         other`,
+        `${HEAD}     7  x`,
+        `${HEAD}     8  word         again`,
+        `${HEAD}     9  reply        not what was said`,
+        `${HEAD}    10  word         open\n`,
+      ].join('\n'),
+    );
+  });
+});

@@ -1,0 +1,80 @@
+import { compactJson } from '../output/json.ts';
+import { localTime } from '../output/local-time.ts';
+import { plainLine, plainText } from '../output/plain-text.ts';
+import type { Format, Style } from '../output/style.ts';
+import { contentText, eventText, type TimelineEvent } from './event-text.ts';
+
+const SEQ_WIDTH = 4;
+const KIND_WIDTH = 11;
+const INDENT = ' '.repeat('2026-11-21 16:02:11'.length + SEQ_WIDTH + KIND_WIDTH + 6);
+
+const KIND_FORMATS: Record<string, Format> = {
+  message: 'cyan',
+  reply: 'green',
+  word: 'green',
+  control: 'yellow',
+  interrupted: 'yellow',
+  rejected: 'red',
+  error: 'red',
+};
+
+/**
+ * Events for people, a line each: time, number, kind, what it says. The words of a reply share one line,
+ * which grows as they come. `print` gives the text to write, which may leave a line open.
+ */
+export class TimelinePrinter {
+  readonly #style: Style;
+  /** The reply whose words are being written, and what of it stands there. */
+  #reply: { to: unknown; words: string[] } | undefined;
+  #isLineOpen = false;
+
+  constructor(style: Style) {
+    this.#style = style;
+  }
+
+  print(value: unknown): string {
+    // Anyone with an API key may append, and not everyone appends objects.
+    const isEvent = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (!isEvent) return `${this.endLine()}${plainLine(compactJson(value))}\n`;
+    const event = value as TimelineEvent;
+    if (event.kind === 'word' && typeof event.text === 'string')
+      return this.#word(event, event.text);
+    const text = this.#isRepetition(event) ? this.#style('dim', '(as above)') : eventText(event);
+    this.#reply = undefined;
+    const line = `${this.#head(event)}${text.replaceAll('\n', `\n${INDENT}`)}`;
+    return `${this.endLine()}${line.trimEnd()}\n`;
+  }
+
+  /** What ends a line that was left open, before something else is said. */
+  endLine(): string {
+    const end = this.#isLineOpen ? '\n' : '';
+    this.#isLineOpen = false;
+    return end;
+  }
+
+  #word(event: TimelineEvent, word: string): string {
+    const said = plainText(word).replaceAll('\n', `\n${INDENT}`);
+    const goesOn = this.#reply !== undefined && this.#reply.to === event.replyTo;
+    if (!goesOn) this.#reply = { to: event.replyTo, words: [] };
+    this.#reply?.words.push(word);
+    if (goesOn && this.#isLineOpen) return ` ${said}`;
+    const start = this.endLine();
+    this.#isLineOpen = true;
+    return `${start}${this.#head(event)}${said}`;
+  }
+
+  /** Whether this is the whole reply whose words have just been shown. */
+  #isRepetition({ kind, replyTo, content }: TimelineEvent): boolean {
+    if (kind !== 'reply' || this.#reply === undefined || this.#reply.to !== replyTo) return false;
+    return contentText(content) === this.#reply.words.join(' ');
+  }
+
+  #head({ at, seq, kind }: TimelineEvent): string {
+    const time = (localTime(at) ?? '').padEnd('2026-11-21 16:02:11'.length);
+    const number = (typeof seq === 'number' ? String(seq) : '').padStart(SEQ_WIDTH);
+    const name = plainLine(typeof kind === 'string' ? kind : '').padEnd(KIND_WIDTH);
+    const format = typeof kind === 'string' ? KIND_FORMATS[kind] : undefined;
+    const shownName = format === undefined ? name : this.#style(format, name);
+    return `${this.#style('dim', `${time}  ${number}`)}  ${shownName}  `;
+  }
+}

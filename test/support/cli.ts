@@ -1,0 +1,107 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { API_KEY } from './credentials.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+
+export interface CliOptions {
+  /** Added to an environment that is empty but for what a process needs. */
+  env?: Record<string, string>;
+  /** For standard input, which is empty otherwise. */
+  input?: string | Uint8Array;
+  cwd?: string;
+}
+
+/** How a run of the command line ended. */
+export interface CliResult {
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+export interface RunningCli {
+  readonly child: ChildProcess;
+  /** Standard output so far. */
+  readonly out: string;
+  readonly err: string;
+  /** Fulfils once this holds for what has been written; rejects if it ends before. */
+  until(holds: (cli: { out: string; err: string }) => boolean): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+  readonly ended: Promise<CliResult>;
+}
+
+const running = new Set<ChildProcess>();
+
+/** What reaches a gateway at this address, with the API key of the tests. */
+export function reaches(url: string): Record<string, string> {
+  return { AGENT_GATEWAY_URL: url, AGENT_GATEWAY_KEY: API_KEY };
+}
+
+/** Starts the command line from its source. `killAllClis` ends what still runs. */
+export function startCli(args: string[], options: CliOptions = {}): RunningCli {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: options.cwd,
+    env: {
+      PATH: process.env.PATH,
+      // No profile of whoever runs the tests.
+      HOME: '/nonexistent',
+      TZ: 'UTC',
+      ...options.env,
+    },
+    stdio: 'pipe',
+  });
+  running.add(child);
+  const said = { out: '', err: '' };
+  const looks = new Set<() => void>();
+  for (const [name, stream] of [
+    ['out', child.stdout],
+    ['err', child.stderr],
+  ] as const) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text;
+      for (const look of looks) look();
+    });
+  }
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(options.input ?? '');
+  const ended = new Promise<CliResult>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => {
+      running.delete(child);
+      resolve({ code, ...said });
+    });
+  });
+  return {
+    child,
+    get out() {
+      return said.out;
+    },
+    get err() {
+      return said.err;
+    },
+    until: (holds) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (!holds(said)) return;
+          looks.delete(look);
+          resolve();
+        };
+        looks.add(look);
+        look();
+        ended.then((result) => reject(new Error(`ended: ${JSON.stringify(result)}`)), reject);
+      }),
+    signal: (signal) => void child.kill(signal),
+    ended,
+  };
+}
+
+/** Runs the command line to its end. */
+export function runCli(args: string[], options?: CliOptions): Promise<CliResult> {
+  return startCli(args, options).ended;
+}
+
+export async function killAllClis(): Promise<void> {
+  const left = [...running];
+  for (const child of left) child.kill('SIGKILL');
+  await Promise.all(left.map((child) => new Promise((resolve) => child.on('close', resolve))));
+}

@@ -81,6 +81,7 @@ describe('the spans of a request', () => {
       links: [],
       resource: {
         'service.name': 'agent-gateway',
+        'service.version': expect.stringMatching(/^\d+\.\d+\.\d+/),
         'service.instance.id': expect.any(String),
         'gateway.tenant': 'default',
         'telemetry.sdk.language': 'nodejs',

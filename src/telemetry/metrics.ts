@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { Gauge, type Registry } from 'prom-client';
+import { gatewayVersion } from '../version.ts';
 import { CommandMetrics } from './command-metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { RefusalMetrics } from './refusal-metrics.ts';
@@ -18,13 +18,11 @@ export function addMetrics({ registry, requests, upstreamCalls }: Telemetry): Re
 }
 
 function addBuildInfo(registry: Registry): void {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  const { version = 'unknown' } = JSON.parse(manifest) as { version?: string };
   const gauge = new Gauge({
     name: 'gateway_build_info',
     help: 'Always 1; its labels say which version this is, of the gateway and of Node.',
     labelNames: ['version', 'node_version'],
     registers: [registry],
   });
-  gauge.set({ version, node_version: process.versions.node }, 1);
+  gauge.set({ version: gatewayVersion(), node_version: process.versions.node }, 1);
 }

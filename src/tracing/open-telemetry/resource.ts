@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { defaultResource, resourceFromAttributes, type Resource } from '@opentelemetry/resources';
 import type { GatewayConfig } from '../../config/gateway-config.ts';
 import type { TraceConfig } from '../../config/trace-config.ts';
+import { gatewayVersion } from '../../version.ts';
 
 /** Who makes the spans: this copy of the gateway, and what `OTEL_RESOURCE_ATTRIBUTES` says of it. */
 export function gatewayResource({ tenant }: GatewayConfig, traces: TraceConfig): Resource {
@@ -9,6 +10,7 @@ export function gatewayResource({ tenant }: GatewayConfig, traces: TraceConfig):
   return defaultResource().merge(
     resourceFromAttributes({
       'service.name': 'agent-gateway',
+      'service.version': gatewayVersion(),
       'service.instance.id': randomUUID(),
       'gateway.tenant': tenant,
       ...resourceAttributes,

@@ -60,6 +60,7 @@ export class Upstreams implements OnModuleDestroy {
       token: runtime.token,
       ...location(runtime.adminUrl),
       ...call,
+      agent: singleUseAgent(runtime.adminUrl),
     };
   }
 
@@ -80,6 +81,16 @@ function location(url: string): Pick<Upstream, 'base' | 'basePath' | 'agent'> {
     basePath: base.pathname.replace(/\/$/, ''),
     agent: base.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options),
   };
+}
+
+/**
+ * A connection for each request. Restate answers a request that it refuses before it has read its body,
+ * and then closes the connection without having said so; the next one would meet that, and one with a
+ * body cannot be sent again. Registrations are rare enough.
+ */
+function singleUseAgent(url: string): http.Agent {
+  const { protocol } = new URL(url);
+  return protocol === 'https:' ? new https.Agent() : new http.Agent();
 }
 
 const MAX_IDLE_CONNECTIONS = 256;

@@ -28,7 +28,7 @@ export function findNginx(): string | undefined {
   });
 }
 
-export interface SharedCache {
+export interface RunningNginx {
   url: string;
   stop(): Promise<void>;
 }
@@ -38,11 +38,19 @@ export interface SharedCache {
  * not looked at, what says nothing of caching is kept for ten minutes, and conditions are passed on,
  * so that a 304 can be kept, too. What the upstream says in `Cache-Control` is honoured.
  */
-export async function startSharedCache(nginx: string, upstreamUrl: string): Promise<SharedCache> {
+export function startSharedCache(nginx: string, upstreamUrl: string): Promise<RunningNginx> {
+  return startNginx(nginx, (folder, port) => sharedCache(folder, port, upstreamUrl));
+}
+
+/** Starts nginx on a free port, with what `configure` writes into its `http` block. */
+export async function startNginx(
+  nginx: string,
+  configure: (folder: string, port: number) => string,
+): Promise<RunningNginx> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-cache-'));
   const { nginx: port } = await choosePorts({ nginx: 0 });
   const configPath = join(folder, 'nginx.conf');
-  await writeFile(configPath, configuration(folder, port, upstreamUrl));
+  await writeFile(configPath, configuration(folder, configure(folder, port)));
   const server = startProcess({
     name: 'nginx',
     command: nginx,
@@ -59,7 +67,7 @@ export async function startSharedCache(nginx: string, upstreamUrl: string): Prom
   };
 }
 
-function configuration(folder: string, port: number, upstreamUrl: string): string {
+function configuration(folder: string, http: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((kind) => `${kind}_temp_path ${folder}/${kind};`)
     .join('\n  ');
@@ -70,7 +78,13 @@ events {}
 http {
   access_log off;
   ${temporary}
-  proxy_cache_path ${folder}/cache keys_zone=shared:1m;
+${http}
+}
+`;
+}
+
+function sharedCache(folder: string, port: number, upstreamUrl: string): string {
+  return `  proxy_cache_path ${folder}/cache keys_zone=shared:1m;
   server {
     listen 127.0.0.1:${port};
     location / {
@@ -85,9 +99,7 @@ http {
       proxy_ignore_headers Vary;
       add_header X-Cache $upstream_cache_status always;
     }
-  }
-}
-`;
+  }`;
 }
 
 async function untilAccepting(port: number, signal: AbortSignal): Promise<void> {

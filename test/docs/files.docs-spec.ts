@@ -13,8 +13,10 @@ const files = readPages().flatMap(({ blocks }) => blocks.filter(({ name }) => na
 
 /** Shown to the letter as the tests with the real clients import them. */
 const OF_TEST_SUPPORT = ['read-token.ts', 'follow-timeline.ts', 'follow-catalog.ts'];
-/** Run by `minting.docs-spec.ts` and `snippets.docs-spec.ts`. */
-const RUN = ['mint.ts', 'mint.py', 'mint.go', 'watch.html'];
+/** Run by `minting.docs-spec.ts`, `snippets.docs-spec.ts` and `nginx.docs-spec.ts`. */
+const RUN = ['mint.ts', 'mint.py', 'mint.go', 'watch.html', 'nginx.conf'];
+/** Compiled and run, with what the command before it makes, by `test/openapi-client.e2e-spec.ts`. */
+const OF_OPENAPI = 'spawn.ts';
 /** Where a page's file of values belongs: on top of those of a whole production release. */
 const VALUES = 'values.yaml';
 /** Does no more than what its types say. */
@@ -22,7 +24,7 @@ const TYPES_ONLY = ['page.ts'];
 
 describe('files in the pages', () => {
   it('are all known to a test that runs or holds them', () => {
-    const known = [...OF_TEST_SUPPORT, ...RUN, ...TYPES_ONLY, VALUES];
+    const known = [...OF_TEST_SUPPORT, ...RUN, ...TYPES_ONLY, OF_OPENAPI, VALUES];
     const unknown = files.filter(({ name = '' }) => !known.includes(name));
     expect(unknown.map(({ page, line, name }) => `${page}:${line}: ${name}`)).toEqual([]);
   });
@@ -44,11 +46,12 @@ describe('files in the pages', () => {
 });
 
 describe('TypeScript in the pages', () => {
+  const typed = files.filter(({ language, name }) => language === 'ts' && name !== OF_OPENAPI);
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'docs-types-'));
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    for (const { page, name = '', text } of files.filter(({ language }) => language === 'ts')) {
+    for (const { page, name = '', text } of typed) {
       mkdirSync(join(folder, basename(page, '.md')), { recursive: true });
       writeFileSync(join(folder, basename(page, '.md'), name), text);
     }

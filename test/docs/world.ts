@@ -110,6 +110,8 @@ export function readersEnvironment(): NodeJS.ProcessEnv {
   return {
     HOME: process.env.HOME,
     LANG: 'C.UTF-8',
+    REDOCLY_TELEMETRY: 'off',
+    REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
     PATH: path.join(delimiter),
     // A page may start a gateway of its own beside the one of the system.
     GATEWAY_PORT: '0',

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findNginx, HOW_TO_GET_NGINX, startNginx, type RunningNginx } from '../cache/nginx.ts';
+import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { readPages } from './pages.ts';
+
+const nginx = findNginx();
+const EVENT = 'event: data\ndata: 1\n\n';
+
+function shownConfiguration(port: number, gatewayPort: number): string {
+  const block = readPages()
+    .find(({ path }) => path === 'docs/proxies.md')
+    ?.blocks.find(({ name }) => name === 'nginx.conf');
+  return (block?.text ?? '')
+    .replace('listen 8080;', `listen 127.0.0.1:${port};`)
+    .replace('http://127.0.0.1:8787;', `http://127.0.0.1:${gatewayPort};`);
+}
+
+(nginx !== undefined || process.env.CI !== undefined ? describe : describe.skip)(
+  'the nginx of docs/proxies.md, before a gateway',
+  () => {
+    let history: ScriptedUpstream;
+    let gateway: TestGateway;
+    let front: RunningNginx;
+
+    beforeAll(async () => {
+      if (nginx === undefined) throw new Error(HOW_TO_GET_NGINX);
+      // An event, and never an end.
+      history = await startScriptedUpstream((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(EVENT);
+      });
+      gateway = await startTestGateway({
+        GATEWAY_HISTORY_URL: history.url,
+        GATEWAY_MAX_BODY_BYTES: '1000',
+      });
+      front = await startNginx(nginx, (_, port) => shownConfiguration(port, gateway.port));
+    });
+    afterAll(async () => {
+      await front?.stop();
+      await gateway?.stop();
+      await history?.stop();
+    });
+
+    async function ask(method: string, path: string, body = ''): Promise<IncomingMessage> {
+      const { hostname, port } = new URL(front.url);
+      const outgoing = request({ hostname, port, method, path, headers: AUTHORIZED }).end(body);
+      const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+      return answer;
+    }
+
+    it('hands an event over at once, and the path as it was sent', async () => {
+      const path = '/streams/t/default/a%20b%2Bc';
+      const answer = await ask('GET', `${path}?live=sse`);
+      const [chunk] = (await once(answer, 'data')) as [Buffer];
+      answer.destroy();
+      expect([answer.statusCode, chunk.toString()]).toEqual([200, EVENT]);
+      expect(history.seen.at(-1)?.target).toContain(path.replace('/streams', ''));
+    });
+
+    it('leaves it to the gateway to refuse a body and a path', async () => {
+      const tooLarge = await ask('POST', '/streams/x', 'x'.repeat(2_000_000));
+      expect([tooLarge.statusCode, JSON.parse(await text(tooLarge))]).toEqual([
+        413,
+        expect.objectContaining({ code: 'body_too_large' }),
+      ]);
+      const malformed = await ask('GET', '/streams/a%2e%2e/%2e%2e/b');
+      expect([malformed.statusCode, JSON.parse(await text(malformed))]).toEqual([
+        400,
+        expect.objectContaining({ code: 'malformed_path' }),
+      ]);
+    });
+
+    it('keeps the registry closed', async () => {
+      const answer = await ask('GET', '/registry/deployments');
+      expect([answer.statusCode, await text(answer)]).toEqual([
+        404,
+        expect.stringMatching(/nginx/),
+      ]);
+    });
+  },
+);

@@ -48,3 +48,35 @@ function completedOption({ short, long, flags, description, argChoices }: Option
     choices: argChoices ?? [],
   };
 }
+
+/** What is completed behind an option, and the options of all commands for which it is that. */
+export interface ValueGroup {
+  takes: 'file' | 'value';
+  choices: readonly string[];
+  /** A command's words and the option, a space before each: ` tail --live`. */
+  places: string[];
+}
+
+export function valueGroups(commands: CompletedCommand[]): ValueGroup[] {
+  const groups = new Map<string, ValueGroup>();
+  for (const { path, options } of commands) {
+    for (const { names, takes, choices } of options) {
+      if (takes === 'nothing') continue;
+      const key = `${takes} ${choices.join(' ')}`;
+      const group = groups.get(key) ?? { takes, choices, places: [] };
+      group.places.push(...names.map((name) => `${spaced(path)} ${name}`));
+      groups.set(key, group);
+    }
+  }
+  return [...groups.values()];
+}
+
+/** The words of a command as the scripts build them up: a space before each. */
+export function spaced(path: string): string {
+  return path === '' ? '' : ` ${path}`;
+}
+
+/** In single quotes, with `|` between: a pattern of the shells' `case`. */
+export function casePattern(words: string[]): string {
+  return words.map((word) => `'${word}'`).join(' | ');
+}

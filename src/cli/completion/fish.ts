@@ -1,8 +1,8 @@
-import type { CompletedCommand, CompletedOption } from './command-tree.ts';
+import { spaced, type CompletedCommand, type CompletedOption } from './command-tree.ts';
 
 /** A completion for fish: `agent-gateway completion fish | source`. */
 export function fishCompletion(commands: CompletedCommand[]): string {
-  const paths = commands.filter(({ path }) => path !== '').map(({ path }) => `' ${path}'`);
+  const paths = commands.filter(({ path }) => path !== '').map(({ path }) => `'${spaced(path)}'`);
   return `# Completion of agent-gateway for fish: agent-gateway completion fish | source
 function __agent_gateway_at
   set -l so_far ''
@@ -19,8 +19,7 @@ ${commands.flatMap(linesOf).join('\n')}
 }
 
 function linesOf(command: CompletedCommand): string[] {
-  const start = command.path === '' ? '' : ` ${command.path}`;
-  const line = `complete -c agent-gateway -n '__agent_gateway_at "${start}"'`;
+  const line = `complete -c agent-gateway -n '__agent_gateway_at "${spaced(command.path)}"'`;
   return [
     ...command.subcommands.map(({ name, summary }) => `${line} -a ${name} -d ${quoted(summary)}`),
     ...command.choices.map((choice) => `${line} -a ${choice}`),

@@ -1,23 +1,29 @@
-import type { CompletedCommand } from './command-tree.ts';
+import {
+  casePattern,
+  spaced,
+  valueGroups,
+  type CompletedCommand,
+  type ValueGroup,
+} from './command-tree.ts';
 
 /** A completion for zsh: `source <(agent-gateway completion zsh)`, or `_agent-gateway` in `fpath`. */
 export function zshCompletion(commands: CompletedCommand[]): string {
-  const named = commands.filter(({ path }) => path !== '');
+  const named = commands.filter(({ path }) => path !== '').map(({ path }) => spaced(path));
   return `#compdef agent-gateway
 # Completion of agent-gateway for zsh: source <(agent-gateway completion zsh)
 _agent_gateway() {
   local so_far='' word
   for word in "\${(@)words[2,CURRENT-1]}"; do
     case "$so_far $word" in
-      ${named.map(({ path }) => `' ${path}'`).join(' | ')}) so_far="$so_far $word" ;;
+      ${casePattern(named)}) so_far="$so_far $word" ;;
     esac
   done
   case "$so_far \${words[CURRENT-1]}" in
-${commands.flatMap(valueCases).join('\n')}
+${valueGroups(commands).map(valueArm).join('\n')}
   esac
   local -a candidates
   case "$so_far" in
-${commands.map(wordCase).join('\n')}
+${commands.map(wordArm).join('\n')}
   esac
   (( $#candidates )) && _describe 'agent-gateway' candidates
 }
@@ -29,21 +35,12 @@ fi
 `;
 }
 
-function startOf(path: string): string {
-  return path === '' ? '' : ` ${path}`;
+function valueArm({ takes, choices, places }: ValueGroup): string {
+  const chosen = choices.length === 0 ? "_message 'a value'" : `compadd ${choices.join(' ')}`;
+  return `    ${casePattern(places)}) ${takes === 'file' ? '_files' : chosen}; return ;;`;
 }
 
-function valueCases({ path, options }: CompletedCommand): string[] {
-  return options
-    .filter(({ takes }) => takes !== 'nothing')
-    .map(({ names, takes, choices }) => {
-      const patterns = names.map((name) => `'${startOf(path)} ${name}'`).join(' | ');
-      const chosen = choices.length === 0 ? "_message 'a value'" : `compadd ${choices.join(' ')}`;
-      return `    ${patterns}) ${takes === 'file' ? '_files' : chosen}; return ;;`;
-    });
-}
-
-function wordCase({ path, subcommands, options, choices, takesFile }: CompletedCommand): string {
+function wordArm({ path, subcommands, options, choices, takesFile }: CompletedCommand): string {
   const flags = options.flatMap(({ names, description }) =>
     names.map((name) => candidate(name, description)),
   );
@@ -52,7 +49,10 @@ function wordCase({ path, subcommands, options, choices, takesFile }: CompletedC
     ...choices.map((choice) => candidate(choice, '')),
   ];
   const others = takesFile ? '_files; return' : `candidates=(${words.join(' ')})`;
-  return `    '${startOf(path)}') if [[ $PREFIX == -* ]]; then candidates=(${flags.join(' ')}); else ${others}; fi ;;`;
+  return (
+    `    '${spaced(path)}') if [[ $PREFIX == -* ]]; then candidates=(${flags.join(' ')}); ` +
+    `else ${others}; fi ;;`
+  );
 }
 
 /** `name:description` in quotes, as `_describe` wants it. */

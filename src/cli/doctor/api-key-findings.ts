@@ -24,7 +24,7 @@ export async function apiKeyFindings(connection: Connection): Promise<Finding[]>
         'key',
         EXIT.refused,
         inWords(services),
-        `The key is the one of ${connection.credential?.from}.`,
+        `The key came from ${connection.credential?.from}.`,
       ),
       ...upstreamsSkipped('not asked without a key that works'),
     ];

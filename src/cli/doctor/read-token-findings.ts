@@ -66,7 +66,10 @@ function shapeQuery(shape: unknown): string {
   const query = new URLSearchParams({ offset: 'now' });
   query.set('table', typeof table === 'string' ? table : 'entities');
   if (typeof where === 'string') query.set('where', where);
-  if (params !== undefined) query.set('params', JSON.stringify(params));
+  // As the client writes them.
+  for (const [number, value] of Object.entries(params ?? {})) {
+    query.set(`params[${number}]`, String(value));
+  }
   if (Array.isArray(columns)) query.set('columns', columns.join(','));
   return query.toString();
 }

@@ -26,7 +26,7 @@ export async function runDoctor(
     json === true
       ? compactJson({ ok: isWell, findings: findings.map(shown) })
       : findings.map((finding) => findingText(finding, style)).join('\n');
-  await write(context.stdout, `${text}\n`);
+  await write(context.stdout, `${context.notices.withoutSecrets(text)}\n`);
   context.exitCode = findings.find(({ state }) => state === 'bad')?.exitCode ?? EXIT.done;
 }
 

@@ -18,9 +18,12 @@ export class Notices {
   }
 
   say(message: string): void {
-    let text = plainText(message);
-    for (const secret of this.#secrets) text = text.replaceAll(secret, '[key]');
     this.beforeSaying();
-    this.#stderr.write(`agent-gateway: ${text}\n`);
+    this.#stderr.write(`agent-gateway: ${this.withoutSecrets(plainText(message))}\n`);
+  }
+
+  /** For output that holds what a server said, which may be what it was sent. */
+  withoutSecrets(text: string): string {
+    return [...this.#secrets].reduce((rest, secret) => rest.replaceAll(secret, '[key]'), text);
   }
 }

@@ -1,0 +1,71 @@
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../../config/load-config.ts';
+import { Upstreams } from '../upstreams.ts';
+import { dependsOnReader, readKey } from './read-key.ts';
+import type { ReadCall } from './upstream-read.ts';
+
+const upstreams = new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }));
+
+function callWith(more: Partial<ReadCall> = {}): ReadCall {
+  return {
+    upstream: upstreams.history,
+    method: 'GET',
+    target: '/v1/stream/t/x?offset=-1',
+    headers: { accept: '*/*' },
+    context: { requestId: 'r', path: '/streams/t/x', query: '', startedAtMs: 0 },
+    ...more,
+  };
+}
+
+describe('readKey', () => {
+  it.each([
+    ['upstream', { upstream: upstreams.sync }],
+    ['method', { method: 'HEAD' as const }],
+    ['path', { target: '/v1/stream/t/y?offset=-1' }],
+    ['query', { target: '/v1/stream/t/x?offset=0' }],
+    ['order of the query', { target: '/v1/stream/t/x?live=sse&offset=-1' }],
+    ['a header more', { headers: { accept: '*/*', 'if-none-match': '"1"' } }],
+    ['a header less', { headers: {} }],
+    ["a header's value", { headers: { accept: 'text/plain' } }],
+    ['a header given twice', { headers: { accept: ['*/*', '*/*'] } }],
+    ['a header that nobody knows', { headers: { accept: '*/*', 'x-mode': '1' } }],
+  ])('differs by %s', (_what, more) => {
+    expect(readKey(callWith(more))).not.toBe(readKey(callWith()));
+  });
+
+  it('is the same whoever asks, from where, and by which id', () => {
+    const headers = {
+      'user-agent': 'curl',
+      origin: 'https://app.example',
+      referer: 'https://app.example/x',
+      'accept-language': 'de',
+      'sec-fetch-mode': 'cors',
+      'x-request-id': 'another',
+      traceparent: '00-1-2-01',
+      accept: '*/*',
+    };
+    expect(readKey(callWith({ headers }))).toBe(readKey(callWith()));
+  });
+
+  it('is the same for no two lists of headers that differ', () => {
+    const joined = callWith({ headers: { a: 'x', b: 'y' } });
+    const nested = callWith({ headers: { a: ['x', 'b:y'] } });
+    expect(readKey(joined)).not.toBe(readKey(nested));
+  });
+});
+
+describe('dependsOnReader', () => {
+  it.each(['*', 'User-Agent', 'accept, ACCEPT-LANGUAGE', 'Sec-CH-UA'])(
+    'holds for Vary: %s',
+    (vary) => {
+      expect(dependsOnReader(vary)).toBe(true);
+    },
+  );
+
+  it.each([undefined, '', 'Origin', 'Accept, Accept-Encoding', 'Authorization'])(
+    'does not hold for Vary: %s',
+    (vary) => {
+      expect(dependsOnReader(vary)).toBe(false);
+    },
+  );
+});

@@ -35,12 +35,14 @@ export class AppModule {
       ],
       providers: [
         { provide: APP_GUARD, useExisting: AccessGuard },
-        { provide: APP_GUARD, useClass: BodyCapGuard },
+        BodyCapGuard,
+        { provide: APP_GUARD, useExisting: BodyCapGuard },
         {
-          provide: APP_FILTER,
+          provide: ProblemFilter,
           inject: [LOGGER],
           useFactory: (logger: Logger) => new ProblemFilter(logger),
         },
+        { provide: APP_FILTER, useExisting: ProblemFilter },
       ],
     };
   }

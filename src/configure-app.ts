@@ -3,6 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { configureExpress } from './configure-express.ts';
 import { corsMiddleware } from './cors/cors.middleware.ts';
+import { readParts } from './configure-reads.ts';
 import { Connections } from './drain/connections.ts';
 import type { GatewayState } from './health/gateway-state.ts';
 import { ConnectionCap } from './limits/connection-cap.ts';
@@ -10,6 +11,7 @@ import { RateLimit } from './limits/rate-limit.ts';
 import { RateLimitGuard } from './limits/rate-limit.guard.ts';
 import { admissionMiddleware } from './request/admission.middleware.ts';
 import { OpenRequests } from './request/open-requests.ts';
+import { readPipeline } from './request/read-pipeline.ts';
 import { refuseConnect } from './request/refuse-connect.ts';
 import { requestContextMiddleware } from './request/request-context.middleware.ts';
 import { requestTargetMiddleware } from './request/request-target.middleware.ts';
@@ -35,15 +37,21 @@ export function configureApp(
   const connectionCap = new ConnectionCap(server, connections, config.limits.maxConnections);
   const parts = { server, connections, openRequests: new OpenRequests() };
 
-  express.use(requestContextMiddleware(telemetry.requests, parts.openRequests));
-  express.use(corsMiddleware(config.corsOrigins));
-  express.use(admissionMiddleware(state, connectionCap));
-  express.use(requestTargetMiddleware);
+  const middleware = [
+    requestContextMiddleware(telemetry.requests, parts.openRequests),
+    corsMiddleware(config.corsOrigins),
+    admissionMiddleware(state, connectionCap),
+    requestTargetMiddleware,
+  ];
+  for (const step of middleware) express.use(step);
 
   const { requestsPerSecond } = config.limits;
   // Behind the access guard, which the module registers: only a credential that holds is counted.
-  if (requestsPerSecond > 0)
-    app.useGlobalGuards(new RateLimitGuard(new RateLimit(requestsPerSecond)));
+  const rateLimit =
+    requestsPerSecond > 0 ? new RateLimitGuard(new RateLimit(requestsPerSecond)) : undefined;
+  if (rateLimit) app.useGlobalGuards(rateLimit);
+
+  server.on('request', readPipeline(readParts(app, middleware, rateLimit, express)));
 
   // With no listener Node would ask for the body before anyone looked at the credential. Any other
   // expectation is let be, as RFC 9110 §10.1.1 allows.

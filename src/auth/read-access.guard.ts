@@ -15,8 +15,12 @@ export class ReadAccessGuard implements CanActivate {
     private readonly readTokens: ReadTokenVerifier,
   ) {}
 
-  canActivate(executionContext: ExecutionContext): boolean | Promise<boolean> {
-    const request = executionContext.switchToHttp().getRequest<Request>();
+  canActivate(context: ExecutionContext): true | Promise<true> {
+    return this.check(context.switchToHttp().getRequest<Request>());
+  }
+
+  /** True, or the answer to a request without such a credential thrown. */
+  check(request: Request): true | Promise<true> {
     const credential = bearerCredential(request);
     const digest = credentialDigest(credential);
     const credentialId = digest.toString('base64');

@@ -17,8 +17,12 @@ export class ProblemFilter implements ExceptionFilter {
   }
 
   catch(thrown: unknown, host: ArgumentsHost): void {
-    const request = host.switchToHttp().getRequest<Request>();
-    const response = host.switchToHttp().getResponse<Response>();
+    const http = host.switchToHttp();
+    this.answer(thrown, http.getRequest<Request>(), http.getResponse<Response>());
+  }
+
+  /** Answers a request with what was thrown. */
+  answer(thrown: unknown, request: Request, response: Response): void {
     if (thrown instanceof ClientGone || response.destroyed || request.socket.destroyed) return;
     const context = requestContext(request);
     const error = toGatewayError(thrown);

@@ -18,7 +18,7 @@ const MAX_HEAD_BYTES = 16_384;
 
 /**
  * Nest's Express, on a server whose time limits are chosen: some of them can only be given when the
- * server is made, and Nest makes it without any.
+ * server is made, and Nest makes it without any. Who listens to its requests is added later.
  */
 export class HttpServerAdapter extends ExpressAdapter {
   private readonly maxBodyBytes: number;
@@ -29,7 +29,7 @@ export class HttpServerAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    this.httpServer = createServer(serverOptions(this.maxBodyBytes), this.getInstance());
+    this.httpServer = createServer(serverOptions(this.maxBodyBytes));
   }
 }
 

@@ -12,8 +12,13 @@ export class RateLimitGuard implements CanActivate {
     this.limit = limit;
   }
 
-  canActivate(context: ExecutionContext): boolean {
-    const { credentialId } = requestContext(context.switchToHttp().getRequest<Request>());
+  canActivate(context: ExecutionContext): true {
+    return this.check(context.switchToHttp().getRequest<Request>());
+  }
+
+  /** True, or `rate_limited` thrown. */
+  check(request: Request): true {
+    const { credentialId } = requestContext(request);
     if (credentialId === undefined) return true;
     const waitMs = this.limit.take(credentialId);
     if (waitMs === 0) return true;

@@ -12,8 +12,13 @@ import { checkDeclaredBody } from './request-body.ts';
 export class BodyCapGuard implements CanActivate {
   constructor(@InjectConfig() private readonly config: GatewayConfig) {}
 
-  canActivate(context: ExecutionContext): boolean {
-    checkDeclaredBody(context.switchToHttp().getRequest<Request>(), this.config.maxBodyBytes);
+  canActivate(context: ExecutionContext): true {
+    return this.check(context.switchToHttp().getRequest<Request>());
+  }
+
+  /** True, or what is wrong thrown. */
+  check(request: Request): true {
+    checkDeclaredBody(request, this.config.maxBodyBytes);
     return true;
   }
 }

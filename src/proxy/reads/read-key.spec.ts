@@ -55,7 +55,7 @@ describe('readKey', () => {
 });
 
 describe('dependsOnReader', () => {
-  it.each(['*', 'User-Agent', 'accept, ACCEPT-LANGUAGE', 'Sec-CH-UA'])(
+  it.each(['*', 'User-Agent', 'accept, ACCEPT-LANGUAGE', 'Sec-CH-UA', ['accept', 'dnt']])(
     'holds for Vary: %s',
     (vary) => {
       expect(dependsOnReader(vary)).toBe(true);

@@ -23,9 +23,9 @@ const IRRELEVANT = new Set([
  * Whether an answer depends, by its `Vary` (RFC 9110 §12.5.5), on a header that the key leaves out. On
  * `Origin` only CORS depends, which is the gateway's own.
  */
-export function dependsOnReader(vary: string | undefined): boolean {
+export function dependsOnReader(vary: string | readonly string[] | undefined): boolean {
   if (vary === undefined) return false;
-  const names = vary
+  const names = String(vary)
     .toLowerCase()
     .split(',')
     .map((name) => name.trim());

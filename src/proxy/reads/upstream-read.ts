@@ -180,6 +180,8 @@ const LOST_CONNECTION_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 /** A status that is none, or a transfer coding that nobody undoes. */
 function isUsable(statusCode: number, headers: IncomingHttpHeaders): boolean {
-  const coding = headers['transfer-encoding'];
-  return statusCode >= 200 && (coding === undefined || coding.toLowerCase() === 'chunked');
+  // Undici makes a list of a header that is given more than once, whatever its type says.
+  const coding: string | string[] | undefined = headers['transfer-encoding'];
+  const isChunked = typeof coding === 'string' && coding.toLowerCase() === 'chunked';
+  return statusCode >= 200 && (coding === undefined || isChunked);
 }

@@ -307,9 +307,10 @@ describe('a read whose token expires', () => {
     it('goes on by events with a fresh token, with every event once', async () => {
       const received: unknown[] = [];
       let offset = nextOffset(await readWith('offset=now', 60));
-      for (let round = 1; round <= 2; round++) {
+      // On a busy machine an append can outlast the token, and comes with the next one's stream.
+      for (let round = 1; round <= 2 || received.flat().length < 2; round++) {
         const stream = await openEvents(offset);
-        const appended = append(round * 10);
+        const appended = round <= 2 ? append(round * 10) : undefined;
         // The whole of it, which is an error where it is broken off.
         const text = await stream.text();
         await appended;

@@ -63,6 +63,24 @@ describe('names in the pages', () => {
   });
 });
 
+describe('CONTRIBUTING.md', () => {
+  it('says of every room what it holds', () => {
+    const rooms = projectFiles()
+      .map((path) => /^(?:src\/[\w-]+|bench|deploy|helm|local|openapi|test)\//.exec(path)?.[0])
+      .filter((room) => room !== undefined);
+    const named = wholeText('CONTRIBUTING.md');
+    expect([...new Set(rooms)].filter((room) => !named.includes(room))).toEqual([]);
+  });
+
+  it('names every suite that CI runs', () => {
+    const suites = [
+      ...readProjectFile('.ci/run').matchAll(/npm run --silent ((?:test|openapi)[\w:]*)/g),
+    ];
+    const named = wholeText('CONTRIBUTING.md');
+    expect(suites.map(([, name = '']) => name).filter((name) => !named.includes(name))).toEqual([]);
+  });
+});
+
 describe('docs/troubleshooting.md', () => {
   const byStatus = wholeText('docs/troubleshooting.md')
     .split(/^### (?=[45]\d\d )/m)

@@ -103,12 +103,13 @@ export class EventStream implements ReadObserver, ReadSource {
 
   onDrained(): void {
     this.behind--;
-    this.read.resume();
+    this.pace();
   }
 
-  /** The upstream waits while every reader is behind. */
+  /** The upstream waits while every reader is behind, and for none that has joined since. */
   private pace(): void {
     if (this.behind === this.readers.size) this.read.pause();
+    else this.read.resume();
   }
 
   /** A lone reader is never too slow: the upstream waits for it. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { request } from 'undici';
 
 /** An event of the tests' timelines. `seq` counts from 0 without a gap. */
 export interface NumberedEvent {
@@ -33,10 +34,12 @@ export class EventWriter {
     return this.nextSeq;
   }
 
-  private async send(method: string, body: string | undefined): Promise<void> {
+  private async send(method: 'PUT' | 'POST', body: string | undefined): Promise<void> {
     const headers = { 'content-type': 'application/json' };
-    const response = await fetch(this.url, { method, headers, body });
-    if (!response.ok) throw new Error(`${method} ${this.url}: ${response.status}`);
+    // On a connection of its own: a kept one may just be closing, and an append is not to be repeated.
+    const answer = await request(this.url, { method, headers, body, reset: true });
+    await answer.body.dump();
+    if (answer.statusCode >= 300) throw new Error(`${method} ${this.url}: ${answer.statusCode}`);
   }
 }
 

@@ -1,7 +1,10 @@
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
-  testMatch: ['<rootDir>/{src,local,openapi}/**/*.spec.ts', '<rootDir>/test/*.e2e-spec.ts'],
+  testMatch: [
+    '<rootDir>/{src,local,openapi}/**/*.spec.ts',
+    '<rootDir>/test/{,reads/}*.e2e-spec.ts',
+  ],
   transform: { '^.+\\.ts$': '@swc/jest' },
   extensionsToTreatAsEsm: ['.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.local'],

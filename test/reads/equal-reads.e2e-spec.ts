@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AUTHORIZED, READ_TOKEN_SECRET } from '../support/credentials.ts';
+import { mintReadToken } from '../support/read-tokens.ts';
+import { startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
+
+type Headers = Record<string, string | string[]>;
+const OTHER_KEY = 'another-api-key-0123456789';
+
+describe('two live reads', () => {
+  let sharing: SharingGateway;
+  beforeAll(async () => {
+    const keys = `${AUTHORIZED.authorization.replace('Bearer ', '')},${OTHER_KEY}`;
+    sharing = await startSharingGateway(true, {
+      GATEWAY_API_KEYS: keys,
+      GATEWAY_SYNC_SECRET: 'sync-secret',
+      GATEWAY_HISTORY_TOKEN: 'history-token',
+    });
+  });
+  afterAll(() => sharing?.stop());
+
+  /** How many requests two reads make that are parked at the same time; both are answered. */
+  async function requestsOf(
+    first: { target: string; headers?: Headers },
+    second: { target: string; headers?: Headers },
+    name: string,
+  ): Promise<number> {
+    const readers = [first, second].map(({ target, headers }) => sharing.read(target, { headers }));
+    await sharing.takenIn();
+    const requests = sharing.upstream.at(name);
+    const count = requests.all.length;
+    requests.each((request) => request.answer(200, {}, request.target));
+    for (const reader of readers) expect((await reader.ended).status).toBe(200);
+    return count;
+  }
+  const requestsWith = (first: Headers, second: Headers): Promise<number> => {
+    const name = sharing.newName();
+    const target = `/streams/t/${name}?offset=1_1&live=long-poll`;
+    return requestsOf({ target, headers: first }, { target, headers: second }, name);
+  };
+
+  it.each<[string, Headers, Headers]>([
+    ['User-Agent', { 'user-agent': 'a/1' }, { 'user-agent': 'b/2' }],
+    ['Origin', { origin: 'https://a.example' }, { origin: 'https://b.example' }],
+    ['Referer', { referer: 'https://a.example/1' }, {}],
+    ['Accept-Language', { 'accept-language': 'de' }, { 'accept-language': 'fr' }],
+    ['Sec-Fetch-Site', { 'sec-fetch-site': 'same-origin' }, { 'sec-fetch-site': 'cross-site' }],
+    ['Sec-CH-UA', { 'sec-ch-ua': '"A";v="1"' }, { 'sec-ch-ua': '"B";v="2"' }],
+    ['X-Request-Id', { 'x-request-id': 'a' }, { 'x-request-id': 'b' }],
+    ['traceparent', { traceparent: trace('a') }, { traceparent: trace('b') }],
+    ['tracestate', { tracestate: 'a=1' }, { tracestate: 'b=2' }],
+    ['Priority', { priority: 'u=1' }, { priority: 'u=3' }],
+    ['DNT', { dnt: '1' }, {}],
+    ['a cookie, which is not sent on', { cookie: 'a=1' }, { cookie: 'b=2' }],
+    ['X-Forwarded-For', { 'x-forwarded-for': '10.0.0.1' }, { 'x-forwarded-for': '10.0.0.2' }],
+    ['API keys', {}, { authorization: `Bearer ${OTHER_KEY}` }],
+    [
+      'what Connection names',
+      { connection: 'close, x-own', 'x-own': 'a' },
+      { connection: 'close, x-own', 'x-own': 'b' },
+    ],
+  ])('that differ in %s only are one upstream request', async (_, first, second) => {
+    expect(await requestsWith(first, second)).toBe(1);
+  });
+
+  it('with a read token and with an API key are one on a stream', async () => {
+    const token = await mintReadToken(READ_TOKEN_SECRET, { prefix: '/streams', ttlSeconds: 60 });
+    expect(await requestsWith({}, { authorization: `Bearer ${token}` })).toBe(1);
+  });
+
+  it.each<[string, Headers, Headers]>([
+    ['Accept', { accept: 'text/event-stream' }, { accept: 'application/json' }],
+    ['Accept, given or not', { accept: '*/*' }, {}],
+    ['Accept-Encoding', { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br' }],
+    ['If-None-Match', { 'if-none-match': '"1"' }, { 'if-none-match': '"2"' }],
+    ['If-None-Match, given or not', { 'if-none-match': '"1"' }, {}],
+    ['If-Modified-Since', { 'if-modified-since': 'Thu, 01 Jan 2026 00:00:00 GMT' }, {}],
+    ['Range', { range: 'bytes=0-1' }, { range: 'bytes=2-3' }],
+    ['Last-Event-ID', { 'last-event-id': '1' }, { 'last-event-id': '2' }],
+    ['Cache-Control', { 'cache-control': 'no-cache' }, {}],
+    ['a header of the protocol’s own', { 'stream-cursor': '1' }, { 'stream-cursor': '2' }],
+    ['a header that nobody knows', { 'x-own': '1' }, { 'x-own': '2' }],
+    ['the case of a value', { 'x-own': 'a' }, { 'x-own': 'A' }],
+    ['one value of two', { 'x-own': ['a', 'b'] }, { 'x-own': ['a', 'c'] }],
+    ['the order of values', { 'x-own': ['a', 'b'] }, { 'x-own': ['b', 'a'] }],
+    ['what a value was put into', { 'x-a': 'v', 'x-b': 'w' }, { 'x-a': 'w', 'x-b': 'v' }],
+    ['where a value ends', { 'x-a': 'v', 'x-b': 'x-c' }, { 'x-a': 'vx-b', 'x-c': '' }],
+    [
+      'a header that one names in Connection',
+      { 'x-own': 'a' },
+      { connection: 'close, x-own', 'x-own': 'a' },
+    ],
+  ])('that differ in %s are two', async (_, first, second) => {
+    expect(await requestsWith(first, second)).toBe(2);
+  });
+
+  it.each([
+    ['the offset', '?offset=1_1&live=long-poll', '?offset=1_2&live=long-poll'],
+    ['the order of the query', '?offset=1_1&live=long-poll', '?live=long-poll&offset=1_1'],
+    ['the spelling of the query', '?offset=1_1&live=long-poll', '?offset=1%5f1&live=long-poll'],
+    ['a parameter that nobody knows', '?offset=1_1&live=long-poll', '?offset=1_1&live=long-poll&x'],
+    ['the path', '?offset=1_1&live=long-poll', '/?offset=1_1&live=long-poll'],
+    ['the spelling of the path', 'a?offset=1_1&live=long-poll', '%61?offset=1_1&live=long-poll'],
+  ])('that differ in %s are two', async (_, first, second) => {
+    const name = sharing.newName();
+    const path = `/streams/t/${name}`;
+    expect(await requestsOf({ target: path + first }, { target: path + second }, name)).toBe(2);
+  });
+
+  it('that differ in a secret of the client’s own, which is not sent on, are one', async () => {
+    const name = sharing.newName();
+    const target = `/shapes/v1/shape?table=entities&offset=1_0&handle=${name}&live=true`;
+    const reads = ['mine', 'yours'].map((secret) => ({ target: `${target}&secret=${secret}` }));
+    expect(await requestsOf(reads[0] ?? { target }, reads[1] ?? { target }, name)).toBe(1);
+    const [request] = sharing.upstream.at(name).all;
+    expect(request?.target.match(/secret=[^&]*/g)).toEqual(['secret=sync-secret']);
+  });
+
+  it('with the same path, one a stream and one a shape, are two', async () => {
+    const name = sharing.newName();
+    const streams = sharing.read(`/streams/${name}?offset=1_1&live=long-poll`);
+    const shapes = sharing.read(`/shapes/v1/stream/${name}?offset=1_1&live=long-poll`);
+    await sharing.takenIn();
+    const requests = sharing.upstream.at(name);
+    const [withToken, withSecret] = requests.all;
+    expect(requests.all.length).toBe(2);
+    withToken?.answer(200, {}, withToken.request.headers.authorization);
+    withSecret?.answer(200, {}, String(withSecret.request.headers.authorization));
+    expect((await streams.ended).body.toString()).toBe('Bearer history-token');
+    expect((await shapes.ended).body.toString()).toBe('undefined');
+  });
+});
+
+function trace(digit: string): string {
+  return `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
+}

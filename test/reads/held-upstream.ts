@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+
+type Headers = Record<string, string | string[]>;
+
+/** A request that has reached the upstream, which answers it when a test says so. */
+export class HeldRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Resolves when its answer is done or its connection gone. */
+  readonly over: Promise<void>;
+  /** Whether the other side has gone before the whole of an answer was sent. */
+  wasLeft = false;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.request = request;
+    this.response = response;
+    response.on('error', () => undefined);
+    this.over = new Promise((resolve) => {
+      response.once('close', () => {
+        this.wasLeft = !response.writableFinished;
+        resolve();
+      });
+    });
+  }
+
+  get target(): string {
+    return this.request.url ?? '';
+  }
+
+  /** Answers as a whole, with a `Content-Length`. */
+  answer(status: number, headers: Headers = {}, body: string | Buffer = ''): void {
+    const length = body.length === 0 ? {} : { 'content-length': Buffer.byteLength(body) };
+    this.response.writeHead(status, { ...headers, ...length }).end(body);
+  }
+
+  /** Begins an answer; what follows goes through `response`. */
+  begin(status: number, headers: Headers = {}, body: string | Buffer = ''): void {
+    this.response.writeHead(status, headers).flushHeaders();
+    if (body.length > 0) this.response.write(body);
+  }
+
+  /** Resolves once the system has taken these bytes, or the other side has gone. */
+  async write(body: string | Buffer): Promise<void> {
+    const taken = new Promise((resolve) => this.response.write(body, resolve));
+    await Promise.race([taken, this.over]);
+  }
+
+  /** Breaks the connection off, as a process does that is killed. */
+  reset(): void {
+    this.request.socket.resetAndDestroy();
+  }
+}
+
+/** The requests of which the target holds a name that a test has chosen. */
+export interface HeldRequests {
+  /** All so far, in the order in which they came. */
+  readonly all: readonly HeldRequest[];
+  /** The first, second, … as soon as it is there. */
+  nth(number: number): Promise<HeldRequest>;
+  /** Does this with each that is held, and with each to come: one that was reset may be sent again. */
+  each(handle: (request: HeldRequest) => void): void;
+}
+
+export interface HeldUpstream {
+  url: string;
+  at(name: string): HeldRequests;
+  stop(): Promise<void>;
+}
+
+/** What is answered at once: a read of no test, which tells that those before it have been taken in. */
+export const WITNESS = 'witness';
+
+/** A real HTTP server that holds every request until it is told the answer. */
+export async function startHeldUpstream(): Promise<HeldUpstream> {
+  const all: HeldRequest[] = [];
+  const waiting = new Set<() => void>();
+  const handlers = new Map<string, (request: HeldRequest) => void>();
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => {
+    if (request.url?.includes(WITNESS)) return void response.end(WITNESS);
+    const held = new HeldRequest(request, response);
+    all.push(held);
+    for (const look of waiting) look();
+    for (const [name, handle] of handlers) if (held.target.includes(name)) handle(held);
+  });
+  server.keepAliveTimeout = 60_000;
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const named = (name: string): HeldRequest[] => all.filter(({ target }) => target.includes(name));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    at: (name) => ({
+      get all() {
+        return named(name);
+      },
+      nth: (number) =>
+        new Promise((resolve) => {
+          const look = (): void => {
+            const found = named(name)[number - 1];
+            if (!found) return;
+            waiting.delete(look);
+            resolve(found);
+          };
+          waiting.add(look);
+          look();
+        }),
+      each: (handle) => {
+        handlers.set(name, handle);
+        for (const request of named(name)) if (!request.response.headersSent) handle(request);
+      },
+    }),
+    stop: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

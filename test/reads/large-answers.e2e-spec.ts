@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { HeldRequest, HeldRequests } from './held-upstream.ts';
+import type { Answer } from './reader.ts';
+import { LIVE_READS, MODES, startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
+
+const MIB = 1_048_576;
+const READERS = 3;
+const READS = [
+  ...LIVE_READS,
+  { kind: 'catch-up', target: (name: string) => `/streams/t/${name}?offset=1_1` },
+];
+
+describe.each(MODES)('large answers to $mode reads', ({ isShared }) => {
+  let sharing: SharingGateway;
+  beforeAll(async () => {
+    sharing = await startSharingGateway(isShared);
+  });
+  afterAll(() => sharing?.stop());
+
+  function newRead(targetOf: (name: string) => string) {
+    const name = sharing.newName();
+    return { target: targetOf(name), requests: sharing.upstream.at(name) };
+  }
+  /** Holds until all readers are there, then answers whatever comes. */
+  async function readAll(
+    { target, requests }: { target: string; requests: HeldRequests },
+    answer: (request: HeldRequest) => void,
+  ): Promise<Answer[]> {
+    const readers = await sharing.park(READERS, target);
+    requests.each(answer);
+    return Promise.all(readers.map((reader) => reader.ended));
+  }
+
+  describe.each(READS)('($kind)', ({ target: targetOf, kind }) => {
+    it.each([
+      ['just under 1 MiB', MIB - 1],
+      ['of 1 MiB', MIB],
+      ['just over 1 MiB', MIB + 1],
+      ['of 3 MiB', 3 * MIB],
+    ])(
+      '%s are the exact bytes for each reader, whether their length is told or not',
+      async (_, size) => {
+        for (const isTold of [true, false]) {
+          const body = randomBytes(size);
+          const read = newRead(targetOf);
+          const answers = await readAll(read, (request) => {
+            request.begin(200, { etag: '"large"', ...(isTold ? withLength(size) : {}) });
+            request.response.end(body);
+          });
+          expect(
+            answers.map((answer) => [answer.status, answer.headers.etag, answer.isWhole]),
+          ).toEqual(answers.map(() => [200, '"large"', true]));
+          expect(answers.map((answer) => answer.body.equals(body))).toEqual(
+            answers.map(() => true),
+          );
+          if (isShared && size <= MIB) {
+            expect(read.requests.all.length).toBe(kind === 'catch-up' ? 2 : 1);
+          }
+        }
+      },
+    );
+  });
+
+  it.each([
+    ['stream', 'shared', MIB - 1000],
+    ['stream', 'not shared', 12 * MIB],
+    ['catch-up', 'not shared', 12 * MIB],
+  ])('(%s), %s, are not held up by one who does not read', async (kind, _, size) => {
+    const body = randomBytes(size);
+    const { target, requests } = newRead(
+      READS.find((read) => read.kind === kind)?.target ?? String,
+    );
+    const slow = sharing.read(target);
+    slow.pause();
+    await sharing.takenIn();
+    const others = await sharing.park(2, target);
+    requests.each((request) => request.answer(200, {}, body));
+    for (const reader of others) expect((await reader.ended).body.equals(body)).toBe(true);
+
+    slow.goOn();
+    const answer = await slow.ended;
+    expect([answer.isWhole, answer.body.equals(body)]).toEqual([true, true]);
+  });
+});
+
+function withLength(bytes: number): Record<string, string> {
+  return { 'content-length': String(bytes) };
+}

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { LIVE_READS, MODES, startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+describe.each(MODES)('$mode live reads', ({ isShared }) => {
+  let sharing: SharingGateway;
+  beforeAll(async () => {
+    sharing = await startSharingGateway(isShared);
+  });
+  afterAll(() => sharing?.stop());
+
+  describe.each(LIVE_READS)('of a $kind', ({ target: targetOf }) => {
+    /** A read of its own for each test, and what the upstream gets of it. */
+    function newRead() {
+      const name = sharing.newName();
+      return { target: targetOf(name), requests: sharing.upstream.at(name) };
+    }
+
+    it('that are equal wait on one upstream request, and each gets its answer', async () => {
+      const { target, requests } = newRead();
+      const readers = await sharing.park(20, target);
+      expect(requests.all.length).toBe(sharing.requestsOf(20));
+
+      const headers = { ...JSON_TYPE, etag: '"1:2"', 'stream-next-offset': '1_2', 'x-own': 'o' };
+      for (const request of requests.all) request.answer(200, headers, '[{"seq":1}]');
+      for (const reader of readers) {
+        const answer = await reader.ended;
+        expect([answer.status, answer.body.toString(), answer.isWhole]).toEqual([
+          200,
+          '[{"seq":1}]',
+          true,
+        ]);
+        expect(answer.headers).toMatchObject({ ...headers, 'content-length': '11' });
+      }
+      expect(requests.all.length).toBe(sharing.requestsOf(20));
+    });
+
+    it.each([
+      [204, { 'stream-next-offset': '1_1', 'stream-up-to-date': 'true' }, ''],
+      [304, { etag: '"1:1"' }, ''],
+      [400, JSON_TYPE, '{"message":"offset"}'],
+      [404, { 'content-type': 'text/plain' }, 'Stream not found'],
+      [409, JSON_TYPE, '[{"headers":{"control":"must-refetch"}}]'],
+      [429, { 'retry-after': '3' }, 'slower'],
+      [500, {}, 'failed'],
+      [503, { 'retry-after': '1' }, ''],
+    ])('all get a %i as it is', async (status, headers, body) => {
+      const { target, requests } = newRead();
+      const readers = await sharing.park(3, target);
+      for (const request of requests.all) request.answer(status, headers, body);
+      for (const reader of readers) {
+        const answer = await reader.ended;
+        expect([answer.status, answer.body.toString(), answer.isWhole]).toEqual([
+          status,
+          body,
+          true,
+        ]);
+        expect(answer.headers).toMatchObject(headers);
+      }
+    });
+
+    it('that come when the answer has begun wait for the next one', async () => {
+      const { target, requests } = newRead();
+      const [early] = await sharing.park(1, target);
+      const first = await requests.nth(1);
+      first.begin(200, JSON_TYPE, '["first",');
+      await sharing.takenIn();
+
+      const late = await sharing.park(2, target);
+      expect(requests.all.length).toBe(1 + sharing.requestsOf(2));
+      first.response.end('1]');
+      for (const later of requests.all.slice(1)) later.answer(200, JSON_TYPE, '["second",2]');
+      expect((await early?.ended)?.body.toString()).toBe('["first",1]');
+      for (const reader of late) expect((await reader.ended).body.toString()).toBe('["second",2]');
+    });
+
+    it('by GET and by HEAD are no equals', async () => {
+      const { target, requests } = newRead();
+      const [get] = await sharing.park(1, target);
+      const heads = await sharing.park(2, target, { method: 'HEAD' });
+      const methods = requests.all.map(({ request }) => request.method);
+      expect(methods).toEqual(isShared ? ['GET', 'HEAD'] : ['GET', 'HEAD', 'HEAD']);
+
+      for (const { request, response } of requests.all) {
+        response.writeHead(200, { 'x-method': request.method, 'content-length': '4' });
+        response.end(request.method === 'GET' ? 'body' : undefined);
+      }
+      expect(await get?.ended).toMatchObject({ body: Buffer.from('body'), isWhole: true });
+      for (const head of heads) {
+        const { status, headers, body } = await head.ended;
+        expect([status, headers['x-method'], headers['content-length'], body.length]).toEqual([
+          200,
+          'HEAD',
+          '4',
+          0,
+        ]);
+      }
+    });
+
+    it('end upstream with the last of their readers, and not before', async () => {
+      const { target, requests } = newRead();
+      const [last, ...others] = await sharing.park(4, target);
+      const [first] = requests.all;
+      for (const reader of others) reader.leave();
+      await Promise.all(others.map((reader) => reader.ended));
+      await sharing.takenIn();
+      const left = requests.all.filter(({ wasLeft }) => wasLeft);
+      expect(left.length).toBe(isShared ? 0 : 3);
+
+      last?.leave();
+      await Promise.all(requests.all.map(({ over }) => over));
+      expect(first?.wasLeft).toBe(true);
+
+      const [next] = await sharing.park(1, target);
+      const count = requests.all.length;
+      expect(count).toBe(sharing.requestsOf(4) + 1);
+      (await requests.nth(count)).answer(200, {}, 'anew');
+      expect((await next?.ended)?.body.toString()).toBe('anew');
+    });
+
+    it('are not disturbed by one that leaves in the middle of the answer', async () => {
+      const { target, requests } = newRead();
+      const [leaving, staying] = await sharing.park(2, target);
+      for (const request of requests.all) request.begin(200, JSON_TYPE, '[1,');
+      await sharing.takenIn();
+      leaving?.leave();
+      await leaving?.ended;
+      await sharing.takenIn();
+      for (const { response } of requests.all) response.end('2]');
+      expect(await staying?.ended).toMatchObject({ body: Buffer.from('[1,2]'), isWhole: true });
+    });
+  });
+});

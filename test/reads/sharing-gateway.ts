@@ -1,0 +1,121 @@
+import { startTestGateway, READ_TOKEN_SECRET, type TestGateway } from '../support/gateway.ts';
+import { mintReadToken } from '../support/read-tokens.ts';
+import { startHeldUpstream, WITNESS, type HeldUpstream } from './held-upstream.ts';
+import { Reader, type ReadOptions } from './reader.ts';
+
+/** Both settings: what a reader sees must be the same, however many requests the upstream sees. */
+export const MODES = [
+  { mode: 'shared', isShared: true },
+  { mode: 'unshared', isShared: false },
+] as const;
+
+/** The reads that wait for something to happen, and the path by which an upstream knows each. */
+export const LIVE_READS = [
+  { kind: 'stream', target: (name: string) => `/streams/t/${name}?offset=1_1&live=long-poll` },
+  {
+    kind: 'shape',
+    target: (name: string) => `/shapes/v1/shape?table=entities&offset=1_0&handle=${name}&live=true`,
+  },
+] as const;
+
+/** The reads that are answered at once. */
+export const CATCH_UPS = [
+  { kind: 'stream', target: (name: string) => `/streams/t/${name}?offset=-1` },
+  {
+    kind: 'shape',
+    target: (name: string) => `/shapes/v1/shape?table=entities&offset=-1&handle=${name}`,
+  },
+];
+
+/** The reads that are event streams. */
+export const EVENT_READS = [
+  { kind: 'stream', target: (name: string) => `/streams/t/${name}?offset=1_1&live=sse` },
+  ...['live_sse', 'experimental_live_sse'].map((parameter) => ({
+    kind: `shape by ${parameter}`,
+    target: (name: string) =>
+      `/shapes/v1/shape?table=entities&offset=1_0&handle=${name}&live=true&${parameter}=true`,
+  })),
+];
+
+/** An event with its control event, as the history store sends them. */
+export function numberedEvent(number: number, text = ''): string {
+  const control = `event: control\ndata: {"streamNextOffset":"1_${number}"}\n\n`;
+  return `event: data\ndata: {"seq":${number},"text":"${text}"}\n\n${control}`;
+}
+
+export interface SharingGateway {
+  gateway: TestGateway;
+  upstream: HeldUpstream;
+  isShared: boolean;
+  /** A name that no other read has, for its target. */
+  newName(): string;
+  /** Begins a read. */
+  read(target: string, options?: ReadOptions): Reader;
+  /** Begins so many equal reads, and resolves once the gateway has taken all of them in. */
+  park(count: number, target: string, options?: ReadOptions): Promise<Reader[]>;
+  /** How many requests so many readers of one read make at the upstream. */
+  requestsOf(readers: number): number;
+  /** Resolves once the gateway has taken in whatever was sent to it before. */
+  takenIn(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+let names = 0;
+
+/** A gateway with sharing on or off, before an upstream that answers on command. */
+export async function startSharingGateway(
+  isShared: boolean,
+  env: Record<string, string> = {},
+): Promise<SharingGateway> {
+  const upstream = await startHeldUpstream();
+  const gateway = await startTestGateway({
+    GATEWAY_HISTORY_URL: `${upstream.url}/v1/stream`,
+    GATEWAY_SYNC_URL: upstream.url,
+    GATEWAY_SHARED_READS: String(isShared),
+    ...env,
+  });
+  const readers = new Set<Reader>();
+  const read = (target: string, options: ReadOptions = {}): Reader => {
+    const reader = new Reader(gateway.url + target, options);
+    readers.add(reader);
+    void reader.ended.then(() => readers.delete(reader));
+    return reader;
+  };
+  const takenIn = async (): Promise<void> => {
+    await Promise.all([...readers].map((reader) => reader.sent()));
+    await passWitness(gateway.url);
+  };
+  return {
+    gateway,
+    upstream,
+    isShared,
+    newName: () => `name-${names++}-`,
+    read,
+    park: async (count, target, options) => {
+      const parked = Array.from({ length: count }, () => read(target, options));
+      await takenIn();
+      return parked;
+    },
+    requestsOf: (count) => (isShared ? 1 : count),
+    takenIn,
+    stop: async () => {
+      for (const reader of readers) reader.leave();
+      await gateway.stop();
+      await upstream.stop();
+    },
+  };
+}
+
+/**
+ * Reads behind the others, on the longest way that there is: by a token, a connection of its own, and
+ * the upstream. When the second one is answered, those before it have come to where they wait.
+ */
+export async function passWitness(gatewayUrl: string): Promise<void> {
+  for (let time = 0; time < 2; time++) {
+    const token = await mintReadToken(READ_TOKEN_SECRET, { prefix: '/streams', ttlSeconds: 60 });
+    const headers = { authorization: `Bearer ${token}` };
+    const url = `${gatewayUrl}/streams/${WITNESS}-${names++}?live=long-poll`;
+    const { body } = await new Reader(url, { headers }).ended;
+    if (body.toString() !== WITNESS) throw new Error(`the witness was answered ${body.toString()}`);
+  }
+}

@@ -16,7 +16,8 @@ const MAX_WAIT_MS = 2_000;
 export class CatchUpLine implements FlightOwner, ReadSource {
   private readonly parts: FlightParts;
   private readonly onEmpty: () => void;
-  private readonly waiting = new Set<Reader>();
+  /** None as long as nobody ever had to wait, as with most reads. */
+  private waiting: Set<Reader> | undefined;
   private current: Flight | undefined;
   private timer: NodeJS.Timeout | undefined;
 
@@ -32,13 +33,14 @@ export class CatchUpLine implements FlightOwner, ReadSource {
       this.launch([reader]);
       return;
     }
+    this.waiting ??= new Set();
     this.waiting.add(reader);
     reader.source = this;
     this.timer ??= setTimeout(() => this.launchWaiting(), MAX_WAIT_MS);
   }
 
   leave(reader: Reader): void {
-    this.waiting.delete(reader);
+    this.waiting?.delete(reader);
   }
 
   onBehind(): void {
@@ -55,7 +57,7 @@ export class CatchUpLine implements FlightOwner, ReadSource {
 
   onReleased(flight: Flight): void {
     if (flight !== this.current) return;
-    if (this.waiting.size > 0) {
+    if (this.waiting && this.waiting.size > 0) {
       this.launchWaiting();
       return;
     }
@@ -75,7 +77,7 @@ export class CatchUpLine implements FlightOwner, ReadSource {
   private launchWaiting(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    if (this.waiting.size === 0) return;
+    if (!this.waiting || this.waiting.size === 0) return;
     const readers = [...this.waiting];
     this.waiting.clear();
     this.launch(readers);

@@ -159,7 +159,8 @@ export class UpstreamRead implements Dispatcher.DispatchHandler {
     this.connection = connection;
     const { upstream, method, target, headers, context } = this.call;
     this.told = this.calls.begin(upstream.name, method, context, target);
-    connection.send(method, target, { ...headers, ...this.told.headers }, this);
+    const ownHeaders = this.told.headers;
+    connection.send(method, target, ownHeaders ? { ...headers, ...ownHeaders } : headers, this);
   }
 
   private dropConnection(): void {

@@ -35,34 +35,41 @@ export class SseBoundary {
   }
 
   /** Follows a chunk. */
-  follow(chunk: Uint8Array): void {
+  follow(chunk: Buffer): void {
     this.scan(chunk, false);
   }
 
   /** Follows a chunk up to the first place where the stream may end: its index, or -1. */
-  firstSafeEnd(chunk: Uint8Array): number {
+  firstSafeEnd(chunk: Buffer): number {
     return this.scan(chunk, true);
   }
 
-  private scan(chunk: Uint8Array, stopAtSafeEnd: boolean): number {
-    for (let i = 0; i < chunk.length; i++) {
-      const byte = chunk[i];
+  private scan(chunk: Buffer, stopAtSafeEnd: boolean): number {
+    let nextCr = chunk.indexOf(CR);
+    let i = 0;
+    while (i < chunk.length) {
+      if (nextCr !== -1 && nextCr < i) nextCr = chunk.indexOf(CR, i);
+      const lineEnd = firstOf(chunk.indexOf(LF, i), nextCr, chunk.length);
+      if (lineEnd > i) this.keepOfLine(chunk, i, lineEnd);
+      if (lineEnd === chunk.length) break;
+      const byte = chunk[lineEnd];
       const completesCrLf = byte === LF && this.afterCr;
       this.afterCr = byte === CR;
+      i = lineEnd + 1;
       if (completesCrLf) continue;
-      if (byte !== LF && byte !== CR) {
-        this.lineIsEmpty = false;
-        if (this.line.length < MAX_KEPT_LINE_BYTES) this.line += String.fromCharCode(byte ?? 0);
-        continue;
-      }
       if (this.lineIsEmpty) this.endEvent();
       else this.endLine();
-      if (stopAtSafeEnd && this.isSafe) {
-        // The line feed of a CR LF belongs to the line, if it is here already.
-        return byte === CR && chunk[i + 1] === LF ? i + 2 : i + 1;
-      }
+      // The line feed of a CR LF belongs to the line, if it is here already.
+      if (stopAtSafeEnd && this.isSafe) return byte === CR && chunk[i] === LF ? i + 1 : i;
     }
     return -1;
+  }
+
+  private keepOfLine(chunk: Buffer, start: number, end: number): void {
+    this.lineIsEmpty = false;
+    this.afterCr = false;
+    const missing = MAX_KEPT_LINE_BYTES - this.line.length;
+    if (missing > 0) this.line += chunk.toString('latin1', start, Math.min(end, start + missing));
   }
 
   private endLine(): void {
@@ -85,4 +92,10 @@ export class SseBoundary {
     this.hasData = false;
     this.eventName = 'message';
   }
+}
+
+/** The smaller of two places that were found, or `otherwise` where neither was. */
+function firstOf(a: number, b: number, otherwise: number): number {
+  if (a === -1) return b === -1 ? otherwise : b;
+  return b === -1 ? a : Math.min(a, b);
 }

@@ -16,7 +16,7 @@ const block = (language: string, text: string, more: Partial<Block> = {}): Block
 });
 
 describe('treatmentOf', () => {
-  it.each(['', 'yaml', 'ts', 'mermaid'])('refuses an unmarked block of %j', (language) => {
+  it.each(['', 'ts', 'mermaid'])('refuses an unmarked block of %j', (language) => {
     expect(() => treatmentOf(block(language, 'x'))).toThrow(
       `Nothing runs a block of "${language}"`,
     );
@@ -92,6 +92,7 @@ describe('a block that is not run', () => {
   it.each<[Check, string, string]>([
     ['ci', 'npm ci && npm test', ''],
     ['ci', 'npm run --silent test:docs', ''],
+    ['script', 'npm run bench -- --help', ''],
     ['cluster', 'kubectl get pods\nhelm test gateway', ''],
     ['docker', 'docker build -t agent-gateway .', ''],
     ['docker', 'docker compose -f deploy/compose.yaml up', ''],
@@ -103,6 +104,7 @@ describe('a block that is not run', () => {
 
   it.each<[Check, string, string, string]>([
     ['ci', 'npm run nothing', 'npm run nothing is not in .ci/run', ''],
+    ['script', 'npm run benhc', 'npm run benhc is no script', ''],
     ['cluster', 'helm instal gateway x', 'helm has no instal here', ''],
     ['cluster', 'kubectl creat x', 'kubectl has no creat here', ''],
     ['docker', 'docker compose -f deploy/compos.yaml up', 'docker compose deploy/compos.yaml', ''],

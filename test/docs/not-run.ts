@@ -20,6 +20,7 @@ export const NOT_RUN: Record<
   (block: Block, argument: string, context: Context) => string[]
 > = {
   ci: ({ text }) => commandsOf(text, ['npm', 'bash', 'npx']).flatMap(ciProblems),
+  script: ({ text }) => commandsOf(text, ['npm']).flatMap(scriptProblems),
   cluster: ({ text }) =>
     commandsOf(text, ['helm', 'kubectl']).flatMap(([tool = '', ...args]) =>
       tool === 'helm' ? helmProblems(args) : kubectlProblems(args),
@@ -58,6 +59,14 @@ function ciProblems(words: string[]): string[] {
   if (command === 'npm run local' || command === 'bash .ci/run') return [];
   const ci = readProjectFile('.ci/run').replace(/ --\S+/g, '');
   return ci.includes(` ${command}\n`) ? [] : [`${command} is not in .ci/run`];
+}
+
+/** It takes too long, or a machine of its own; at least there is such a script. */
+function scriptProblems(words: string[]): string[] {
+  const [npm, run, script = ''] = words.filter((word) => word !== '--silent');
+  const { scripts } = JSON.parse(readProjectFile('package.json')) as { scripts: object };
+  const isScript = npm === 'npm' && run === 'run' && script in scripts;
+  return isScript ? [] : [`${words.join(' ')} is no script`];
 }
 
 const RENDERED = ['install', 'upgrade', 'template'];

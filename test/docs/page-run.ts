@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseYaml } from '../helm/yaml.ts';
 import { consoleSteps, isRead, type ConsoleStep } from './console-block.ts';
 import { isAsShown } from './expected-output.ts';
 import { answerProblems, isBodyAsShown, sendShown, type Answer } from './http-block.ts';
@@ -97,6 +98,16 @@ export class PageRun {
     const shown = { ...answer, body: world.toShown(answer.body) };
     const problems = answerProblems(block.text, shown);
     if (problems.length > 0) throw new Error(problems.join('\n'));
+  }
+
+  /** Settings or a query of Prometheus: every metric that it names has to be served. */
+  async metrics({ language, text }: Block): Promise<void> {
+    if (language === 'yaml') parseYaml(text);
+    const answer = await fetch(this.world.toReal('http://127.0.0.1:8788/metrics'));
+    const served = await answer.text();
+    const names = text.match(/\b(?:gateway|http_server|http_client|nodejs|process)_[a-z_]+/g) ?? [];
+    const missing = names.filter((name) => !new RegExp(`^${name}[ {]`, 'm').test(served));
+    if (missing.length > 0) throw new Error(`Not served: ${missing.join(', ')}\n${served}`);
   }
 
   /** Compares the last output with what is shown of it. */

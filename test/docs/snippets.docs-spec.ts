@@ -18,7 +18,7 @@ function hasTest(block: Block): boolean {
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-}, 90_000);
+}, 180_000);
 afterAll(() => world?.stop());
 
 describe.each(pages.map((page) => [page.path, page] as const))('%s', (_, page) => {
@@ -81,6 +81,8 @@ function testOf(
       return ['compares', () => run().answer(block)];
     case 'json':
       return ['parses', () => void JSON.parse(block.text)];
+    case 'metrics':
+      return ['finds the metrics of', () => run().metrics(block)];
     case 'not run':
       return [
         `does not run (${treatment.reason}) but checks (${treatment.check})`,

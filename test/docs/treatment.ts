@@ -2,11 +2,11 @@ import type { Block } from './markdown.ts';
 
 /** What a test does with a block. */
 export type Treatment =
-  | { kind: 'shell' | 'console' | 'http' | 'answer' | 'json' | 'file' | 'text' }
+  | { kind: 'shell' | 'console' | 'http' | 'answer' | 'json' | 'metrics' | 'file' | 'text' }
   | { kind: 'not run'; check: Check; argument: string; reason: string };
 
 /** How a block is checked that is not run; see `not-run.ts`. */
-export const CHECKS = ['ci', 'cluster', 'docker', 'excerpt', 'printed'] as const;
+export const CHECKS = ['ci', 'cluster', 'docker', 'excerpt', 'printed', 'script'] as const;
 export type Check = (typeof CHECKS)[number];
 
 const BY_LANGUAGE: Readonly<Record<string, Treatment['kind']>> = {
@@ -15,6 +15,8 @@ const BY_LANGUAGE: Readonly<Record<string, Treatment['kind']>> = {
   console: 'console',
   http: 'http',
   json: 'json',
+  yaml: 'metrics',
+  promql: 'metrics',
   text: 'text',
 };
 

@@ -4,7 +4,8 @@ import { delimiter, join } from 'node:path';
 import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
 import { ROOT } from './pages.ts';
 
-const READY_TIMEOUT_MS = 60_000;
+/** It builds first, on a busy machine, too. */
+const READY_TIMEOUT_MS = 150_000;
 
 /** The addresses that the pages show, of a system on its usual ports. */
 const SHOWN_PORTS = { gateway: 8787, management: 8788, console: 8789, agents: 9080 };

@@ -65,7 +65,7 @@ function ciProblems(words: string[]): string[] {
 function scriptProblems(words: string[]): string[] {
   const [npm, run, script = ''] = words.filter((word) => word !== '--silent');
   const { scripts } = JSON.parse(readProjectFile('package.json')) as { scripts: object };
-  const isScript = npm === 'npm' && run === 'run' && script in scripts;
+  const isScript = npm === 'npm' && (run === 'ci' || (run === 'run' && script in scripts));
   return isScript ? [] : [`${words.join(' ')} is no script`];
 }
 

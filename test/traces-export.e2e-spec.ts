@@ -215,7 +215,7 @@ describe('the program', () => {
   let built: BuiltGateway;
   beforeAll(async () => {
     built = await buildGateway();
-  });
+  }, 120_000);
   afterAll(() => built?.remove());
 
   const REQUIRED = {

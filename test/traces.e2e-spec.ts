@@ -210,7 +210,6 @@ describe('the spans of a request', () => {
   });
 
   it('of a call over a kept connection that was lost are one for each attempt', async () => {
-    // Sent over the first connection that is kept, the request finds it closed.
     let isKept = false;
     answer = (request, response) => {
       if (isKept) {
@@ -220,9 +219,9 @@ describe('the spans of a request', () => {
         response.end('[]');
       }
     };
-    await ask('GET', '/registry/deployments');
+    await ask('DELETE', '/streams/t/x');
     isKept = true;
-    const { id, status } = await ask('GET', '/registry/deployments', TRACED);
+    const { id, status } = await ask('DELETE', '/streams/t/x', TRACED);
     expect(status).toBe(200);
     const { clients } = await collector.ofRequest(id, 2);
     expect(clients).toMatchObject([

@@ -1,0 +1,139 @@
+/**
+ * Packs the project as `npm pack` does, installs the tarball into an empty folder, and runs the command
+ * line from there, from the project, and from a clone that is not built: `npm run test:package`.
+ */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { Checks } from '../support/checks.ts';
+import { API_KEY, startGatewayProcess } from '../support/gateway-process.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  version: string;
+};
+const COMMAND_TIMEOUT_MS = 240_000;
+
+interface Result {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** As in a terminal: without what npm adds for its scripts. `paths` come first in the PATH. */
+function run(
+  command: string,
+  args: string[],
+  { cwd, env = {}, paths = [] }: { cwd: string; env?: object; paths?: string[] },
+): Promise<Result> {
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^npm_|^GATEWAY_|^AGENT_/i.test(name),
+  );
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const usual = folders.filter((path) => !path.includes('node_modules'));
+  const PATH = [...paths, ...usual].join(delimiter);
+  const options = {
+    cwd,
+    env: { ...Object.fromEntries(own), PATH, ...env },
+    timeout: COMMAND_TIMEOUT_MS,
+  };
+  return new Promise((resolve, reject) => {
+    execFile(command, args, options, (error, out, err) => {
+      if (error && typeof error.code !== 'number') reject(error);
+      else resolve({ code: Number(error?.code ?? 0), out, err });
+    });
+  });
+}
+
+/** Fails with what the command said. */
+async function succeed(...args: Parameters<typeof run>): Promise<string> {
+  const { code, out, err } = await run(...args);
+  assert.equal(code, 0, `${args[0]} ${args[1].join(' ')}\n${out}${err}`);
+  return out;
+}
+
+const checks = new Checks();
+const folder = mkdtempSync(join(tmpdir(), 'gateway-package-'));
+const app = join(folder, 'app');
+/** The Node of the project, where the machine's own may be too old. */
+const newNode = [join(ROOT, 'node_modules/.bin')];
+const gateway = await startGatewayProcess({});
+const env = { AGENT_GATEWAY_URL: gateway.url, AGENT_GATEWAY_KEY: API_KEY };
+
+try {
+  await checks.check('packs what is built and nothing else', async () => {
+    const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
+    const packed: unknown = JSON.parse(await succeed('npm', args, { cwd: ROOT }));
+    // npm 11 says it as an object by name, older ones as a list.
+    const [{ files = [] } = {}] = Object.values(packed as object) as {
+      files?: { path: string }[];
+    }[];
+    const paths = files.map(({ path }) => path);
+    for (const needed of ['bin/agent-gateway', 'dist/main.js', 'dist/cli/main.js', 'README.md']) {
+      assert.ok(paths.includes(needed), `${needed} is missing`);
+    }
+    const wanted = /^(?:bin\/agent-gateway|dist\/.*\.js|package\.json|README\.md|LICENSE.*)$/;
+    assert.deepEqual(
+      paths.filter((path) => !wanted.test(path) || path.includes('.spec.')),
+      [],
+    );
+  });
+
+  await checks.check('runs from the tarball, installed into an empty folder', async () => {
+    mkdirSync(app);
+    writeFileSync(join(app, 'package.json'), '{"private":true}');
+    const tarball = join(folder, `agent-gateway-${version}.tgz`);
+    const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+    await succeed('npm', [...install, '--loglevel=error', tarball], { cwd: app, paths: newNode });
+    const at = { cwd: app, env, paths: newNode };
+    assert.equal(await succeed('npx', ['agent-gateway', '--version'], at), `${version}\n`);
+    // Of the clients and of the token code, too, nothing is missing: nothing else is behind the gateway.
+    const installed = join(app, 'node_modules/.bin/agent-gateway');
+    for (const args of [['ls'], ['tail', 'a/b'], ['watch']]) {
+      const { code, err } = await run(installed, [...args, '--retry-for', '0'], at);
+      assert.deepEqual([args, code], [args, 6]);
+      assert.match(err, /^agent-gateway: 502 upstream_unreachable\. /);
+    }
+    const doctor = await run(installed, ['doctor', '--json'], at);
+    assert.equal(doctor.code, 6);
+    assert.equal((JSON.parse(doctor.out) as { findings: unknown[] }).findings.length, 7);
+    const inspect = await run(installed, ['token', 'inspect', 'no-token'], at);
+    assert.equal(inspect.code, 1);
+    assert.match(
+      await succeed(installed, ['completion', 'bash'], at),
+      /^# Completion of agent-gateway/,
+    );
+  });
+
+  await checks.check('runs in the project with npx, and from its folder bin', async () => {
+    // With a cache of its own, as in a first try: npx keeps there how it once found a project's command.
+    const npm_config_cache = join(folder, 'npm-cache');
+    for (const paths of [[], newNode]) {
+      const at = { cwd: ROOT, env: { npm_config_cache, npm_config_offline: 'true' }, paths };
+      assert.equal(await succeed('npx', ['agent-gateway', '--version'], at), `${version}\n`);
+    }
+    const paths = [join(ROOT, 'bin')];
+    assert.equal(
+      await succeed('agent-gateway', ['--version'], { cwd: folder, paths }),
+      `${version}\n`,
+    );
+  });
+
+  await checks.check('says what to do in a clone that is not built', async () => {
+    const clone = join(folder, 'clone');
+    cpSync(join(ROOT, 'bin'), join(clone, 'bin'), { recursive: true });
+    cpSync(join(ROOT, 'package.json'), join(clone, 'package.json'));
+    const result = await run(join(clone, 'bin/agent-gateway'), ['ls'], { cwd: clone });
+    assert.deepEqual(result, {
+      code: 1,
+      out: '',
+      err: 'agent-gateway is not built yet: run npm ci && npm run build first.\n',
+    });
+  });
+} finally {
+  await gateway.stop();
+  rmSync(folder, { recursive: true });
+}
+checks.finish();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Environment } from '../../src/config/environment.ts';
 import { ERROR_CODES } from '../../src/errors/error-codes.ts';
-import { COMING, projectFiles, readPages, readProjectFile, ROOT } from './pages.ts';
+import { projectFiles, readPages, readProjectFile, ROOT } from './pages.ts';
 
 const pages = readPages();
 const settings = new Set(Object.keys(new Environment()));
@@ -45,7 +45,7 @@ describe('names in the pages', () => {
   it('of files and folders are there', () => {
     const files = projectFiles();
     const isThere = (path: string): boolean =>
-      COMING.has(path) || files.some((file) => file === path || file.startsWith(`${path}/`));
+      files.some((file) => file === path || file.startsWith(`${path}/`));
     const missing = pages.flatMap(({ path, codeSpans }) =>
       codeSpans
         .flatMap(({ text, line }) => text.split(' ').map((word) => ({ word, line })))

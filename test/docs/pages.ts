@@ -6,9 +6,6 @@ export const ROOT = join(import.meta.dirname, '../..');
 
 const NOT_OURS = new Set(['.git', '.local', 'coverage', 'dist', 'node_modules']);
 
-/** Named already, and written elsewhere at this time. */
-export const COMING = new Set(['docs/performance.md']);
-
 /** Every file of the project: paths from the root. */
 export function projectFiles(folder = ''): string[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {

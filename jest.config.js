@@ -2,7 +2,7 @@
 export default {
   testEnvironment: 'node',
   testMatch: [
-    '<rootDir>/{src,local,openapi}/**/*.spec.ts',
+    '<rootDir>/{src,local,openapi,bench}/**/*.spec.ts',
     '<rootDir>/test/{,reads/}*.e2e-spec.ts',
   ],
   transform: { '^.+\\.ts$': '@swc/jest' },

@@ -15,11 +15,15 @@ export interface BenchOptions {
   only: readonly PartName[];
   /** Of one measurement under load. */
   seconds: number;
+  /** Before the first measurement: enough for Node to compile what is hot. */
+  warmUpRequests: number;
   /** How often each contender is measured, in turn with the others. */
   rounds: number;
   connections: readonly number[];
   /** Parked on one timeline. */
   readers: readonly number[];
+  /** The same by event stream. */
+  eventStreams: number;
   /** That each of them gets. */
   events: number;
   largeBytes: number;
@@ -47,22 +51,21 @@ prints its tables and writes .local/bench/results.json instead.
   --seconds N         of each measurement, instead of 3
   --rounds N          how often each is measured, instead of 3
   --quick             little of everything: a first look in two or three minutes
-  --smoke             next to nothing of everything: does the bench itself work?
+  --smoke             next to nothing of everything: does the bench itself work? (as npm run test:bench)
   --profile           write CPU profiles of the gateway (node --cpu-prof), one for each part
   --render            measure nothing: write the page from bench/results/latest.json again
   --help              this text
 `;
 
-type Amounts = Pick<
-  BenchOptions,
-  'seconds' | 'rounds' | 'connections' | 'readers' | 'events' | 'largeBytes' | 'shortRequests'
->;
+type Amounts = Omit<BenchOptions, 'only' | 'contenders' | 'profile' | 'render'>;
 
 const WHOLE: Amounts = {
   seconds: 3,
+  warmUpRequests: 20_000,
   rounds: 3,
   connections: [64, 512],
   readers: [1_000, 5_000, 10_000],
+  eventStreams: 5_000,
   events: 20,
   largeBytes: 1_073_741_824,
   shortRequests: 1_000_000,
@@ -73,14 +76,17 @@ const QUICK: Amounts = {
   rounds: 2,
   connections: [64],
   readers: [1_000],
+  eventStreams: 1_000,
   events: 5,
   shortRequests: 40_000,
 };
-const SMOKE: Amounts = {
+export const SMOKE: Amounts = {
   seconds: 1,
+  warmUpRequests: 0,
   rounds: 1,
   connections: [8],
   readers: [50],
+  eventStreams: 50,
   events: 3,
   largeBytes: 16_777_216,
   shortRequests: 4_000,

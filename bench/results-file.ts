@@ -2,8 +2,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Results } from './results.ts';
 
+/** JSON has no NaN, which is what statistics of no values are. */
+const STATISTICS = new Set(['median', 'min', 'max']);
+
 export async function readResults(path: string): Promise<Results> {
-  return JSON.parse(await readFile(path, 'utf8')) as Results;
+  return JSON.parse(await readFile(path, 'utf8'), (name, value: unknown) =>
+    value === null && STATISTICS.has(name) ? Number.NaN : value,
+  ) as Results;
 }
 
 export async function writeResults(path: string, results: Results): Promise<void> {
@@ -11,7 +16,8 @@ export async function writeResults(path: string, results: Results): Promise<void
   // More digits would only make the difference between two runs longer to read.
   const text = JSON.stringify(
     results,
-    (_, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(5)) : value),
+    (_, value: unknown) =>
+      typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value,
     2,
   );
   await writeFile(path, `${text}\n`);

@@ -4,6 +4,7 @@ import { API_KEY } from '../contenders/contender.ts';
 import { programPath } from '../programs.ts';
 
 const SCRIPT = join(import.meta.dirname, 'follow.lua');
+const EVENT_STREAM_MAIN = join(import.meta.dirname, 'event-stream-main.ts');
 /** wrk wants an end; these are stopped. */
 const FOR_EVER = '1h';
 const DELIVERY_TIMEOUT_MS = 60_000;
@@ -15,9 +16,13 @@ export interface FollowersOptions {
   /** To wait for the first event at. */
   offset: string;
   readers: number;
+  live: Live;
 }
 
-/** Readers parked on one timeline, all in one wrk. */
+/** How a reader of the history store gets what is new. */
+export type Live = 'long-poll' | 'sse';
+
+/** Readers parked on one timeline, all in one process. */
 export interface Followers {
   pid: number;
   /** How long event number `seq` took to each reader, in milliseconds, once all have it. */
@@ -26,23 +31,10 @@ export interface Followers {
 }
 
 export function startFollowers(options: FollowersOptions): Followers {
-  const { origin, pathname } = new URL(options.url);
   const others: string[] = [];
-  const wrk = startProcess({
-    name: 'wrk',
-    command: programPath('wrk'),
-    args: [
-      '--threads=1',
-      `--connections=${options.readers}`,
-      `--duration=${FOR_EVER}`,
-      `--script=${SCRIPT}`,
-      origin,
-      '--',
-      pathname,
-      options.streamPath,
-      options.offset,
-      String(options.readers),
-    ],
+  const followers = startProcess({
+    name: 'the load of readers',
+    ...(options.live === 'sse' ? eventStreams(options) : longPolls(options)),
     env: { BENCH_API_KEY: API_KEY },
     readable: (line) => (line.startsWith('EVENT') ? undefined : line),
     onLine: (line) => {
@@ -50,23 +42,42 @@ export function startFollowers(options: FollowersOptions): Followers {
     },
   });
   return {
-    pid: wrk.pid,
-    delivered: (seq) => delivered(wrk, seq, others),
-    stop: () => wrk.kill(),
+    pid: followers.pid,
+    delivered: (seq) => delivered(followers, seq, others),
+    stop: () => followers.kill(),
   };
 }
 
-async function delivered(wrk: RunningProcess, seq: number, others: string[]): Promise<number[]> {
+interface Command {
+  command: string;
+  args: string[];
+}
+
+function longPolls({ url, streamPath, offset, readers }: FollowersOptions): Command {
+  const { origin, pathname } = new URL(url);
+  const load = ['--threads=1', `--connections=${readers}`, `--duration=${FOR_EVER}`];
+  const script = [`--script=${SCRIPT}`, origin, '--'];
+  const args = [pathname, streamPath, offset, String(readers)];
+  return { command: programPath('wrk'), args: [...load, ...script, ...args] };
+}
+
+/** wrk knows no answer that does not end. */
+function eventStreams({ url, streamPath, offset, readers }: FollowersOptions): Command {
+  const target = `${url}${streamPath}?offset=${offset}&live=sse`;
+  return { command: process.execPath, args: [EVENT_STREAM_MAIN, target, String(readers)] };
+}
+
+async function delivered(load: RunningProcess, seq: number, others: string[]): Promise<number[]> {
   const prefix = `EVENT ${seq} `;
   const timeout = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    const why = others.length > 0 ? `answers that were none: ${others.join('; ')}` : 'no word why';
+    const why = others[0] ?? 'no word why';
     timeout.reject(new Error(`event ${seq} has not reached all readers in a minute; ${why}`));
   }, DELIVERY_TIMEOUT_MS);
   try {
     const line = await Promise.race([
-      wrk.waitForLine((text) => text.startsWith(prefix) || text.startsWith('GIVEN UP')),
-      rejectWhenEnded(wrk),
+      load.waitForLine((text) => text.startsWith(prefix) || text.startsWith('GIVEN UP')),
+      rejectWhenEnded(load),
       timeout.promise,
     ]);
     return line

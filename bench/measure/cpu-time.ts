@@ -3,29 +3,56 @@ import { readdir, readFile } from 'node:fs/promises';
 /** `sysconf(_SC_CLK_TCK)`, which is 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
 
+/** What `/proc/PID/stat` says of a process or a thread, from its third field on; see proc(5). */
+type Stat = string[];
+const FIELD = { state: 0, group: 2, utime: 11, stime: 12, childrenUtime: 13, childrenStime: 14 };
+const RUNNABLE = 'R';
+
 /**
  * Processor time, in milliseconds, that a process group has used so far, its ended children included;
  * none of none.
  */
 export async function groupCpuMs(groupPid: number | undefined): Promise<number> {
   if (groupPid === undefined) return 0;
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const ticks = await Promise.all(pids.map((pid) => ticksOf(pid, groupPid)));
+  const { utime, stime, childrenUtime, childrenStime } = FIELD;
+  const ticks = (await statsOfGroup(groupPid)).map(({ stat }) =>
+    [utime, stime, childrenUtime, childrenStime].reduce((sum, at) => sum + Number(stat[at]), 0),
+  );
   return (ticks.reduce((sum, each) => sum + each, 0) * 1000) / TICKS_PER_SECOND;
 }
 
-async function ticksOf(pid: string, groupPid: number): Promise<number> {
-  let stat: string;
+/** Whether any thread of a process group runs or waits for a processor just now. */
+export async function isGroupRunnable(groupPid: number): Promise<boolean> {
+  const pids = (await statsOfGroup(groupPid)).map(({ pid }) => pid);
+  const threads = await Promise.all(pids.map((pid) => statsIn(`/proc/${pid}/task`)));
+  return threads.flat().some(({ stat }) => stat[FIELD.state] === RUNNABLE);
+}
+
+interface ProcessStat {
+  pid: string;
+  stat: Stat;
+}
+
+async function statsOfGroup(groupPid: number): Promise<ProcessStat[]> {
+  const all = await statsIn('/proc');
+  return all.filter(({ stat }) => Number(stat[FIELD.group]) === groupPid);
+}
+
+/** Of a folder with one folder for each process or thread; without those that end meanwhile. */
+async function statsIn(folder: string): Promise<ProcessStat[]> {
+  const names = await readdir(folder).catch(() => []);
+  const stats = names
+    .filter((name) => /^\d+$/.test(name))
+    .map(async (pid) => ({ pid, stat: await statIn(`${folder}/${pid}`) }));
+  return (await Promise.all(stats)).filter((each): each is ProcessStat => each.stat !== undefined);
+}
+
+async function statIn(folder: string): Promise<Stat | undefined> {
   try {
-    stat = await readFile(`/proc/${pid}/stat`, 'latin1');
+    const text = await readFile(`${folder}/stat`, 'latin1');
+    // The second field, the name in brackets, may hold anything.
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return 0; // It has ended in the meantime.
+    return undefined;
   }
-  // The second field, the name in brackets, may hold anything.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [group, utime, stime, childrenUtime, childrenStime] = [2, 11, 12, 13, 14].map((at) =>
-    Number(fields[at]),
-  );
-  if (group !== groupPid) return 0;
-  return (utime ?? 0) + (stime ?? 0) + (childrenUtime ?? 0) + (childrenStime ?? 0);
 }

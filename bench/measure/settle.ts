@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { groupCpuMs } from './cpu-time.ts';
+import { groupCpuMs, isGroupRunnable } from './cpu-time.ts';
 
-const SAMPLE_MS = 100;
+const SAMPLE_MS = 50;
 /** The kernel counts in steps of 10 ms; a process that only waits uses less than one in a while. */
 const IDLE_MS = 10;
 const SETTLE_TIMEOUT_MS = 60_000;
 
-/** Waits until these process groups do next to nothing, twice in a row. */
+/**
+ * Waits until these process groups do next to nothing, twice in a row. One that would work and gets no
+ * processor is not at rest.
+ */
 export async function settle(pids: readonly (number | undefined)[]): Promise<void> {
   const groups = pids.filter((pid) => pid !== undefined);
   const used = async (): Promise<number> => {
@@ -18,9 +21,11 @@ export async function settle(pids: readonly (number | undefined)[]): Promise<voi
   for (let idleSamples = 0; idleSamples < 2;) {
     await sleep(SAMPLE_MS);
     const now = await used();
-    idleSamples = now - before <= IDLE_MS ? idleSamples + 1 : 0;
+    const isWaiting = (await Promise.all(groups.map(isGroupRunnable))).includes(true);
+    idleSamples = now - before <= IDLE_MS && !isWaiting ? idleSamples + 1 : 0;
     before = now;
-    if (performance.now() > giveUpAtMs)
+    if (performance.now() > giveUpAtMs) {
       throw new Error('the processes measured do not come to rest');
+    }
   }
 }

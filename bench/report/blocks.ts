@@ -66,9 +66,14 @@ export function goalsTable(measured: Partial<Measurements>): string {
       what,
       asked,
       value,
-      isReached ? 'reached' : '**missed**',
+      verdict(isReached),
     ]),
   );
+}
+
+function verdict(isReached: boolean | undefined): string {
+  if (isReached === undefined) return 'not measured';
+  return isReached ? 'reached' : '**missed**';
 }
 
 function machine({

@@ -1,25 +1,30 @@
 import type { FanOutRow, FanOutTable } from '../scenarios/fan-out.ts';
 import { count, leftOut, nameOf, range, short, table } from './format.ts';
 
-/** One table for each number of readers. */
+/** One table for each number of readers by long-poll, and one for event streams. */
 export function fanOutTables({ rows, missing }: FanOutTable): string {
-  const readers = [...new Set(rows.map((row) => row.readers))];
-  const tables = readers.map((each) =>
+  const occasions = [...new Set(rows.map(occasion))];
+  const tables = occasions.map((each) =>
     fanOutTable(
       each,
-      rows.filter((row) => row.readers === each),
+      rows.filter((row) => occasion(row) === each),
     ),
   );
   return tables.join('\n\n') + leftOut(missing);
 }
 
-function fanOutTable(readers: number, rows: FanOutRow[]): string {
+function occasion({ readers, live }: FanOutRow): string {
+  return `${count(readers)} readers, ${live === 'sse' ? 'event streams' : 'long-poll'}`;
+}
+
+function fanOutTable(title: string, rows: FanOutRow[]): string {
   return table(
     [
-      `${count(readers)} readers`,
+      title,
       'p50 ms',
       'p99 ms',
-      'store requests an event',
+      'store requests to park',
+      'an event',
       'CPU µs a delivery',
       'of them the store',
     ],
@@ -27,6 +32,7 @@ function fanOutTable(readers: number, rows: FanOutRow[]): string {
       nameOf(row) + (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
       short(row.p50Ms.median),
       range(row.p99Ms, short),
+      count(row.storeRequestsToPark.median),
       short(row.storeRequestsPerEvent.median),
       short(row.contenderCpuUs.median + row.storeCpuUs.median),
       short(row.storeCpuUs.median),

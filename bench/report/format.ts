@@ -1,18 +1,23 @@
 import type { Spread } from '../measure/statistics.ts';
 
+/** In place of a number that there is not. */
+const NOTHING = '–';
+
 /** With separators of thousands. */
 export function count(number: number): string {
+  if (Number.isNaN(number)) return NOTHING;
   return Math.round(number).toLocaleString('en-US');
 }
 
 /** `median (least to most)`. */
 export function range({ median, min, max }: Spread, format: (value: number) => string): string {
+  if (Number.isNaN(median)) return NOTHING;
   return `${format(median)} (${format(min)} to ${format(max)})`;
 }
 
 /** As many decimals as tell something: three digits. */
 export function short(number: number): string {
-  if (Number.isNaN(number)) return '–';
+  if (Number.isNaN(number)) return NOTHING;
   const decimals = Math.abs(number) >= 100 ? 0 : Math.abs(number) >= 10 ? 1 : 2;
   return number.toFixed(decimals);
 }

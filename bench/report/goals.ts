@@ -8,7 +8,8 @@ export interface Goal {
   what: string;
   asked: string;
   measured: string;
-  isReached: boolean;
+  /** Undefined where there is nothing to compare with. */
+  isReached: boolean | undefined;
 }
 
 type Measured = Partial<Measurements>;
@@ -42,7 +43,7 @@ function atLeast(what: string, least: number, ratio: number): Goal {
     what,
     asked: `at least ${least}`,
     measured: short(ratio),
-    isReached: ratio >= least,
+    isReached: Number.isNaN(ratio) ? undefined : ratio >= least,
   };
 }
 
@@ -51,7 +52,7 @@ function atMost(what: string, most: number, value: number, unit = ''): Goal {
     what,
     asked: `at most ${most}${unit}`,
     measured: short(value) + unit,
-    isReached: value <= most,
+    isReached: Number.isNaN(value) ? undefined : value <= most,
   };
 }
 
@@ -105,8 +106,11 @@ function sameUrlGoals({ instant, store }: Measurements['same-url']): Goal[] {
 }
 
 function fanOutGoals(gateway: FanOutRow, _: number, rows: FanOutRow[]): Goal[] {
-  const nginx = rows.find(({ id, readers }) => id === 'nginx' && readers === gateway.readers);
-  if (gateway.id !== 'gateway' || !nginx) return [];
+  const { id, live, readers } = gateway;
+  const nginx = rows.find(
+    (row) => row.id === 'nginx' && row.live === live && row.readers === readers,
+  );
+  if (id !== 'gateway' || live !== 'long-poll' || !nginx) return [];
   const cpuUs = ({ contenderCpuUs, storeCpuUs }: FanOutRow): number =>
     contenderCpuUs.median + storeCpuUs.median;
   const what = `fan-out to ${count(gateway.readers)} readers`;
@@ -124,13 +128,16 @@ function fanOutGoals(gateway: FanOutRow, _: number, rows: FanOutRow[]): Goal[] {
 function memoryGoals({ shared, steps }: Measurements['memory']): Goal[] {
   const [warm, ...later] = steps;
   const most = Math.max(...later.map(({ afterBytes }) => afterBytes));
-  const parked = Math.max(shared.bytes.parked, shared.bytes.afterEvents);
+  const parked =
+    shared.failure === undefined
+      ? Math.max(shared.bytes.parked, shared.bytes.afterEvents)
+      : Number.NaN;
   return [
     {
       what: `memory: ${count(shared.readers)} parked reads`,
       asked: `at most ${mebibytes(MAX_PARKED_BYTES)}`,
-      measured: mebibytes(parked),
-      isReached: parked <= MAX_PARKED_BYTES,
+      measured: Number.isNaN(parked) ? '–' : mebibytes(parked),
+      isReached: Number.isNaN(parked) ? undefined : parked <= MAX_PARKED_BYTES,
     },
     atMost(
       'memory: most at rest after 1 GiB, a slow reader and a million requests ÷ after the warm-up',

@@ -63,7 +63,7 @@ function style(): string {
     'text{font:13px system-ui,sans-serif;fill:#59636e}',
     '.page{fill:#fff}.grid{stroke:#d1d9e0}',
     'polyline{fill:none!important;stroke-width:2.5}.dashed{stroke-dasharray:5 5}',
-    '.name{stroke:none;font-weight:600}',
+    '.name{stroke:none!important;font-weight:600}',
     paint('light'),
     `@media(prefers-color-scheme:dark){text{fill:#9198a1}.page{fill:#0d1117}.grid{stroke:#3d444d}${paint('dark')}}`,
   ].join('');

@@ -23,7 +23,8 @@ export function memoryTables({ shared, unshared, steps }: MemoryTable): string {
   return `${parked}\n\n${through}`;
 }
 
-function parkedRow(name: string, { readers, bytes }: ParkedMemory): string[] {
+function parkedRow(name: string, { readers, bytes, failure }: ParkedMemory): string[] {
+  if (failure !== undefined) return [`${name} (failed: ${failure})`, '', '', '', ''];
   return [
     name,
     mebibytes(bytes.atStart),

@@ -91,10 +91,11 @@ function cpuUs(row: Row): number {
   return row.contenderCpuUs.median + row.storeCpuUs.median;
 }
 
-function byReaders({ rows }: FanOutTable): {
+function byReaders(table: FanOutTable): {
   readers: number[];
   values: (id: string, pick: (row: Row) => number) => (number | undefined)[];
 } {
+  const rows = table.rows.filter(({ live }) => live === 'long-poll');
   const readers = [...new Set(rows.map((row) => row.readers))].sort((a, b) => a - b);
   return {
     readers,

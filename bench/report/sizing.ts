@@ -51,10 +51,10 @@ function cost(
   sharing: 'shared' | 'unshared',
 ): Cost | undefined {
   const most = fanOut?.rows
-    .filter((row) => row.id === id && row.failure === undefined)
+    .filter((row) => row.id === id && row.live === 'long-poll' && row.failure === undefined)
     .sort((a, b) => b.readers - a.readers)[0];
   const parked = memory?.[sharing];
-  if (!most || !parked) return undefined;
+  if (!most || !parked || parked.failure !== undefined) return undefined;
   const { atStart, afterEvents } = parked.bytes;
   const held = Math.max(parked.bytes.parked, afterEvents);
   return {

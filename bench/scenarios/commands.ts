@@ -67,7 +67,7 @@ export function measureCommands(context: BenchContext): Promise<CommandsTable> {
     ];
     for (const way of ways) {
       await check(way);
-      await send(runtime, way, 32, Math.min(WARM_UP_SECONDS, options.seconds));
+      if (options.warmUpRequests > 0) await send(runtime, way, 32, WARM_UP_SECONDS);
     }
     const rows: CommandsRow[] = [];
     for (const connections of CONNECTIONS) {

@@ -1,5 +1,5 @@
 import type { RunningContender } from '../contenders/contender.ts';
-import { startFollowers } from '../load/followers.ts';
+import { startFollowers, type Live } from '../load/followers.ts';
 import { untilConnected } from '../measure/connections.ts';
 import { groupCpuMs } from '../measure/cpu-time.ts';
 import { settle } from '../measure/settle.ts';
@@ -13,6 +13,7 @@ export interface DeliveryPlan {
   running: RunningContender;
   readers: number;
   events: number;
+  live?: Live;
   /** Called once all readers are parked, and again when all events are delivered. */
   onParked?: () => Promise<void>;
   onDelivered?: () => Promise<void>;
@@ -21,6 +22,8 @@ export interface DeliveryPlan {
 export interface Delivery {
   p50Ms: number;
   p99Ms: number;
+  /** Requests that the store got for the readers to park. */
+  storeRequestsToPark: number;
   storeRequestsPerEvent: number;
   /** Microseconds for one event to one reader. */
   contenderCpuUs: number;
@@ -31,11 +34,12 @@ let streams = 0;
 
 /** Parks readers on a timeline of their own and appends events, each when all have the one before. */
 export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
-  const { store, running, readers, events } = plan;
+  const { store, running, readers, events, live = 'long-poll' } = plan;
   const streamPath = `/t/default/agents/chat/fan-out-${streams++}/timeline`;
   const streamUrl = store.streamsUrl + streamPath;
   const offset = await createStream(streamUrl);
-  const followers = startFollowers({ url: running.url, streamPath, offset, readers });
+  const readsBefore = await store.reads();
+  const followers = startFollowers({ url: running.url, streamPath, offset, readers, live });
   const atRest = (): Promise<void> => settle([running.pid, store.pid, followers.pid]);
   const used = async (): Promise<Used> => ({
     contenderCpuMs: await groupCpuMs(running.pid),
@@ -56,7 +60,8 @@ export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
       await atRest();
     }
     await plan.onDelivered?.();
-    return outcome(delaysMs, before, await used(), events);
+    const storeRequestsToPark = before.storeReads - readsBefore;
+    return { storeRequestsToPark, ...outcome(delaysMs, before, await used(), events) };
   } finally {
     await followers.stop();
     await settle([running.pid, store.pid]);
@@ -69,7 +74,12 @@ interface Used {
   storeReads: number;
 }
 
-function outcome(delaysMs: number[], before: Used, after: Used, events: number): Delivery {
+function outcome(
+  delaysMs: number[],
+  before: Used,
+  after: Used,
+  events: number,
+): Omit<Delivery, 'storeRequestsToPark'> {
   const usPerDelivery = (ms: number): number => (ms * 1000) / delaysMs.length;
   return {
     p50Ms: quantile(delaysMs, 0.5),

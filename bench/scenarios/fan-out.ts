@@ -4,6 +4,7 @@ import { gateway } from '../contenders/gateway.ts';
 import { startLineUp } from '../contenders/line-up.ts';
 import { nginx } from '../contenders/nginx.ts';
 import { DESCRIPTORS } from '../descriptors.ts';
+import type { Live } from '../load/followers.ts';
 import { interleave, type Series } from '../measure/interleave.ts';
 import { spread, type Spread } from '../measure/statistics.ts';
 import { withStarted } from '../started.ts';
@@ -11,19 +12,21 @@ import { startStore } from '../upstreams/store.ts';
 import type { BenchContext } from './context.ts';
 import { deliver, type Delivery } from './delivery.ts';
 
-export const FAN_OUT_EVENTS = 20;
 const WARM_UP = { readers: 200, events: 5 };
 /** Those that the goals speak of; the others are measured with the fewest readers only. */
-const MEASURED_THROUGHOUT = ['gateway', 'nginx'];
+const OF_THE_GOALS = ['gateway', 'nginx'];
 
 /** One contender with one number of readers. */
 export interface FanOutRow {
   id: string;
   label: string;
   readers: number;
+  live: Live;
   /** From just before the append to the whole answer at a reader. */
   p50Ms: Spread;
   p99Ms: Spread;
+  /** Requests that the history store got for all readers to park. */
+  storeRequestsToPark: Spread;
   /** Requests that the history store got for one event, whoever reads it. */
   storeRequestsPerEvent: Spread;
   /** Processor time, in microseconds, for one event to one reader. */
@@ -42,27 +45,49 @@ export function measureFanOut(context: BenchContext): Promise<FanOutTable> {
   return withStarted(async (started) => {
     const { say, options } = context;
     const store = started.add(await startStore());
-    const lineUp = await startLineUp(started, context.chosen(line(context)), store.streamsUrl);
-    for (const { running } of lineUp.contenders) await deliver({ store, running, ...WARM_UP });
+    const lineUp = await startLineUp(
+      started,
+      context.chosen(line(context)),
+      store.streamsUrl,
+      async ({ running }) => {
+        if (options.warmUpRequests > 0) await deliver({ store, running, ...WARM_UP });
+      },
+    );
+    for (const reason of lineUp.missing) say(`left out: ${reason}`);
     const rows: FanOutRow[] = [];
-    const fewest = Math.min(...options.readers);
-    for (const readers of options.readers) {
-      const measured = lineUp.contenders.filter(
-        ({ id }) => readers === fewest || MEASURED_THROUGHOUT.includes(id),
-      );
+    for (const { readers, live, ids } of occasions(context)) {
+      const measured = lineUp.contenders.filter(({ id }) => ids?.includes(id) ?? true);
       const series = await interleave(measured, options.rounds, async (contender, round) => {
         const { running, label } = contender;
-        const result = await deliver({ store, running, readers, events: options.events });
+        const { events } = options;
+        const result = await deliver({ store, running, readers, events, live });
         const p99 = result.p99Ms.toFixed(1);
-        say(`${readers} readers, round ${round + 1}: ${label} p99 ${p99} ms`);
+        say(`${readers} readers, ${live}, round ${round + 1}: ${label} p99 ${p99} ms`);
         return result;
       });
       for (const { id, label } of measured) {
-        rows.push({ id, label, readers, ...summary(series.get(id)) });
+        rows.push({ id, label, readers, live, ...summary(series.get(id)) });
       }
     }
     return { rows, missing: lineUp.missing };
   });
+}
+
+interface Occasion {
+  readers: number;
+  live: Live;
+  /** Of those measured; undefined for all. */
+  ids?: readonly string[];
+}
+
+function occasions({ options }: BenchContext): Occasion[] {
+  const fewest = Math.min(...options.readers);
+  return [
+    ...options.readers.map((readers): Occasion => {
+      return { readers, live: 'long-poll', ...(readers !== fewest && { ids: OF_THE_GOALS }) };
+    }),
+    { readers: options.eventStreams, live: 'sse', ids: OF_THE_GOALS },
+  ];
 }
 
 function line({ options, gatewayNodeArgs }: BenchContext): Contender[] {
@@ -83,12 +108,13 @@ function line({ options, gatewayNodeArgs }: BenchContext): Contender[] {
 
 function summary(
   series: Series<Delivery> = { values: [] },
-): Omit<FanOutRow, 'id' | 'label' | 'readers'> {
+): Omit<FanOutRow, 'id' | 'label' | 'readers' | 'live'> {
   const { values, failure } = series;
   const of = (pick: (each: Delivery) => number): Spread => spread(values.map(pick));
   return {
     p50Ms: of(({ p50Ms }) => p50Ms),
     p99Ms: of(({ p99Ms }) => p99Ms),
+    storeRequestsToPark: of(({ storeRequestsToPark }) => storeRequestsToPark),
     storeRequestsPerEvent: of(({ storeRequestsPerEvent }) => storeRequestsPerEvent),
     contenderCpuUs: of(({ contenderCpuUs }) => contenderCpuUs),
     storeCpuUs: of(({ storeCpuUs }) => storeCpuUs),

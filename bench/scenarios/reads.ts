@@ -36,8 +36,8 @@ export interface ReadsTable {
   missing: string[];
 }
 
-/** Long enough for Node to compile what is hot. */
-const WARM_UP_SECONDS = 2;
+/** On a slow machine it is enough after so many runs. */
+const WARM_UP = { connections: 64, seconds: 2, runs: 3 };
 
 /** Has each contender read as fast as it can, at each number of connections. */
 export function measureReads(context: BenchContext, plan: ReadsPlan): Promise<ReadsTable> {
@@ -50,7 +50,7 @@ export function measureReads(context: BenchContext, plan: ReadsPlan): Promise<Re
       plan.streamsUrl,
       async (contender) => {
         await checkContender(contender, plan.expected);
-        await load(plan, contender, 64, Math.min(WARM_UP_SECONDS, options.seconds));
+        await warmUp(plan, contender, options.warmUpRequests);
       },
     );
     for (const line of missing) say(`left out: ${line}`);
@@ -70,6 +70,14 @@ export function measureReads(context: BenchContext, plan: ReadsPlan): Promise<Re
     }
     return { rows, missing };
   });
+}
+
+async function warmUp(plan: ReadsPlan, contender: StartedContender, wanted: number): Promise<void> {
+  const { connections, seconds, runs } = WARM_UP;
+  let requests = 0;
+  for (let run = 0; run < runs && requests < wanted; run++) {
+    requests += (await load(plan, contender, connections, seconds)).requests;
+  }
 }
 
 function levels({ options }: BenchContext, { curve }: ReadsPlan): number[] {

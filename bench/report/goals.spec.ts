@@ -1,0 +1,109 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Spread } from '../measure/statistics.ts';
+import type { Measurements } from '../results.ts';
+import { goals } from './goals.ts';
+
+const of = (median: number): Spread => ({ median, min: median, max: median });
+
+const read = (id: string, connections: number, perSecond: number) => ({
+  id,
+  label: id,
+  connections,
+  requestsPerSecond: of(perSecond),
+  p50Ms: of(1),
+  p99Ms: of(2),
+  cpuUsPerRequest: of(10),
+  errors: 0,
+});
+
+const fan = (id: string, requests: number, cpuUs: number, p99Ms: number) => ({
+  id,
+  label: id,
+  readers: 5_000,
+  live: 'long-poll' as const,
+  p50Ms: of(1),
+  p99Ms: of(p99Ms),
+  storeRequestsToPark: of(1),
+  storeRequestsPerEvent: of(requests),
+  contenderCpuUs: of(cpuUs / 2),
+  storeCpuUs: of(cpuUs / 2),
+});
+
+const verdicts = (measured: Partial<Measurements>) =>
+  goals(measured).map(({ what, measured: value, isReached }) => [what, value, isReached]);
+
+describe('goals', () => {
+  it('of plain reads compare with nginx, with @fastify/http-proxy, and with the fastest other', () => {
+    const rows = [
+      read('gateway', 64, 20_000),
+      read('nginx', 64, 50_000),
+      read('bare-undici', 64, 30_000),
+      read('fastify-http-proxy', 64, 16_000),
+      read('fast-proxy', 64, 25_000),
+      read('gateway', 256, 1),
+    ];
+    expect(verdicts({ plain: { rows, missing: [] } })).toEqual([
+      ['plain reads, 64 connections: rate ÷ nginx', '0.40', true],
+      ['plain reads, 64 connections: rate ÷ @fastify/http-proxy', '1.25', false],
+      ['plain reads, 64 connections: rate ÷ the fastest of the other Node proxies', '0.80', false],
+    ]);
+  });
+
+  it('are neither reached nor missed where there is nothing to compare with', () => {
+    const table = { rows: [read('gateway', 64, 20_000)], missing: [] };
+    expect(verdicts({ 'same-url': { instant: table, store: { rows: [], missing: [] } } })).toEqual([
+      ['one URL, 64 connections, instant upstream: rate ÷ nginx', '–', undefined],
+    ]);
+  });
+
+  it('of fan-out count the store in, and its requests', () => {
+    const rows = [fan('gateway', 1, 50, 80), fan('nginx', 5_000, 100, 100)];
+    expect(verdicts({ 'fan-out': { rows, missing: [] } })).toEqual([
+      ['fan-out to 5,000 readers: requests to the store an event', '1.00', true],
+      ['fan-out to 5,000 readers: CPU with the store ÷ nginx with the store', '0.50', true],
+      ['fan-out to 5,000 readers: p99 ÷ nginx', '0.80', false],
+    ]);
+  });
+
+  it('of memory look at the most that was held', () => {
+    const mib = (count: number) => count * 1_048_576;
+    const bytes = { atStart: mib(100), parked: mib(300), afterEvents: mib(401) };
+    const step = (count: number) => ({ name: '', peakBytes: mib(900), afterBytes: mib(count) });
+    const parked = { readers: 10_000, bytes };
+    const memory = { shared: parked, unshared: parked, steps: [step(200), step(260), step(240)] };
+    expect(verdicts({ memory })).toEqual([
+      ['memory: 10,000 parked reads', '401 MiB', false],
+      [
+        'memory: most at rest after 1 GiB, a slow reader and a million requests ÷ after the warm-up',
+        '1.30',
+        false,
+      ],
+    ]);
+  });
+
+  it('of commands take the rate of many and the added time of one', () => {
+    const row = (
+      id: 'gateway' | 'direct',
+      connections: number,
+      perSecond: number,
+      p50Ms: number,
+    ) => ({
+      id,
+      label: id,
+      connections,
+      commandsPerSecond: of(perSecond),
+      p50Ms: of(p50Ms),
+      p99Ms: of(9),
+    });
+    const rows = [
+      row('gateway', 1, 500, 2.5),
+      row('direct', 1, 600, 1.75),
+      row('gateway', 32, 1_200, 20),
+      row('direct', 32, 2_000, 15),
+    ];
+    expect(verdicts({ commands: { rows } })).toEqual([
+      ['commands, 32 at once: rate ÷ direct', '0.60', true],
+      ['commands, one at a time: added at the median', '0.75 ms', true],
+    ]);
+  });
+});

@@ -1,0 +1,43 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { Results } from './results.ts';
+import { readResults, writeResults } from './results-file.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bench-results-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+it('keeps results as they were, with five digits, and those of what failed', async () => {
+  const path = join(folder, 'in/a/folder.json');
+  const failed = { median: Number.NaN, min: Number.NaN, max: Number.NaN };
+  const results: Results = {
+    takenAt: '2026-01-02T03:04:05.678Z',
+    tookSeconds: 1_234.567_89,
+    commit: 'abc1234',
+    machine: {
+      processor: 'some',
+      cores: 2,
+      memoryBytes: 25_276_829_696,
+      system: 'Linux',
+      descriptors: 20_000,
+      loadBefore: 0.123_456_789,
+      software: { node: '24.0.0' },
+    },
+    seconds: 3,
+    rounds: 3,
+    events: 20,
+    measurements: { start: { starts: 3, firstAnswerMs: failed } },
+    failures: { plain: 'it fell over' },
+  };
+  await writeResults(path, results);
+  expect(await readResults(path)).toEqual({
+    ...results,
+    tookSeconds: 1_234.6,
+    machine: { ...results.machine, loadBefore: 0.123_46 },
+  });
+  expect(await readFile(path, 'utf8')).toMatch(/^\{\n {2}"takenAt": .*\n\}\n$/s);
+});

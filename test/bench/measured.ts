@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import type { Spread } from '../../bench/measure/statistics.ts';
+import type { PartName } from '../../bench/options.ts';
+import type { Measurements } from '../../bench/results.ts';
+import type { ReadsTable } from '../../bench/scenarios/reads.ts';
+import type { Checks } from '../support/checks.ts';
+
+type Check = (measured: Partial<Measurements>) => void;
+
+/** By what each part has to have measured, in words. */
+const CHECKS: Record<PartName, Record<string, Check>> = {
+  plain: {
+    'every contender reads, and nothing goes wrong': ({ plain }) =>
+      assertReads(plain, [
+        'gateway',
+        'gateway-traced',
+        'nginx',
+        'haproxy',
+        'bare-undici',
+        'fastify-http-proxy',
+        'fast-proxy',
+        'http2-proxy',
+        'http-proxy',
+        'http-proxy-middleware',
+        'direct',
+      ]),
+  },
+  'same-url': {
+    'every contender reads, before both upstreams': ({ 'same-url': tables }) => {
+      const ids = ['gateway', 'nginx', 'bare-undici', 'direct'];
+      assertReads(tables?.instant, ids);
+      assertReads(tables?.store, ids);
+    },
+  },
+  'fan-out': {
+    'events reach every reader of every contender': ({ 'fan-out': table }) => {
+      const rows = table?.rows.map(({ id, live }) => `${id} ${live}`);
+      assert.deepEqual(table?.missing, []);
+      assert.deepEqual(rows, [
+        'gateway long-poll',
+        'nginx long-poll',
+        'gateway-unshared long-poll',
+        'direct long-poll',
+        'gateway sse',
+        'nginx sse',
+      ]);
+      for (const row of table?.rows ?? []) {
+        assert.equal(row.failure, undefined);
+        assertPositive(row.p50Ms, row.p99Ms, row.storeRequestsToPark);
+      }
+    },
+    'straight to the store each reader asks once an event': ({ 'fan-out': table }) => {
+      const direct = table?.rows.find(({ id }) => id === 'direct');
+      assert.equal(direct?.storeRequestsPerEvent.median, direct?.readers);
+    },
+  },
+  memory: {
+    'each step has its numbers': ({ memory }) => {
+      assert.equal(memory?.steps.length, 7);
+      for (const { peakBytes, afterBytes } of memory.steps) {
+        assert.ok(peakBytes > 0 && afterBytes > 0);
+      }
+      for (const { bytes, failure } of [memory.shared, memory.unshared]) {
+        assert.equal(failure, undefined);
+        assert.ok(bytes.atStart > 0 && bytes.parked > 0 && bytes.afterEvents > 0);
+      }
+    },
+  },
+  'large-body': {
+    'every contender brings the whole body': ({ 'large-body': table }) => {
+      assert.deepEqual(table?.missing, []);
+      const ids = table?.rows.map(({ id }) => id);
+      assert.deepEqual(ids, ['gateway', 'nginx', 'haproxy', 'bare-undici', 'direct']);
+      for (const row of table?.rows ?? []) {
+        assert.equal(row.failure, undefined);
+        assertPositive(row.mibPerSecond);
+      }
+    },
+  },
+  commands: {
+    'both ways take commands': ({ commands }) => {
+      const rows = commands?.rows.map(({ id, connections }) => `${id} ${connections}`);
+      assert.deepEqual(rows, ['gateway 1', 'direct 1', 'gateway 32', 'direct 32']);
+      for (const row of commands?.rows ?? []) {
+        assert.equal(row.failure, undefined);
+        assertPositive(row.commandsPerSecond, row.p50Ms, row.p99Ms);
+      }
+    },
+  },
+  start: {
+    'there is a first answer': ({ start }) => {
+      assert.ok(start);
+      assertPositive(start.firstAnswerMs);
+    },
+  },
+};
+
+/** Checks that a part has measured all that it should; nothing where it has not run. */
+export async function checkMeasured(
+  checks: Checks,
+  part: PartName,
+  measured: Partial<Measurements>,
+): Promise<void> {
+  if (!measured[part]) return;
+  for (const [name, check] of Object.entries(CHECKS[part])) {
+    await checks.check(`${part}: ${name}`, () => Promise.resolve(check(measured)));
+  }
+}
+
+function assertReads(table: ReadsTable | undefined, ids: string[]): void {
+  assert.deepEqual(table?.missing, []);
+  assert.deepEqual(
+    table?.rows.map(({ id, failure, errors }) => ({ id, failure, errors })),
+    ids.map((id) => ({ id, failure: undefined, errors: 0 })),
+  );
+  for (const row of table?.rows ?? []) {
+    assertPositive(row.requestsPerSecond, row.p50Ms, row.p99Ms);
+  }
+}
+
+function assertPositive(...spreads: Spread[]): void {
+  for (const { min, median, max } of spreads) {
+    assert.ok(
+      min > 0 && median >= min && max >= median,
+      `no measurement: ${min}, ${median}, ${max}`,
+    );
+  }
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { missingProgram, type ProgramName } from '../../bench/programs.ts';
+import { installPeerPackages } from '../../bench/peer-packages.ts';
+import { PARTS, SMOKE } from '../../bench/options.ts';
+import type { Measurements } from '../../bench/results.ts';
+import { measureParts } from '../../bench/scenarios/measure-parts.ts';
+import { Checks, giveUp } from '../support/checks.ts';
+import { checkMeasured } from './measured.ts';
+import { checkPage } from './page.ts';
+
+/**
+ * The bench with next to nothing of everything: every contender starts, answers right and is measured,
+ * and a page comes of it. What the numbers say is not looked at.
+ */
+async function main(): Promise<void> {
+  const checks = new Checks();
+  const say = (line: string): void => void process.stdout.write(`    ${line}\n`);
+  await installPeerPackages(say);
+  const measured: Partial<Measurements> = {};
+  for (const part of PARTS) {
+    checks.section(part);
+    await checks.check(`${part} is measured`, async () => {
+      const options = {
+        ...SMOKE,
+        only: [part],
+        contenders: undefined,
+        profile: false,
+        render: false,
+      };
+      const context = {
+        options,
+        say,
+        gatewayNodeArgs: () => [],
+        chosen: <T>(all: readonly T[]) => [...all],
+      };
+      const { measurements, failures } = await measureParts(context, () => undefined);
+      assert.deepEqual(failures, {});
+      Object.assign(measured, measurements);
+    });
+    await checkMeasured(checks, part, measured);
+  }
+  checks.section('page');
+  await checkPage(checks, measured);
+  checks.finish();
+}
+
+const missing = (['wrk', 'nginx', 'haproxy'] satisfies ProgramName[]).map(missingProgram);
+const reasons = missing.filter((reason) => reason !== undefined);
+if (reasons.length > 0) giveUp(reasons.join('\n'));
+else await main();

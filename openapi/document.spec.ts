@@ -112,10 +112,10 @@ describe('docs/openapi.json', () => {
   it('has an example for everything that is not mere bytes, and each fits its schema', () => {
     const judge = new SchemaJudge(document);
     const faults = contents().flatMap(([place, media]) => {
-      if (!media.schema) return [];
       const examples = examplesOf(media);
-      if (examples.length === 0) return [`${place}: no example`];
-      const schema = media.schema;
+      const isBytes = place.endsWith(' */*');
+      if (examples.length === 0) return isBytes ? [] : [`${place}: no example`];
+      const { schema = {} } = media;
       return examples.flatMap((value) =>
         judge.problems(schema, value).map((problem) => `${place}: ${problem}`),
       );

@@ -59,7 +59,7 @@ export const PARAMETERS: Record<string, Parameter> = {
     't/default/agents/assistant/01jd3x5m9q8r7s6t5v4w3x2y1z/timeline',
   ),
   shapePath: proxiedPath("A path of Electric's.", 'v1/health'),
-  registryPath: proxiedPath("A path of Restate's admin API.", 'services/assistant'),
+  registryPath: proxiedPath("A path of Restate's admin API.", 'services/echo'),
   requestId: inHeader(
     'X-Request-Id',
     `Kept where it matches \`${REQUEST_ID.source}\`; anything else is no fault, and is replaced.`,

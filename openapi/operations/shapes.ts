@@ -95,7 +95,6 @@ const content: Content = {
     },
   },
   'text/event-stream': {
-    schema: { type: 'string', description: 'With `live_sse=true`: a message in each event.' },
     examples: { events: { value: 'data: {"headers":{"control":"up-to-date"}}\n\n' } },
   },
 };
@@ -107,7 +106,8 @@ const messages = (description: string, example: unknown): Answers[string] => ({
 
 const upstream: Answers = {
   200: {
-    description: 'Rows or changes, and where to go on.',
+    description:
+      'Rows or changes, and where to go on. With `live_sse=true` a stream of events, a message in each.',
     always: ['electric-handle', 'electric-offset'],
     sometimes: [
       'electric-schema',
@@ -131,6 +131,8 @@ const upstream: Answers = {
     sometimes: ['electric-handle'],
   },
   429: messages('Electric has too much to do.', { message: 'Try again later' }),
+  500: messages('Electric failed.', { message: 'Internal error' }),
+  503: messages('Electric is not ready.', { message: 'Not ready' }),
 };
 
 const shape: OperationPart = {

@@ -1,7 +1,7 @@
 import { ANYTHING, plainText, type Answer, type Answers } from '../answers.ts';
 import type { Content, Parameter } from '../openapi.ts';
 import type { OperationPart, OperationParts } from '../operation-part.ts';
-import { READ_STREAM } from './streams.ts';
+import { READ_STREAM, storeFailed } from './streams.ts';
 
 const header = (
   name: string,
@@ -19,6 +19,12 @@ const header = (
 const closed = header('Stream-Closed', '`true` closes the stream with this.', {}, 'true');
 const WHOLE_NUMBER = { pattern: '^(?:0|[1-9]\\d{0,15})$' };
 
+/** Judged as a path of a request is; what has to be percent-encoded is left out. */
+const FORK_SOURCE = {
+  pattern: '^/?[!-"$&-.0-\\[\\]-~]+(?:/[!-"$&-.0-\\[\\]-~]+)*/?$',
+  not: { pattern: '(?:^|/)\\.{1,2}(?:/|$)' },
+};
+
 const createHeaders: Parameter[] = [
   header('Stream-TTL', 'Seconds that the stream lives on when idle.', WHOLE_NUMBER, '3600'),
   header('Stream-Expires-At', 'When it ends, instead (RFC 3339).', { format: 'date-time' }),
@@ -26,7 +32,7 @@ const createHeaders: Parameter[] = [
   header(
     'Stream-Forked-From',
     'Makes a fork of this stream: a path as the gateway has it, `/streams/…`.',
-    { minLength: 1 },
+    FORK_SOURCE,
     '/streams/t/default/agents/assistant/01jd3x5m9q8r7s6t5v4w3x2y1z/timeline',
   ),
   header('Stream-Fork-Offset', 'Where the fork leaves its source; its end if not given.', {}),
@@ -72,6 +78,7 @@ const refusals: Answers = {
     },
   ),
   410: plainText('The stream is gone.', 'Stream is gone'),
+  500: storeFailed,
 };
 
 const create: OperationPart = {
@@ -121,6 +128,7 @@ const remove: OperationPart = {
     204: { description: 'Deleted.' },
     404: plainText('There is no such stream.', 'Stream not found'),
     410: plainText('It was deleted already, and is kept for its forks.', 'Stream is gone'),
+    500: storeFailed,
   },
   problems: ['read_only_token'],
   apiKeyOnly: true,

@@ -58,11 +58,6 @@ const content: Content = {
     },
   },
   'text/event-stream': {
-    schema: {
-      type: 'string',
-      description:
-        'With `live=sse`. A `control` event follows each `data` event and says where to go on.',
-    },
     examples: {
       events: {
         value:
@@ -75,11 +70,15 @@ const content: Content = {
   '*/*': {},
 };
 
+/** What the store may answer to anything. */
+export const storeFailed = plainText('The store failed.', 'Internal server error');
+
 const upstream: Answers = {
   200: {
     description:
-      'The bytes from the offset on, in the media type that the stream was made with. An event ' +
-      'stream has its offsets in its events, any other read in `Stream-Next-Offset`.',
+      'The bytes from the offset on, in the media type that the stream was made with, and where to ' +
+      'go on in `Stream-Next-Offset`. With `live=sse` a stream of events: a `control` event follows ' +
+      'each `data` event and says where to go on.',
     sometimes: [
       'Stream-Next-Offset',
       'Stream-Up-To-Date',
@@ -105,6 +104,7 @@ const upstream: Answers = {
     'Stream not found',
   ),
   410: plainText('The stream, or what it had at the offset, is gone.', 'Stream is gone'),
+  500: storeFailed,
 };
 
 const headAnswers: Answers = {
@@ -115,6 +115,7 @@ const headAnswers: Answers = {
   },
   404: { description: 'There is no such stream.' },
   410: { description: 'The stream is gone.' },
+  500: { description: 'The store failed.' },
 };
 
 export const READ_STREAM: OperationPart = {

@@ -28,7 +28,7 @@ export class TokenKeySet implements OnModuleDestroy {
   private text: string | undefined;
   private triedAtMs = Number.NEGATIVE_INFINITY;
   private lastFailed = false;
-  private readAtMs: number | undefined;
+  private readAtMs: number;
   private loading: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private isStopped = false;
@@ -46,6 +46,7 @@ export class TokenKeySet implements OnModuleDestroy {
     this.source = source;
     this.logger = logger;
     this.now = now;
+    this.readAtMs = now();
   }
 
   /** Whether tokens of any key can be judged: the set was had when it was last asked for. */
@@ -53,9 +54,9 @@ export class TokenKeySet implements OnModuleDestroy {
     return this.keys !== undefined && !this.lastFailed;
   }
 
-  /** Seconds since the set was last had; undefined where it never was. */
-  get ageSeconds(): number | undefined {
-    return this.readAtMs === undefined ? undefined : (this.now() - this.readAtMs) / 1_000;
+  /** Seconds since the set was last had, or since there was nothing yet where it never was. */
+  get ageSeconds(): number {
+    return (this.now() - this.readAtMs) / 1_000;
   }
 
   /** Reads the set ahead of the first token, and from then on until it is stopped. Never fails. */

@@ -133,14 +133,12 @@ function addKeySetGauges(registry: Registry, keySet: TokenKeySet): void {
     '1 where the key set of read tokens was had when it was last asked for.',
     () => (keySet.isAvailable ? 1 : 0),
   );
-  new Gauge({
-    name: 'gateway_token_keys_age_seconds',
-    help: 'Time since the key set of read tokens was last had; NaN where it never was.',
-    registers: [registry],
-    collect() {
-      this.set(keySet.ageSeconds ?? Number.NaN);
-    },
-  });
+  gauge(
+    registry,
+    'gateway_token_keys_age_seconds',
+    'Time since the key set of read tokens was last had, or since the start where it never was.',
+    () => keySet.ageSeconds,
+  );
 }
 
 function gauge(registry: Registry, name: string, help: string, read: () => number): void {

@@ -1,0 +1,261 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { AUTHORIZED } from './support/gateway.ts';
+import { startMeasuredGateway, type MeasuredGateway } from './support/measured-gateway.ts';
+import { rawRequest, sendRaw } from './support/raw-client.ts';
+import { startRawUpstream, startScriptedUpstream } from './support/scripted-upstream.ts';
+import { openWire } from './support/wire.ts';
+
+const cleanups: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function start(env: Record<string, string> = {}): Promise<MeasuredGateway> {
+  const gateway = await startMeasuredGateway(env);
+  cleanups.push(() => gateway.stop());
+  return gateway;
+}
+
+/** A history store whose answers are let go by the test. */
+async function startHolding(): Promise<{ url: string; held: ServerResponse[] }> {
+  const held: ServerResponse[] = [];
+  const upstream = await startScriptedUpstream((request: IncomingMessage, response) => {
+    if (request.url?.includes('live=sse')) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('event: control\ndata: {}\n\n');
+    }
+    held.push(response);
+  });
+  cleanups.push(() => upstream.stop());
+  return { url: upstream.url, held };
+}
+
+/** Begins reads and leaves them open; returns what ends them all. */
+function read(gateway: MeasuredGateway, ...targets: string[]): () => Promise<void> {
+  const client = new AbortController();
+  const { signal } = client;
+  const answers = targets.map((target) =>
+    fetch(gateway.url + target, { headers: AUTHORIZED, signal })
+      .then((response) => response.text())
+      .catch(() => undefined),
+  );
+  return async () => {
+    client.abort();
+    await Promise.all(answers);
+  };
+}
+
+describe('reads under way', () => {
+  it('are gauged: all of them, those that wait by how, and the busiest credential', async () => {
+    const { url } = await startHolding();
+    const gateway = await start({
+      GATEWAY_HISTORY_URL: url,
+      GATEWAY_MAX_OPEN_READS: '7',
+      GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: '5',
+      GATEWAY_SHARED_READS: 'false',
+    });
+    const end = read(
+      gateway,
+      '/streams/a',
+      '/streams/a?offset=1&live=long-poll',
+      '/streams/b?offset=1&live=long-poll',
+      '/streams/a?offset=1&live=sse',
+    );
+    await gateway.until('gateway_open_reads', {}, 4);
+    await gateway.until('http_client_active_requests', { upstream: 'history' }, 4);
+    expect(await gateway.value('gateway_parked_reads', { mode: 'long-poll' })).toBe(2);
+    expect(await gateway.value('gateway_parked_reads', { mode: 'sse' })).toBe(1);
+    expect(await gateway.value('gateway_open_reads_of_busiest_credential')).toBe(4);
+    expect(await gateway.value('gateway_open_reads_limit')).toBe(7);
+    expect(await gateway.value('gateway_open_reads_per_credential_limit')).toBe(5);
+    expect(await gateway.value('http_server_active_requests')).toBe(4);
+
+    await end();
+    await gateway.until('gateway_open_reads', {}, 0);
+    await gateway.until('http_client_active_requests', { upstream: 'history' }, 0);
+    await gateway.until('http_server_active_requests', {}, 0);
+    expect(await gateway.value('gateway_parked_reads', { mode: 'long-poll' })).toBe(0);
+    expect(await gateway.value('gateway_parked_reads', { mode: 'sse' })).toBe(0);
+    expect(await gateway.value('gateway_open_reads_of_busiest_credential')).toBe(0);
+  });
+
+  it('that share an upstream request are counted as joined, and are one request', async () => {
+    const { url, held } = await startHolding();
+    const gateway = await start({ GATEWAY_HISTORY_URL: url });
+    const target = '/streams/a?offset=1&live=long-poll';
+    const end = read(gateway, target, target, target);
+    const share = (mode: string, name: string) => ({ mode, share: name });
+    await gateway.until('gateway_shared_reads_total', share('long-poll', 'joined'), 2);
+    expect(await gateway.value('gateway_shared_reads_total', share('long-poll', 'first'))).toBe(1);
+    expect(await gateway.value('gateway_shared_reads_total', share('long-poll', 'apart'))).toBe(0);
+    expect(await gateway.value('gateway_parked_reads', { mode: 'long-poll' })).toBe(3);
+    expect(await gateway.value('http_client_active_requests', { upstream: 'history' })).toBe(1);
+    expect(held).toHaveLength(1);
+    await end();
+    await gateway.until('http_client_active_requests', { upstream: 'history' }, 0);
+  });
+
+  it('of one event stream tell what is held of it for later readers', async () => {
+    const { url } = await startHolding();
+    const gateway = await start({ GATEWAY_HISTORY_URL: url });
+    const end = read(gateway, '/streams/a?offset=1&live=sse');
+    const sent = 'event: control\ndata: {}\n\n'.length;
+    await gateway.until('gateway_replay_buffer_bytes', {}, sent);
+    await end();
+    await gateway.until('gateway_replay_buffer_bytes', {}, 0);
+  });
+
+  it('that are apart by the settings are counted so', async () => {
+    const { url, held } = await startHolding();
+    const gateway = await start({ GATEWAY_HISTORY_URL: url, GATEWAY_SHARED_READS: 'false' });
+    const end = read(gateway, '/streams/a', '/streams/a');
+    await gateway.until('gateway_shared_reads_total', { mode: 'catch-up', share: 'apart' }, 2);
+    await gateway.until('http_client_active_requests', { upstream: 'history' }, 2);
+    expect(held).toHaveLength(2);
+    await end();
+  });
+});
+
+describe('limits', () => {
+  it('count what they turn away', async () => {
+    const { url } = await startHolding();
+    const gateway = await start({
+      GATEWAY_HISTORY_URL: url,
+      GATEWAY_MAX_OPEN_READS: '2',
+      GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: '1',
+    });
+    const end = read(gateway, '/streams/a');
+    await gateway.until('gateway_open_reads', {}, 1);
+    const refused = await fetch(`${gateway.url}/streams/b`, { headers: AUTHORIZED });
+    expect(refused.status).toBe(503);
+    await gateway.until('gateway_limit_refusals_total', { limit: 'open_reads_per_credential' }, 1);
+    expect(await gateway.value('gateway_limit_refusals_total', { limit: 'open_reads' })).toBe(0);
+    await end();
+  });
+
+  it('count the reads beyond the cap of all', async () => {
+    const { url } = await startHolding();
+    const gateway = await start({ GATEWAY_HISTORY_URL: url, GATEWAY_MAX_OPEN_READS: '1' });
+    const end = read(gateway, '/streams/a');
+    await gateway.until('gateway_open_reads', {}, 1);
+    expect((await fetch(`${gateway.url}/streams/b`, { headers: AUTHORIZED })).status).toBe(503);
+    await gateway.until('gateway_limit_refusals_total', { limit: 'open_reads' }, 1);
+    await end();
+  });
+
+  it('count the requests beyond a rate', async () => {
+    const gateway = await start({ GATEWAY_RATE_LIMIT_PER_SECOND: '1' });
+    const statuses: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      statuses.push((await fetch(`${gateway.url}/streams/a`, { headers: AUTHORIZED })).status);
+    }
+    expect(statuses).toContain(429);
+    const refused = statuses.filter((status) => status === 429).length;
+    await gateway.until('gateway_limit_refusals_total', { limit: 'requests_per_second' }, refused);
+  });
+
+  it('count the connections beyond the cap', async () => {
+    const gateway = await start({ GATEWAY_MAX_CONNECTIONS: '1' });
+    const first = connect(gateway.port, '127.0.0.1');
+    await once(first, 'connect');
+    await gateway.until('gateway_connections', {}, 1);
+    expect(await sendRaw(gateway.port, rawRequest('GET /health'))).toMatch(/^HTTP\/1\.1 503 /);
+    await gateway.until('gateway_limit_refusals_total', { limit: 'connections' }, 1);
+    expect(await gateway.value('gateway_connections_limit')).toBe(1);
+    first.destroy();
+  });
+});
+
+describe('connections', () => {
+  it('are gauged and counted, with the bytes that came and went', async () => {
+    const gateway = await start();
+    const request = rawRequest('GET /health', ['X-Request-Id: r1']);
+    const wire = await openWire(gateway.port);
+    await gateway.until('gateway_connections', {}, 1);
+    expect(await gateway.value('gateway_connections_accepted_total')).toBe(1);
+    expect(await gateway.value('gateway_network_bytes_total', { direction: 'received' })).toBe(0);
+    await wire.write(request);
+    await wire.ended;
+    await gateway.until('gateway_connections', {}, 0);
+    const bytes = (direction: string) =>
+      gateway.value('gateway_network_bytes_total', { direction });
+    expect(await bytes('received')).toBe(request.length);
+    expect(await bytes('sent')).toBe(wire.received.length);
+    expect(await gateway.value('gateway_connections_accepted_total')).toBe(1);
+  });
+});
+
+describe('the phase', () => {
+  it('is that of the drain, one of them at a time', async () => {
+    const { url } = await startHolding();
+    const gateway = await start({
+      GATEWAY_HISTORY_URL: url,
+      GATEWAY_DRAIN_TIMEOUT_MS: '2000',
+    });
+    const phases = async (): Promise<string[]> => {
+      const families = await gateway.metrics();
+      const phase = families.find(({ name }) => name === 'gateway_phase');
+      const current = phase?.samples.filter(({ value }) => value === 1) ?? [];
+      return current.map(({ labels }) => labels.phase ?? '');
+    };
+    expect(await phases()).toEqual(['serving']);
+    // So that the drain has something to wait for.
+    const end = read(gateway, '/streams/a?live=long-poll');
+    await gateway.until('gateway_open_reads', {}, 1);
+    const drained = gateway.running.drain();
+    expect(await phases()).toEqual(['lame-duck']);
+    await gateway.until('gateway_phase', { phase: 'closing' }, 1);
+    await gateway.until('gateway_phase', { phase: 'refusing' }, 1);
+    await gateway.until('gateway_problems_total', { code: 'draining' }, 1);
+    await drained;
+    await end();
+  });
+});
+
+describe('an upstream', () => {
+  it('is reachable as long as a connection to it can be made', async () => {
+    const history = await startRawUpstream(() => undefined);
+    const gateway = await start({ GATEWAY_HISTORY_URL: history.url });
+    const reachable = (upstream: string) =>
+      gateway.value('gateway_upstream_reachable', { upstream });
+    expect(await reachable('history')).toBe(1);
+    expect(await reachable('sync')).toBe(0);
+    expect(await reachable('runtime-ingress')).toBe(0);
+    expect(await reachable('runtime-admin')).toBe(0);
+    await history.stop();
+    await gateway.until('gateway_upstream_reachable', { upstream: 'history' }, 0);
+  });
+});
+
+describe('the key set of read tokens', () => {
+  it('is available and has an age where it could be had', async () => {
+    const keys = await startScriptedUpstream((_request, response) => response.end('{"keys":[]}'));
+    cleanups.push(() => keys.stop());
+    const gateway = await start({ GATEWAY_READ_TOKEN_JWKS: `${keys.url}/keys` });
+    await gateway.until('gateway_token_keys_available', {}, 1);
+    const ageSeconds = await gateway.value('gateway_token_keys_age_seconds');
+    expect(ageSeconds).toBeGreaterThanOrEqual(0);
+    expect(ageSeconds).toBeLessThan(30);
+  });
+
+  it('is not available where it cannot be had, and refuses tokens for that', async () => {
+    const gateway = await start({ GATEWAY_READ_TOKEN_JWKS: 'http://127.0.0.1:1/keys' });
+    expect(await gateway.value('gateway_token_keys_available')).toBe(0);
+    const ageSeconds = await gateway.value('gateway_token_keys_age_seconds');
+    expect(ageSeconds).toBeGreaterThan(0);
+    const header = Buffer.from('{"alg":"ES256"}').toString('base64url');
+    const authorization = `Bearer ${header}.e30.AAAA`;
+    const answer = await fetch(`${gateway.url}/streams/x`, { headers: { authorization } });
+    expect(answer.status).toBe(503);
+    await gateway.until('gateway_auth_refusals_total', { reason: 'keys_unavailable' }, 1);
+  });
+
+  it('has no metrics where the settings name none', async () => {
+    const gateway = await start();
+    const names = (await gateway.metrics()).map(({ name }) => name);
+    expect(names.filter((name) => name.startsWith('gateway_token_keys'))).toEqual([]);
+  });
+});

@@ -211,6 +211,23 @@ describe('the line of a request', () => {
     ]);
   });
 
+  it('is written for the first of the probes that go well, and for each that does not', async () => {
+    const probe = async (gateway: TestGateway): Promise<void> => {
+      for (let i = 0; i < 5; i++) await get(gateway, '/health');
+      await fetch(`${gateway.url}/health`, { method: 'POST', headers: REQUEST_ID });
+    };
+    const line = { ...REQUEST_LINE, path: '/health' };
+    const good = { ...line, method: 'GET', route: '/health', status: 200 };
+    const bad = { ...line, method: 'POST', status: 404, code: 'route_not_found' };
+    expect(await linesOf({}, probe)).toEqual([good, bad]);
+    // At level debug Nest tells of its routes, too.
+    const lines = await linesOf({ GATEWAY_LOG_LEVEL: 'debug' }, probe);
+    expect(lines.filter(({ message }) => message === 'request')).toEqual([
+      ...Array.from({ length: 5 }, () => good),
+      bad,
+    ]);
+  });
+
   it('is left out above the level info, and the fault of an upstream is not', async () => {
     const lines = await linesOf({ GATEWAY_LOG_LEVEL: 'warn' }, (gateway) =>
       get(gateway, '/streams/x', AUTHORIZED),

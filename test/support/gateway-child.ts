@@ -32,6 +32,8 @@ export interface GatewayChild {
   pid: number;
   /** Its log so far, parsed; what is no JSON is left out. */
   log: LogLine[];
+  /** All that it wrote to standard output and to standard error, line by line. */
+  output: string[];
   process: RunningProcess;
   /** Sends a signal to the process alone, not to its group. */
   signal(signal: NodeJS.Signals): void;
@@ -45,6 +47,7 @@ export type LogLine = Record<string, unknown> & { message: string };
 /** Runs the built gateway as a process of its own, on free ports unless the environment names some. */
 export async function startGatewayChild(options: GatewayChildOptions = {}): Promise<GatewayChild> {
   const log: LogLine[] = [];
+  const output: string[] = [];
   // 0 would turn the management port off.
   const { management } = await choosePorts({ management: 0 });
   const node = [process.execPath, ...(options.nodeArgs ?? []), options.main ?? MAIN];
@@ -55,6 +58,7 @@ export async function startGatewayChild(options: GatewayChildOptions = {}): Prom
     args,
     env: { PATH: process.env.PATH, ...gatewayEnvironment(management), ...options.env },
     onLine: (line) => {
+      output.push(line);
       const parsed = parseLine(line);
       if (parsed) log.push(parsed);
     },
@@ -69,6 +73,7 @@ export async function startGatewayChild(options: GatewayChildOptions = {}): Prom
     managementUrl: `http://127.0.0.1:${managementPort}`,
     pid: gateway.pid,
     log,
+    output,
     process: gateway,
     signal: (signal) => process.kill(gateway.pid, signal),
     exited: gateway.exited,

@@ -72,6 +72,9 @@ export async function sendSecrets(port: number): Promise<number> {
     ['POST', '/api/a/chat/a1/send', SECRET],
     ['POST', '/api/a/chat/a1/control', `{"verb":"${SECRET}"}`],
     ['GET', `/nothing${query}`, ''],
+    // What a client has put into the path by mistake is not to be kept either, where it can be told.
+    ['GET', `/streams/${token}`, ''],
+    ['GET', `/${token}${query}`, ''],
     ['GET', `/streams/x#${SECRET}`, ''],
     ['GET', `http://user:${SECRET}@host/health`, ''],
     ['CONNECT', `user:${SECRET}@host:443`, ''],
@@ -88,5 +91,24 @@ export async function sendSecrets(port: number): Promise<number> {
       ),
     ),
   );
+  return (await Promise.all(sent)).length;
+}
+
+/** Sends what Node's own parser refuses, and what breaks off, with the secret in each; resolves with how many. */
+export async function sendMalformedSecrets(port: number): Promise<number> {
+  const head = `GET /streams/x HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: Bearer ${SECRET}\r\n`;
+  const requests = [
+    `${SECRET}\r\n\r\n`,
+    `GET /${SECRET} ${SECRET}\r\n\r\n`,
+    `${head}${SECRET}\r\n\r\n`,
+    `${head}X-Token: ${SECRET}\0\r\n\r\n`,
+    `${head}Content-Length: 1\r\nContent-Length: ${SECRET}\r\n\r\n`,
+    `${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n${SECRET}`,
+    `${head}X-Long: ${SECRET.repeat(2_000)}\r\n\r\n`,
+    `${head}Expect: ${SECRET}\r\nConnection: close\r\n\r\n`,
+    `${head}Upgrade: ${SECRET}\r\nConnection: upgrade, close\r\n\r\n`,
+    `POST${head.slice('GET'.length)}Transfer-Encoding: chunked\r\n\r\n${SECRET}\r\n${SECRET}`,
+  ];
+  const sent = requests.map((request) => sendRaw(port, request).catch(() => ''));
   return (await Promise.all(sent)).length;
 }

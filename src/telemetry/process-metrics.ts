@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Registry, type Metric } from 'prom-client';
+import { getHeapStatistics } from 'node:v8';
+import { collectDefaultMetrics, Gauge, Registry, type Metric } from 'prom-client';
 import { eventLoopMetrics } from './event-loop-metrics.ts';
 
 /**
@@ -38,5 +39,16 @@ function makeProcessMetrics(): Metric[] {
   const all = new Registry();
   collectDefaultMetrics({ register: all, eventLoopMonitoringPrecision: NEVER_MS });
   const taken = TAKEN.flatMap((name) => all.getSingleMetric(name) ?? []);
-  return [...taken, ...eventLoopMetrics()];
+  return [...taken, heapLimit(), ...eventLoopMetrics()];
+}
+
+function heapLimit(): Metric {
+  return new Gauge({
+    name: 'nodejs_heap_size_limit_bytes',
+    help: 'Heap that Node takes at most; a process that needs more ends.',
+    registers: [],
+    collect() {
+      this.set(getHeapStatistics().heap_size_limit);
+    },
+  });
 }

@@ -29,6 +29,7 @@ const KINDS: Record<string, string[]> = {
     'ServiceMonitor',
     'PrometheusRule',
     'ConfigMap',
+    'ConfigMap',
   ],
   'tenant-acme-values.yaml': ['Secret', 'PodDisruptionBudget', 'HTTPRoute', 'ServiceMonitor'],
   'tenant-globex-values.yaml': ['Secret', 'PodDisruptionBudget', 'HTTPRoute', 'ServiceMonitor'],

@@ -74,7 +74,12 @@ const REFUSED: Refused[] = [
   })),
   {
     when: 'the HPA scales on open reads of no name',
-    values: { autoscaling: { enabled: true, openReads: { enabled: true, averageValue: 10 } } },
+    values: {
+      autoscaling: {
+        enabled: true,
+        openReads: { enabled: true, metricName: '', averageValue: 10 },
+      },
+    },
     says: /autoscaling\.openReads needs metricName and averageValue/,
   },
   {

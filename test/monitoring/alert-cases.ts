@@ -1,0 +1,228 @@
+/** What a series has, step by step, as promtool writes it: `0+6x90` is 0, 6, 12 and so on to 540. */
+export type Series = Record<string, string>;
+
+/** When an alert fires, and a case like it in which it must not. */
+export interface AlertCase {
+  alert: string;
+  fires: Series;
+  /** From the first value. */
+  atMinutes: number;
+  /** Of the series and of the evaluation; 1 where it is not given. */
+  stepMinutes?: number;
+  quiet: Series;
+  /** Labels of the alert beside those of the copy or the release. */
+  labels?: Record<string, string>;
+  /** What it is about, where that is not the release as a whole. */
+  of?: 'copy';
+}
+
+const HOURS = 60;
+const DAYS = 24 * HOURS;
+/** For the long windows: days minute by minute take minutes. */
+const LONG_STEP_MINUTES = 15;
+
+/** Requests of which this share fails, over so many steps. */
+function failing(share: number, steps: number): Series {
+  return {
+    'gateway_requests_total{http_response_status_class="2xx"}': `0+${1000 * (1 - share)}x${steps}`,
+    'gateway_requests_total{http_response_status_class="5xx"}': `0+${1000 * share}x${steps}`,
+    'gateway_problems_total{code="draining"}': `0+0x${steps}`,
+  };
+}
+
+/** The same share of errors, but of copies that drain. */
+function draining(share: number, steps: number): Series {
+  return {
+    ...failing(share, steps),
+    'gateway_problems_total{code="draining"}': `0+${1000 * share}x${steps}`,
+  };
+}
+
+const refused = (limit: string, aMinute: number): Series => ({
+  [`gateway_limit_refusals_total{limit="${limit}"}`]: `0+${aMinute}x30`,
+});
+
+const share = (part: string, whole: string, value: number): Series => ({
+  [part]: `${value}+0x30`,
+  [whole]: '100+0x30',
+});
+
+const slow = (aboveTwoAndAHalf: number): Series => ({
+  'http_server_request_duration_seconds_bucket{le="2.5"}': `0+${100 - aboveTwoAndAHalf}x60`,
+  'http_server_request_duration_seconds_bucket{le="5"}': '0+100x60',
+  'http_server_request_duration_seconds_bucket{le="+Inf"}': '0+100x60',
+});
+
+const failures = (kind: string, aMinute: number): Series => ({
+  [`gateway_upstream_failures_total{upstream="history",kind="${kind}"}`]: `0+${aMinute}x60`,
+  'gateway_upstream_requests_total{upstream="history"}': '0+100x60',
+});
+
+const credentials = (reason: string, aMinute: number): Series => ({
+  [`gateway_auth_refusals_total{reason="${reason}"}`]: `0+${aMinute}x60`,
+  'gateway_requests_total{http_response_status_class="4xx"}': '0+100x60',
+});
+
+const busy = (share: number): Series => ({
+  'nodejs_eventloop_time_seconds_total{nodejs_eventloop_state="active"}': `0+${60 * share}x60`,
+  'nodejs_eventloop_time_seconds_total{nodejs_eventloop_state="idle"}': `0+${60 * (1 - share)}x60`,
+});
+
+export const ALERT_CASES: readonly AlertCase[] = [
+  {
+    alert: 'AgentGatewayDown',
+    fires: { up: '0+0x10' },
+    quiet: { up: '1+0x10' },
+    atMinutes: 5,
+  },
+  {
+    alert: 'AgentGatewayTargetDown',
+    fires: { up: '0+0x20' },
+    quiet: { up: '0 0 1+0x20' },
+    atMinutes: 10,
+    of: 'copy',
+  },
+  {
+    alert: 'AgentGatewayRestarting',
+    fires: { process_start_time_seconds: '1 1 2 2 3 3 4 4+0x30' },
+    quiet: { process_start_time_seconds: '1 1 2 2 3 3+0x30' },
+    atMinutes: 20,
+    of: 'copy',
+  },
+  // At 2 % a month's budget lasts a day and a half.
+  {
+    alert: 'AgentGatewayErrorBudgetBurn',
+    labels: { window: '1h' },
+    fires: failing(0.02, 2 * HOURS),
+    quiet: draining(0.02, 2 * HOURS),
+    atMinutes: 90,
+  },
+  {
+    alert: 'AgentGatewayErrorBudgetBurn',
+    labels: { window: '6h' },
+    fires: failing(0.007, 8 * HOURS),
+    quiet: failing(0.005, 8 * HOURS),
+    atMinutes: 7 * HOURS,
+  },
+  {
+    alert: 'AgentGatewayErrorBudgetBurn',
+    labels: { window: '1d' },
+    fires: failing(0.004, (2 * DAYS) / LONG_STEP_MINUTES),
+    quiet: failing(0.002, (2 * DAYS) / LONG_STEP_MINUTES),
+    atMinutes: 30 * HOURS,
+    stepMinutes: LONG_STEP_MINUTES,
+  },
+  {
+    alert: 'AgentGatewayErrorBudgetBurn',
+    labels: { window: '3d' },
+    fires: failing(0.002, (4 * DAYS) / LONG_STEP_MINUTES),
+    quiet: failing(0.0009, (4 * DAYS) / LONG_STEP_MINUTES),
+    atMinutes: 80 * HOURS,
+    stepMinutes: LONG_STEP_MINUTES,
+  },
+  {
+    alert: 'AgentGatewayInternalErrors',
+    fires: { 'gateway_problems_total{code="internal_error"}': '0+0x5 1+0x30' },
+    quiet: { 'gateway_problems_total{code="internal_error"}': '7+0x30' },
+    atMinutes: 10,
+  },
+  { alert: 'AgentGatewaySlow', fires: slow(2), quiet: slow(0), atMinutes: 30 },
+  {
+    alert: 'AgentGatewayUpstreamDown',
+    labels: { upstream: 'sync' },
+    fires: {
+      'gateway_upstream_reachable{upstream="sync",instance="a"}': '0+0x30',
+      'gateway_upstream_reachable{upstream="sync",instance="b"}': '0+0x30',
+    },
+    quiet: {
+      'gateway_upstream_reachable{upstream="sync",instance="a"}': '0+0x30',
+      'gateway_upstream_reachable{upstream="sync",instance="b"}': '1+0x30',
+    },
+    atMinutes: 5,
+  },
+  {
+    alert: 'AgentGatewayUpstreamUnreachable',
+    labels: { upstream: 'sync' },
+    fires: { 'gateway_upstream_reachable{upstream="sync"}': '0+0x30' },
+    quiet: { 'gateway_upstream_reachable{upstream="sync"}': '0+0x10 1+0x20' },
+    atMinutes: 20,
+    of: 'copy',
+  },
+  {
+    alert: 'AgentGatewayUpstreamFailing',
+    labels: { upstream: 'history' },
+    fires: failures('timeout', 10),
+    quiet: failures('stale', 10),
+    atMinutes: 30,
+  },
+  {
+    alert: 'AgentGatewayKeySetUnavailable',
+    fires: { gateway_token_keys_available: '0+0x30' },
+    quiet: { gateway_token_keys_available: '0 0 1+0x30' },
+    atMinutes: 5,
+    of: 'copy',
+  },
+  {
+    alert: 'AgentGatewayTokensNotJudged',
+    fires: credentials('keys_unavailable', 1),
+    quiet: credentials('signature', 1),
+    atMinutes: 10,
+  },
+  {
+    alert: 'AgentGatewayCredentialsRefused',
+    fires: credentials('signature', 30),
+    // Tokens run out all the time, and clients fetch new ones.
+    quiet: credentials('expired', 90),
+    atMinutes: 30,
+  },
+  {
+    alert: 'AgentGatewayTurnsAway',
+    labels: { limit: 'open_reads' },
+    fires: refused('open_reads', 1),
+    quiet: refused('requests_per_second', 9),
+    atMinutes: 10,
+  },
+  {
+    alert: 'AgentGatewayCallerAtLimit',
+    labels: { limit: 'requests_per_second' },
+    fires: refused('requests_per_second', 1),
+    quiet: refused('runtime', 9),
+    atMinutes: 25,
+  },
+  {
+    alert: 'AgentGatewayNearOpenReadLimit',
+    fires: share('gateway_open_reads', 'gateway_open_reads_limit', 81),
+    quiet: share('gateway_open_reads', 'gateway_open_reads_limit', 79),
+    atMinutes: 10,
+    of: 'copy',
+  },
+  {
+    alert: 'AgentGatewayNearConnectionLimit',
+    fires: share('gateway_connections', 'gateway_connections_limit', 81),
+    quiet: share('gateway_connections', 'gateway_connections_limit', 79),
+    atMinutes: 10,
+    of: 'copy',
+  },
+  {
+    alert: 'AgentGatewayNearFileLimit',
+    fires: share('process_open_fds', 'process_max_fds', 81),
+    quiet: share('process_open_fds', 'process_max_fds', 79),
+    atMinutes: 10,
+    of: 'copy',
+  },
+  {
+    alert: 'AgentGatewayEventLoopLag',
+    fires: { nodejs_eventloop_lag_p99_seconds: '0.2+0x30' },
+    quiet: { nodejs_eventloop_lag_p99_seconds: '0.02+0x30' },
+    atMinutes: 10,
+    of: 'copy',
+  },
+  { alert: 'AgentGatewayBusy', fires: busy(0.95), quiet: busy(0.8), atMinutes: 30, of: 'copy' },
+  {
+    alert: 'AgentGatewayHeapNearLimit',
+    fires: share('nodejs_heap_size_used_bytes', 'nodejs_heap_size_limit_bytes', 86),
+    quiet: share('nodejs_heap_size_used_bytes', 'nodejs_heap_size_limit_bytes', 80),
+    atMinutes: 10,
+    of: 'copy',
+  },
+];

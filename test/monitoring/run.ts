@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { runTool } from '../helm/tools.ts';
+import { Checks, giveUp } from '../support/checks.ts';
+import { AUTHORIZED } from '../support/credentials.ts';
+import { startGatewayChild } from '../support/gateway-child.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { checkQueries } from './queries.ts';
+import { checkRules } from './rules.ts';
+import { hasPrometheus, HOW_TO_GET_PROMETHEUS, startPrometheus } from './prometheus.ts';
+
+/** Metrics, rules and dashboard before a real Prometheus: `npm run test:monitoring`. */
+async function main(): Promise<void> {
+  const checks = new Checks();
+  checks.section("The rules, with Prometheus' own tool");
+  await checkRules(checks);
+
+  const stops: (() => Promise<void>)[] = [];
+  try {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.writeHead(202, { 'content-type': 'application/json' });
+      response.end('{"invocationId":"inv_1","status":"Accepted","keys":[]}');
+    });
+    stops.push(() => upstream.stop());
+    const gateway = await startGatewayChild({
+      env: {
+        GATEWAY_HISTORY_URL: upstream.url,
+        GATEWAY_SYNC_URL: upstream.url,
+        GATEWAY_RUNTIME_INGRESS_URL: upstream.url,
+        GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
+        GATEWAY_READ_TOKEN_JWKS: `${upstream.url}/keys`,
+      },
+    });
+    stops.push(() => gateway.process.stop());
+    const use = async (): Promise<void> => {
+      const ask = (path: string, method = 'GET') =>
+        fetch(gateway.url + path, { method, headers: AUTHORIZED }).then((answer) => answer.text());
+      await Promise.all([
+        ask('/streams/x'),
+        ask('/streams/x?live=long-poll'),
+        ask('/api/a/chat/a1/send', 'POST'),
+        ask('/nothing'),
+      ]);
+    };
+    await use();
+
+    checks.section('The metrics of a gateway');
+    await checks.check('promtool finds no fault with them', async () => {
+      const metrics = await (await fetch(`${gateway.managementUrl}/metrics`)).text();
+      const { code, stdout, stderr } = runTool('promtool', ['check', 'metrics'], metrics);
+      assert.equal(stdout + stderr, '');
+      assert.equal(code, 0);
+    });
+    checks.section('A real Prometheus that scrapes it');
+    const prometheus = await startPrometheus(new URL(gateway.managementUrl).host);
+    stops.push(() => prometheus.stop());
+    await checkQueries(checks, prometheus, use);
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+  }
+  checks.finish();
+}
+
+if (hasPrometheus()) await main();
+else giveUp(HOW_TO_GET_PROMETHEUS);

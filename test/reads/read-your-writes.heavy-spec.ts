@@ -11,7 +11,7 @@ describe('a hundred thousand reads behind acknowledged appends', () => {
   let gateway: GatewayChild;
   beforeAll(async () => {
     history = await startHistory();
-    gateway = await startGatewayChild({});
+    gateway = await startGatewayChild({ env: { GATEWAY_HISTORY_URL: history.url } });
   });
   afterAll(async () => {
     await gateway?.process.stop();

@@ -102,7 +102,7 @@ export class ProxyService {
         timeoutMs: isRead ? upstream.readTimeoutMs : upstream.writeTimeoutMs,
         signal: abort.signal,
         onResend: () => {
-          call.ended('unreachable');
+          call.ended('stale');
           call = begin();
         },
       });

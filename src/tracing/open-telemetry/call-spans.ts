@@ -5,6 +5,7 @@ import type {
   UpstreamCallObserver,
   UpstreamName,
 } from '../../telemetry/upstream-calls.ts';
+import { loggedPath } from '../../log/logged-path.ts';
 import { knownMethod, methodInName } from '../../telemetry/http-method.ts';
 import { RequestSpan } from './request-spans.ts';
 
@@ -46,7 +47,7 @@ export class CallSpans implements UpstreamCallObserver {
         attributes: {
           'http.request.method': knownMethod(call.method),
           // Without the query, which has the sync engine's secret in it.
-          'url.full': origin + pathOf(call.target),
+          'url.full': origin + loggedPath(pathOf(call.target)),
           'server.address': host,
           'server.port': port,
           'peer.service': call.upstream,

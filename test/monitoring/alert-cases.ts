@@ -24,6 +24,8 @@ const LONG_STEP_MINUTES = 15;
 /** Requests of which this share fails, over so many steps. */
 function failing(share: number, steps: number): Series {
   return {
+    // Probes must not water it down.
+    'gateway_requests_total{http_route="/health",http_response_status_class="2xx"}': `0+9000x${steps}`,
     'gateway_requests_total{http_response_status_class="2xx"}': `0+${1000 * (1 - share)}x${steps}`,
     'gateway_requests_total{http_response_status_class="5xx"}': `0+${1000 * share}x${steps}`,
     'gateway_problems_total{code="draining"}': `0+0x${steps}`,
@@ -48,6 +50,8 @@ const share = (part: string, whole: string, value: number): Series => ({
 });
 
 const slow = (aboveTwoAndAHalf: number): Series => ({
+  'http_server_request_duration_seconds_bucket{http_route="/health",le="2.5"}': '0+9000x60',
+  'http_server_request_duration_seconds_bucket{http_route="/health",le="+Inf"}': '0+9000x60',
   'http_server_request_duration_seconds_bucket{le="2.5"}': `0+${100 - aboveTwoAndAHalf}x60`,
   'http_server_request_duration_seconds_bucket{le="5"}': '0+100x60',
   'http_server_request_duration_seconds_bucket{le="+Inf"}': '0+100x60',

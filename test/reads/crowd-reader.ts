@@ -77,7 +77,8 @@ export class CrowdReader {
         this.offset = batch.offset;
         this.received.add(batch.items);
       });
-      await read.closed;
+      // By event stream `closed` does not always settle where the read was aborted.
+      await Promise.race([read.closed, aborted(left)]);
     } catch (error) {
       const { status } = error as { status?: number };
       if (status === 401) this.token.drop();
@@ -99,4 +100,11 @@ export class CrowdReader {
     const { status, headers } = response;
     return new Response(response.body.pipeThrough(slowly), { status, headers });
   };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

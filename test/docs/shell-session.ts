@@ -18,6 +18,7 @@ export interface RunOptions {
 }
 
 const TIMEOUT_MS = 30_000;
+const INTERRUPT_EVERY_MS = 100;
 
 /** One shell, as somebody has it who follows a page: variables and folder stay between commands. */
 export class ShellSession {
@@ -53,20 +54,22 @@ export class ShellSession {
     this.output = '';
     const end = new RegExp(`^([^]*)${this.endMark} (\\d+)\n$`);
     const ended = new Promise<Said>((resolve, reject) => {
+      let interrupting: NodeJS.Timeout | undefined;
       const timer = setTimeout(() => {
+        clearInterval(interrupting);
         this.signal('SIGKILL');
         reject(new Error(`Not done after ${timeoutMs} ms. So far:\n${this.output}`));
       }, timeoutMs);
-      let isInterrupted = false;
       this.onOutput = () => {
         const [, output, code] = end.exec(this.output) ?? [];
         if (output === undefined && this.shell.exitCode === null) {
-          if (isInterrupted || !interruptWhen?.(this.output)) return;
-          isInterrupted = true;
-          this.signal('SIGINT');
+          // Again and again: the first can come between two commands, where the shell takes it alone.
+          if (interruptWhen?.(this.output))
+            interrupting ??= setInterval(() => this.signal('SIGINT'), INTERRUPT_EVERY_MS);
           return;
         }
         clearTimeout(timer);
+        clearInterval(interrupting);
         if (output === undefined) reject(new Error(`The shell ended. It said:\n${this.output}`));
         else resolve({ output, exitCode: Number(code) });
       };

@@ -18,7 +18,8 @@ FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # Types and source maps are nothing to a running gateway.
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+# Optional, too: a peer that Terminus can use brings a viewer of API documents and a compiler along.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
  && rm -f node_modules/.package-lock.json
 

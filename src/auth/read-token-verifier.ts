@@ -44,7 +44,8 @@ export class ReadTokenVerifier {
   }
 
   /**
-   * The token that a credential is, known by its digest from now on if that is given. Throws the answer to a request with one that is not:
+   * The token that a credential is, known by its digest from now on if that is given. Throws the
+   * answer to a request with one that is not:
    * `token_expired`, `invalid_credentials`, or `keys_unavailable` where it cannot be judged.
    */
   async verify(credential: string, digest?: string): Promise<ReadToken> {

@@ -12,13 +12,14 @@ import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts
 import { flushAnswerHead, isEventStream, setAnswerHead } from './answer-head.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
 import { outgoingBody } from './outgoing-body.ts';
-import { Relay, RESUMABLE_EVENT } from './relay.ts';
+import { Relay } from './relay.ts';
 import { ReadExpiry } from './read-expiry.ts';
 import type { AnswerRules } from './reads/read-head.ts';
 import { ReadService } from './reads/read.service.ts';
 import { upstreamRequestHeaders, type UpstreamHeaders } from './request-headers.ts';
 import { clientResponseHeaders } from './response-headers.ts';
 import { publicBaseUrl } from './public-base-url.ts';
+import { safeEventOf } from './sse-boundary.ts';
 import { upstreamTarget } from './target.ts';
 import type { Upstream } from './upstreams.ts';
 
@@ -129,10 +130,6 @@ interface Forwarding {
   target: string;
   headers: UpstreamHeaders;
   rules: () => AnswerRules;
-}
-
-function safeEventOf(upstream: Upstream): string | undefined {
-  return upstream.name === 'history' ? RESUMABLE_EVENT : undefined;
 }
 
 function tellOfAnswer(call: UpstreamCall, answer: IncomingMessage): void {

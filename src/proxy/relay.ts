@@ -1,13 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { breakOff } from '../request/break-off.ts';
 import { isEncoded, isEventStream } from './answer-head.ts';
-import { SseBoundary } from './sse-boundary.ts';
-
-/** How long an event stream that is to end may stay inside an event before it is broken off. */
-const STALLED_EVENT_MS = 2_000;
-
-/** The event after which a reader of the history store can resume without repeats. */
-export const RESUMABLE_EVENT = 'control';
+import { SseBoundary, STALLED_EVENT_MS } from './sse-boundary.ts';
 
 /**
  * Passes an upstream's body on to the client as it comes, with backpressure. A body that the

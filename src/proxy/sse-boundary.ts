@@ -1,7 +1,19 @@
+import type { Upstream } from './upstreams.ts';
+
+/** How long an event stream that is to end may stay inside an event before it is broken off. */
+export const STALLED_EVENT_MS = 2_000;
+/** The event after which a reader of the history store can resume without repeats. */
+const RESUMABLE_EVENT = 'control';
+
 const LF = 0x0a;
 const CR = 0x0d;
 /** More of a line than this is not needed to tell its event's name. */
 const MAX_KEPT_LINE_BYTES = 64;
+
+/** The event after which an event stream of this upstream may end, or undefined where each will do. */
+export function safeEventOf({ name }: Upstream): string | undefined {
+  return name === 'history' ? RESUMABLE_EVENT : undefined;
+}
 
 /**
  * Follows the bytes of an event stream and tells where it may end without harm: behind a whole event,

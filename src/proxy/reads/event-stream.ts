@@ -1,7 +1,6 @@
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import { overloaded } from '../../limits/open-read-limits.ts';
-import { RESUMABLE_EVENT } from '../relay.ts';
-import { SseBoundary } from '../sse-boundary.ts';
+import { safeEventOf, SseBoundary } from '../sse-boundary.ts';
 import type { ReadHead } from './read-head.ts';
 import type { Reader, ReadSource } from './reader.ts';
 import type { ReplayBudget } from './replay-budget.ts';
@@ -43,7 +42,7 @@ export class EventStream implements ReadObserver, ReadSource {
     this.replayBudget = replayBudget;
     this.onUnjoinable = onUnjoinable;
     this.replay = [];
-    if (!head.isEncoded) this.boundary = new SseBoundary(safeEventOf(read));
+    if (!head.isEncoded) this.boundary = new SseBoundary(safeEventOf(read.call.upstream));
   }
 
   /** Takes a reader in, who gets the stream from its beginning. */
@@ -151,9 +150,4 @@ export class EventStream implements ReadObserver, ReadSource {
     this.isOver = true;
     this.stopReplay();
   }
-}
-
-/** The event after which a reader of this upstream can resume without repeats. */
-function safeEventOf({ call }: UpstreamRead): string | undefined {
-  return call.upstream.name === 'history' ? RESUMABLE_EVENT : undefined;
 }

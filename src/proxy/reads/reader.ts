@@ -2,12 +2,10 @@ import type { ServerResponse } from 'node:http';
 import { breakOff } from '../../request/break-off.ts';
 import { ClientGone } from '../../request/client-gone.ts';
 import { flushAnswerHead, setAnswerHead } from '../answer-head.ts';
-import type { SseBoundary } from '../sse-boundary.ts';
+import { STALLED_EVENT_MS, type SseBoundary } from '../sse-boundary.ts';
 import type { AnswerRules, ReadHead } from './read-head.ts';
 import type { ReadCall } from './upstream-read.ts';
 
-/** How long an event stream that is to end may stay inside an event before it is broken off. */
-const STALLED_EVENT_MS = 2_000;
 /** How long the client of a read that was ended may take to fetch what lies ready for it. */
 const LAST_BYTES_MS = 30_000;
 /** A body up to this goes out in one piece with its head: to copy it costs less than a second piece. */

@@ -12,15 +12,10 @@ describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
   afterAll(() => sharing?.stop());
 
   describe.each(CATCH_UPS)('of a $kind', ({ target: targetOf }) => {
-    function newRead() {
-      const name = sharing.newName();
-      return { target: targetOf(name), requests: sharing.upstream.at(name) };
-    }
-
     /** The rule that keeps an answer from being older than the question. */
     it('are given no answer that was asked for before they came', () =>
       inTime(QUICK_MS, async () => {
-        const { target, requests } = newRead();
+        const { target, requests } = sharing.newRead(targetOf);
         const [first] = await sharing.park(1, target);
         const second = await sharing.park(3, target);
         expect(requests.all.length).toBe(isShared ? 1 : 4);
@@ -47,7 +42,7 @@ describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
 
     it('that wait are served when the one under way has no reader any more', () =>
       inTime(QUICK_MS, async () => {
-        const { target, requests } = newRead();
+        const { target, requests } = sharing.newRead(targetOf);
         const [first] = await sharing.park(1, target);
         const waiting = await sharing.park(2, target);
         first?.leave();
@@ -64,7 +59,7 @@ describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
 
     it('that all leave while they wait are never asked for', () =>
       inTime(QUICK_MS, async () => {
-        const { target, requests } = newRead();
+        const { target, requests } = sharing.newRead(targetOf);
         const [first] = await sharing.park(1, target);
         const waiting = await sharing.park(2, target);
         for (const reader of waiting) reader.leave();
@@ -81,7 +76,7 @@ describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
 
     it('that wait do not fail with the one under way', () =>
       inTime(QUICK_MS, async () => {
-        const { target, requests } = newRead();
+        const { target, requests } = sharing.newRead(targetOf);
         const [first] = await sharing.park(1, target);
         const waiting = await sharing.park(2, target);
         (await requests.nth(1)).begin(200, { 'content-length': '9' }, 'half');
@@ -96,7 +91,7 @@ describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
 
     it('with an answer that is not 200 are grouped as any other', () =>
       inTime(QUICK_MS, async () => {
-        const { target, requests } = newRead();
+        const { target, requests } = sharing.newRead(targetOf);
         const [first] = await sharing.park(1, target);
         const waiting = await sharing.park(2, target);
         (await requests.nth(1)).answer(404, {}, 'not yet');
@@ -109,7 +104,7 @@ describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
 
     it('are told apart by what they have: a conditional one is none of the others', () =>
       inTime(QUICK_MS, async () => {
-        const { target, requests } = newRead();
+        const { target, requests } = sharing.newRead(targetOf);
         const [plain] = await sharing.park(1, target);
         const headers = { 'if-none-match': '"1"' };
         const [conditional] = await sharing.park(1, target, { headers });

@@ -22,13 +22,8 @@ describe.each(MODES)('each reader of $mode live reads', ({ isShared }) => {
   });
 
   describe.each(LIVE_READS)('of a $kind', ({ target: targetOf }) => {
-    function newRead() {
-      const name = sharing.newName();
-      return { target: targetOf(name), requests: sharing.upstream.at(name) };
-    }
-
     it('has its own request id and the CORS headers of its own origin', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const origins = [PINNED, 'https://other.example', 'https://elsewhere.example', undefined];
       const readers = origins.map((origin, index) =>
         sharing.read(target, {
@@ -53,7 +48,7 @@ describe.each(MODES)('each reader of $mode live reads', ({ isShared }) => {
     });
 
     it('is judged by its own credential before it waits with others', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const [parked] = await sharing.park(1, target);
       const refused = [
         [{ authorization: 'Bearer no-such-key-0123456789' }, 401, 'invalid_credentials'],
@@ -70,7 +65,7 @@ describe.each(MODES)('each reader of $mode live reads', ({ isShared }) => {
     });
 
     it('is answered 401 alone when its token ends, and the others wait on', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const headers = { ...(await bearer(60)), 'x-request-id': 'long' };
       const [long] = await sharing.park(1, target, { headers });
       const short = [];
@@ -94,7 +89,7 @@ describe.each(MODES)('each reader of $mode live reads', ({ isShared }) => {
 
     it('lets the upstream go when its token was the last to end', async () => {
       for (let ttlSeconds = 0.4; ; ttlSeconds *= 2) {
-        const { target, requests } = newRead();
+        const { target, requests } = sharing.newRead(targetOf);
         const headers = await bearer(ttlSeconds);
         const readers = [sharing.read(target, { headers }), sharing.read(target, { headers })];
         for (const reader of readers) expect((await reader.ended).status).toBe(401);

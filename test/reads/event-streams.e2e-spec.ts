@@ -19,13 +19,8 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
   afterAll(() => sharing?.stop());
 
   describe.each(EVENT_READS)('of a $kind', ({ target: targetOf }) => {
-    function newRead() {
-      const name = sharing.newName();
-      return { target: targetOf(name), requests: sharing.upstream.at(name) };
-    }
-
     it('that are equal are one upstream stream, and bring every event as it comes', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const readers = await sharing.park(5, target);
       expect(requests.all.length).toBe(sharing.requestsOf(5));
       for (const request of requests.all) request.begin(200, EVENTS);
@@ -49,7 +44,7 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
     });
 
     it('bring a reader that comes later all from the beginning, and what follows', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const [early] = await sharing.park(1, target);
       const beginning = event(1) + event(2) + ': ping\n\n' + event(3).slice(0, 20);
       requests.each((request) => request.begin(200, EVENTS, beginning));
@@ -67,7 +62,7 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
     });
 
     it('are begun anew behind one that has ended', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const before = await sharing.park(2, target);
       requests.each((request) => request.answer(200, EVENTS, event(1)));
       for (const reader of before) expect((await reader.ended).body.toString()).toBe(event(1));
@@ -78,7 +73,7 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
     });
 
     it('end upstream with the last of their readers, and not before', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const [last, ...others] = await sharing.park(3, target);
       requests.each((request) => request.begin(200, EVENTS, event(1)));
       for (const reader of [last, ...others]) await reader?.untilText(event(1));
@@ -95,7 +90,7 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
     });
 
     it('that break off upstream are broken off for each reader', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const readers = await sharing.park(3, target);
       requests.each((request) => request.begin(200, EVENTS, event(1) + 'event: da'));
       for (const reader of readers) await reader.untilText('event: da');
@@ -114,7 +109,7 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
     ])(
       'that are refused upstream with a %i pass that on to each reader',
       async (status, headers, body) => {
-        const { target, requests } = newRead();
+        const { target, requests } = sharing.newRead(targetOf);
         const readers = await sharing.park(3, target);
         requests.each((request) => request.answer(status, headers, body));
         for (const reader of readers) {
@@ -130,7 +125,7 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
     );
 
     it('of which one cannot be had are a problem of each reader’s own', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const readers = ['r0', 'r1'].map((id) =>
         sharing.read(target, { headers: { 'x-request-id': id } }),
       );
@@ -147,7 +142,7 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
     });
 
     it('are not mixed with a long-poll, a catch-up or a HEAD of the same offset', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const bare = target.replace(/&live=.*/, '');
       const targets = [target, bare, `${bare}&live=true`, `${bare}&live=long-poll`];
       const gets = targets.map((each) => sharing.read(each));

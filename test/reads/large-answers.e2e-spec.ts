@@ -18,10 +18,6 @@ describe.each(MODES)('large answers to $mode reads', ({ isShared }) => {
   });
   afterAll(() => sharing?.stop());
 
-  function newRead(targetOf: (name: string) => string) {
-    const name = sharing.newName();
-    return { target: targetOf(name), requests: sharing.upstream.at(name) };
-  }
   /** Holds until all readers are there, then answers whatever comes. */
   async function readAll(
     { target, requests }: { target: string; requests: HeldRequests },
@@ -43,7 +39,7 @@ describe.each(MODES)('large answers to $mode reads', ({ isShared }) => {
       async (_, size) => {
         for (const isTold of [true, false]) {
           const body = randomBytes(size);
-          const read = newRead(targetOf);
+          const read = sharing.newRead(targetOf);
           const answers = await readAll(read, (request) => {
             request.begin(200, { etag: '"large"', ...(isTold ? withLength(size) : {}) });
             request.response.end(body);
@@ -68,7 +64,7 @@ describe.each(MODES)('large answers to $mode reads', ({ isShared }) => {
     ['catch-up', 'not shared', 12 * MIB],
   ])('(%s), %s, are not held up by one who does not read', async (kind, _, size) => {
     const body = randomBytes(size);
-    const { target, requests } = newRead(
+    const { target, requests } = sharing.newRead(
       READS.find((read) => read.kind === kind)?.target ?? String,
     );
     const slow = sharing.read(target);

@@ -11,14 +11,8 @@ describe.each(MODES)('$mode live reads', ({ isShared }) => {
   afterAll(() => sharing?.stop());
 
   describe.each(LIVE_READS)('of a $kind', ({ target: targetOf }) => {
-    /** A read of its own for each test, and what the upstream gets of it. */
-    function newRead() {
-      const name = sharing.newName();
-      return { target: targetOf(name), requests: sharing.upstream.at(name) };
-    }
-
     it('that are equal wait on one upstream request, and each gets its answer', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const readers = await sharing.park(20, target);
       expect(requests.all.length).toBe(sharing.requestsOf(20));
 
@@ -46,7 +40,7 @@ describe.each(MODES)('$mode live reads', ({ isShared }) => {
       [500, {}, 'failed'],
       [503, { 'retry-after': '1' }, ''],
     ])('all get a %i as it is', async (status, headers, body) => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const readers = await sharing.park(3, target);
       for (const request of requests.all) request.answer(status, headers, body);
       for (const reader of readers) {
@@ -61,7 +55,7 @@ describe.each(MODES)('$mode live reads', ({ isShared }) => {
     });
 
     it('that come when the answer has begun wait for the next one', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const [early] = await sharing.park(1, target);
       const first = await requests.nth(1);
       first.begin(200, JSON_TYPE, '["first",');
@@ -76,7 +70,7 @@ describe.each(MODES)('$mode live reads', ({ isShared }) => {
     });
 
     it('by GET and by HEAD are no equals', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const [get] = await sharing.park(1, target);
       const heads = await sharing.park(2, target, { method: 'HEAD' });
       const methods = requests.all.map(({ request }) => request.method);
@@ -99,7 +93,7 @@ describe.each(MODES)('$mode live reads', ({ isShared }) => {
     });
 
     it('end upstream with the last of their readers, and not before', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const [last, ...others] = await sharing.park(4, target);
       const [first] = requests.all;
       for (const reader of others) reader.leave();
@@ -120,7 +114,7 @@ describe.each(MODES)('$mode live reads', ({ isShared }) => {
     });
 
     it('are not disturbed by one that leaves in the middle of the answer', async () => {
-      const { target, requests } = newRead();
+      const { target, requests } = sharing.newRead(targetOf);
       const [leaving, staying] = await sharing.park(2, target);
       for (const request of requests.all) request.begin(200, JSON_TYPE, '[1,');
       await sharing.takenIn();

@@ -1,6 +1,11 @@
 import { startTestGateway, READ_TOKEN_SECRET, type TestGateway } from '../support/gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { startHeldUpstream, WITNESS, type HeldUpstream } from './held-upstream.ts';
+import {
+  type HeldRequests,
+  startHeldUpstream,
+  WITNESS,
+  type HeldUpstream,
+} from './held-upstream.ts';
 import { Reader, type ReadOptions } from './reader.ts';
 
 /** Both settings: what a reader sees must be the same, however many requests the upstream sees. */
@@ -49,6 +54,8 @@ export interface SharingGateway {
   isShared: boolean;
   /** A name that no other read has, for its target. */
   newName(): string;
+  /** A target of its own, and what the upstream gets of it. */
+  newRead(targetOf: (name: string) => string): { target: string; requests: HeldRequests };
   /** Begins a read. */
   read(target: string, options?: ReadOptions): Reader;
   /** Begins so many equal reads, and resolves once the gateway has taken all of them in. */
@@ -61,6 +68,7 @@ export interface SharingGateway {
 }
 
 let names = 0;
+const newName = (): string => `name-${names++}-`;
 
 /** A gateway with sharing on or off, before an upstream that answers on command. */
 export async function startSharingGateway(
@@ -89,7 +97,11 @@ export async function startSharingGateway(
     gateway,
     upstream,
     isShared,
-    newName: () => `name-${names++}-`,
+    newName,
+    newRead: (targetOf) => {
+      const name = newName();
+      return { target: targetOf(name), requests: upstream.at(name) };
+    },
     read,
     park: async (count, target, options) => {
       const parked = Array.from({ length: count }, () => read(target, options));

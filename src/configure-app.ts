@@ -10,6 +10,7 @@ import { ConnectionCap } from './limits/connection-cap.ts';
 import { RateLimit } from './limits/rate-limit.ts';
 import { RateLimitGuard } from './limits/rate-limit.guard.ts';
 import { admissionMiddleware } from './request/admission.middleware.ts';
+import { answerHeadersMiddleware } from './request/answer-headers.middleware.ts';
 import { OpenRequests } from './request/open-requests.ts';
 import { readPipeline } from './request/read-pipeline.ts';
 import { refuseConnect } from './request/refuse-connect.ts';
@@ -37,13 +38,13 @@ export function configureApp(
   const connectionCap = new ConnectionCap(server, connections, config.limits.maxConnections);
   const parts = { server, connections, openRequests: new OpenRequests() };
 
-  const middleware = [
+  const first = [
     requestContextMiddleware(telemetry.requests, parts.openRequests),
     corsMiddleware(config.corsOrigins),
-    admissionMiddleware(state, connectionCap),
-    requestTargetMiddleware,
   ];
-  for (const step of middleware) express.use(step);
+  const last = [admissionMiddleware(state, connectionCap), requestTargetMiddleware];
+  // A read's head is written in one go, with those headers in it.
+  express.use(...first, answerHeadersMiddleware, ...last);
 
   const { requestsPerSecond } = config.limits;
   // Behind the access guard, which the module registers: only a credential that holds is counted.
@@ -51,7 +52,7 @@ export function configureApp(
     requestsPerSecond > 0 ? new RateLimitGuard(new RateLimit(requestsPerSecond)) : undefined;
   if (rateLimit) app.useGlobalGuards(rateLimit);
 
-  server.on('request', readPipeline(readParts(app, middleware, rateLimit, express)));
+  server.on('request', readPipeline(readParts(app, [...first, ...last], rateLimit, express)));
 
   // With no listener Node would ask for the body before anyone looked at the credential. Any other
   // expectation is let be, as RFC 9110 §10.1.1 allows.

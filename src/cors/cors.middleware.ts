@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { GatewayConfig } from '../config/gateway-config.ts';
-import { requestContext } from '../request/request-context.ts';
+import { requestContext, setAnswerHeaders } from '../request/request-context.ts';
 import { isReadMethod, isReadPath } from '../request/routes.ts';
 
 const ALLOWED_METHODS = 'GET, HEAD';
@@ -41,19 +41,21 @@ const PREFLIGHT_MAX_AGE_SECONDS = '7200';
  */
 export function corsMiddleware(origins: GatewayConfig['corsOrigins']) {
   return (request: Request, response: Response, next: NextFunction): void => {
-    if (!isReadPath(requestContext(request).path)) {
+    const context = requestContext(request);
+    if (!isReadPath(context.path)) {
       next();
       return;
     }
-    if (origins !== '*') response.setHeader('Vary', 'Origin');
+    if (origins !== '*') context.ownVary = 'Origin';
     const allowed = allowedOrigin(origins, request.headers.origin);
     if (request.method === 'OPTIONS') {
+      setAnswerHeaders(response, context);
       answerPreflight(request, response, allowed);
       return;
     }
     if (allowed !== undefined && isReadMethod(request.method)) {
-      response.setHeader('Access-Control-Allow-Origin', allowed);
-      response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
+      context.answerHeaders?.push('Access-Control-Allow-Origin', allowed);
+      context.answerHeaders?.push('Access-Control-Expose-Headers', EXPOSED_HEADERS);
     }
     next();
   };

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 interface Connection {
   /** Answers under way, in the order of their requests: a client may send several at once. */
-  responses: Set<ServerResponse>;
+  responses: ServerResponse[];
   /** What had come when its last answer ended; more than that is the next request's beginning. */
   bytesRead: number;
 }
@@ -29,7 +29,7 @@ export class Connections {
   constructor(server: Server) {
     server.on('connection', (socket: Socket) => {
       this.acceptedCount++;
-      this.open.set(socket, { responses: new Set(), bytesRead: 0 });
+      this.open.set(socket, { responses: [], bytesRead: 0 });
       socket.once('close', () => {
         this.open.delete(socket);
         addBytes(this.closedBytes, socket);
@@ -79,10 +79,10 @@ export class Connections {
     const { socket } = request;
     const connection = this.open.get(socket);
     if (!connection) return;
-    connection.responses.add(response);
+    connection.responses.push(response);
     if (this.announces) announceOnLast(connection.responses);
-    response.once('close', () => {
-      connection.responses.delete(response);
+    response.on('close', () => {
+      connection.responses.splice(connection.responses.indexOf(response), 1);
       connection.bytesRead = socket.bytesRead;
       if (this.closesIdle) this.closeIfIdle(socket, connection);
     });
@@ -90,13 +90,13 @@ export class Connections {
 
   /** A request whose head is still coming is let come: its client would see it broken off. */
   private closeIfIdle(socket: Socket, { responses, bytesRead }: Connection): void {
-    if (responses.size === 0 && socket.bytesRead <= bytesRead) socket.destroySoon();
+    if (responses.length === 0 && socket.bytesRead <= bytesRead) socket.destroySoon();
   }
 }
 
 /** Node ends a connection behind the first answer that says so, and with it all that come later. */
-function announceOnLast(responses: Set<ServerResponse>): void {
-  const last = [...responses].at(-1);
+function announceOnLast(responses: readonly ServerResponse[]): void {
+  const last = responses.at(-1);
   for (const response of responses) {
     if (!response.headersSent) {
       response.setHeader('Connection', response === last ? 'close' : 'keep-alive');

@@ -1,20 +1,31 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import type { ResponseHeader } from './response-headers.ts';
+import type { ServerResponse } from 'node:http';
+import { takeAnswerHeaders, type RequestContext } from '../request/request-context.ts';
+import type { HeaderList } from './header-list.ts';
 
-/** Sets the status and headers of an upstream's answer; they go out with the body's first piece. */
-export function setAnswerHead(
+/** The status and headers of an upstream's answer, as one client gets them. */
+export interface AnswerHead {
+  status: number;
+  headers: HeaderList;
+  isEventStream: boolean;
+  /** The length of the body in bytes, where it is known and the headers do not tell. */
+  contentLength?: number;
+}
+
+/**
+ * Writes the head of an answer, which goes out with the body's first piece. As one list: to set header
+ * by header costs twice as much.
+ */
+export function writeAnswerHead(
   response: ServerResponse,
-  status: number,
-  headers: readonly ResponseHeader[],
-  isOfEvents: boolean,
+  context: RequestContext,
+  { status, headers, isEventStream, contentLength }: AnswerHead,
 ): void {
-  response.statusCode = status;
-  for (const { name, values } of headers) {
-    // In place of what stands there already: CORS has set a `Vary`, which the rules know of.
-    response.setHeader(name, values.length === 1 ? (values[0] ?? '') : values);
-  }
+  const list = takeAnswerHeaders(context);
+  for (const text of headers) list.push(text);
   // nginx in front would otherwise collect the events.
-  if (isOfEvents) response.setHeader('X-Accel-Buffering', 'no');
+  if (isEventStream) list.push('X-Accel-Buffering', 'no');
+  if (contentLength !== undefined) list.push('Content-Length', String(contentLength));
+  response.writeHead(status, list);
 }
 
 /**
@@ -26,11 +37,10 @@ export function flushAnswerHead(response: ServerResponse): void {
   response.write('', 'latin1');
 }
 
-export function isEventStream(headers: IncomingHttpHeaders): boolean {
-  return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
+export function isEventStream(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^text\/event-stream\b/i.test(contentType);
 }
 
-export function isEncoded(headers: IncomingHttpHeaders): boolean {
-  const encoding = headers['content-encoding'];
-  return encoding !== undefined && encoding.toLowerCase() !== 'identity';
+export function isEncoded(contentEncoding: string | undefined): boolean {
+  return contentEncoding !== undefined && contentEncoding.toLowerCase() !== 'identity';
 }

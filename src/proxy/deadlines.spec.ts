@@ -43,11 +43,11 @@ describe('Deadlines', () => {
   });
 
   it('holds one timer for ten thousand waiters, and none once they are called off', () => {
-    const callOffs = Array.from({ length: 10_000 }, (_, i) =>
+    const added = Array.from({ length: 10_000 }, (_, i) =>
       deadlines.add(START_MS + 1_000 + i * 137, note('waiter')),
     );
     expect(jest.getTimerCount()).toBe(1);
-    for (const callOff of callOffs) callOff();
+    for (const deadline of added) deadline.callOff();
     expect(jest.getTimerCount()).toBe(0);
     jest.advanceTimersByTime(10_000_000);
     expect(fired).toEqual([]);
@@ -61,10 +61,10 @@ describe('Deadlines', () => {
   });
 
   it('calls off one waiter of a time and not the other', () => {
-    const callOff = deadlines.add(START_MS + 1_000, note('called off'));
+    const calledOff = deadlines.add(START_MS + 1_000, note('called off'));
     deadlines.add(START_MS + 1_000, note('kept'));
-    callOff();
-    callOff();
+    calledOff.callOff();
+    calledOff.callOff();
     jest.advanceTimersByTime(1_000);
     expect(fired).toEqual(['kept']);
   });
@@ -79,10 +79,10 @@ describe('Deadlines', () => {
 
   it('lets a waiter call off another of the same time, and add one', () => {
     deadlines.add(START_MS + 1_000, () => {
-      callOff();
+      calledOff.callOff();
       deadlines.add(START_MS + 1_500, note('added'));
     });
-    const callOff = deadlines.add(START_MS + 1_000, note('called off'));
+    const calledOff = deadlines.add(START_MS + 1_000, note('called off'));
     jest.advanceTimersByTime(2_000);
     expect(fired).toEqual(['added']);
   });

@@ -1,10 +1,32 @@
+import { Bag, type BagItem } from '../collections/bag.ts';
+
+/** One who waits for a point in time. */
+export class Deadline implements BagItem {
+  bagIndex: number | undefined;
+  readonly callback: () => void;
+  private readonly atMs: number;
+  private readonly deadlines: Deadlines;
+
+  /** Made by `Deadlines`. */
+  constructor(callback: () => void, atMs: number, deadlines: Deadlines) {
+    this.callback = callback;
+    this.atMs = atMs;
+    this.deadlines = deadlines;
+  }
+
+  /** It will not be called back; nothing where it has been. */
+  callOff(): void {
+    this.deadlines.remove(this, this.atMs);
+  }
+}
+
 /**
  * Calls back when a point in time has come, for any number of waiters with a single timer: ten
  * thousand parked reads with a token each must not cost ten thousand timers. Points in time are
  * rounded up to a tenth of a second.
  */
 export class Deadlines {
-  private readonly buckets = new Map<number, Set<() => void>>();
+  private readonly buckets = new Map<number, Bag<Deadline>>();
   private timer: NodeJS.Timeout | undefined;
   private timerAt = Number.POSITIVE_INFINITY;
   private readonly now: () => number;
@@ -14,20 +36,28 @@ export class Deadlines {
     this.now = now;
   }
 
-  /** Calls back once at `atMs`, a time of `now`; the returned function calls it off. */
-  add(atMs: number, callback: () => void): () => void {
+  /** Calls back once at `atMs`, a time of `now`, unless it is called off. */
+  add(atMs: number, callback: () => void): Deadline {
     const bucketAt = Math.ceil(atMs / BUCKET_MS) * BUCKET_MS;
     let bucket = this.buckets.get(bucketAt);
-    if (!bucket) this.buckets.set(bucketAt, (bucket = new Set()));
-    // Wrapped, so that the same function may wait twice.
-    const entry = (): void => callback();
-    bucket.add(entry);
+    if (!bucket) this.buckets.set(bucketAt, (bucket = new Bag()));
+    const deadline = new Deadline(callback, bucketAt, this);
+    bucket.add(deadline);
     if (bucketAt < this.timerAt) this.arm(bucketAt);
-    return () => {
-      bucket.delete(entry);
-      if (bucket.size === 0 && this.buckets.get(bucketAt) === bucket) this.buckets.delete(bucketAt);
-      if (this.buckets.size === 0) this.disarm();
-    };
+    return deadline;
+  }
+
+  /** For `Deadline.callOff`. */
+  remove(deadline: Deadline, bucketAt: number): void {
+    const bucket = this.buckets.get(bucketAt);
+    // One whose time has come is in a bucket that is none of these any more.
+    if (!bucket) {
+      deadline.bagIndex = undefined;
+      return;
+    }
+    bucket.delete(deadline);
+    if (bucket.size === 0) this.buckets.delete(bucketAt);
+    if (this.buckets.size === 0) this.disarm();
   }
 
   private arm(atMs: number): void {
@@ -47,17 +77,22 @@ export class Deadlines {
   private fire(): void {
     this.disarm();
     const nowMs = this.now();
-    const due: Set<() => void>[] = [];
+    const due: Deadline[] = [];
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [atMs, bucket] of this.buckets) {
       if (atMs <= nowMs) {
         this.buckets.delete(atMs);
-        due.push(bucket);
+        for (const deadline of bucket.snapshot()) due.push(deadline);
       } else if (atMs < nextMs) nextMs = atMs;
     }
     // Before the callbacks, which may add and call off waiters, and may throw.
     if (nextMs !== Number.POSITIVE_INFINITY) this.arm(nextMs);
-    for (const bucket of due) for (const callback of bucket) callback();
+    for (const deadline of due) {
+      // One that was called before may have called it off.
+      if (deadline.bagIndex === undefined) continue;
+      deadline.bagIndex = undefined;
+      deadline.callback();
+    }
   }
 }
 

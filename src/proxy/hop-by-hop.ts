@@ -29,12 +29,14 @@ export function eachEndToEndHeader(
 function nominatedByConnection(rawHeaders: readonly string[]): Set<string> | undefined {
   let nominated: Set<string> | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]?.toLowerCase() !== 'connection') continue;
+    const name = rawHeaders[i] ?? '';
+    // Its length first: most are told by that.
+    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue;
     for (const option of (rawHeaders[i + 1] ?? '').split(',')) {
-      const name = option.trim().toLowerCase();
-      if (name !== '' && name !== 'keep-alive' && name !== 'close') {
+      const nominee = option.trim().toLowerCase();
+      if (nominee !== '' && nominee !== 'keep-alive' && nominee !== 'close') {
         nominated ??= new Set();
-        nominated.add(name);
+        nominated.add(nominee);
       }
     }
   }

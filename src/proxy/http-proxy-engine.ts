@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import httpProxy from 'http-proxy';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { Exchange, StaleConnection } from './exchange.ts';
-import type { UpstreamHeaders } from './request-headers.ts';
+import type { HeaderObject } from './header-list.ts';
 import type { Upstream } from './upstreams.ts';
 
 /** One request to an upstream, all decided: nothing of the client's request is looked at again. */
@@ -14,7 +14,7 @@ export interface UpstreamCall {
   upstream: Upstream;
   /** Path and query as they are sent. */
   target: string;
-  headers: UpstreamHeaders;
+  headers: HeaderObject;
   body: Readable | undefined;
   /** To the response headers, in milliseconds. */
   timeoutMs: number;

@@ -9,14 +9,15 @@ import { hasBody } from '../request/request-body.ts';
 import { requestContext } from '../request/request-context.ts';
 import { isReadMethod } from '../request/routes.ts';
 import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts';
-import { flushAnswerHead, isEventStream, setAnswerHead } from './answer-head.ts';
+import { flushAnswerHead, isEventStream, writeAnswerHead } from './answer-head.ts';
+import { headerObject, type HeaderList } from './header-list.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
 import { outgoingBody } from './outgoing-body.ts';
 import { Relay } from './relay.ts';
 import { ReadExpiry } from './read-expiry.ts';
 import type { AnswerRules } from './reads/read-head.ts';
 import { ReadService } from './reads/read.service.ts';
-import { upstreamRequestHeaders, type UpstreamHeaders } from './request-headers.ts';
+import { upstreamRequestHeaders } from './request-headers.ts';
 import { clientResponseHeaders } from './response-headers.ts';
 import { publicBaseUrl } from './public-base-url.ts';
 import { safeEventOf } from './sse-boundary.ts';
@@ -41,9 +42,9 @@ export class ProxyService {
 
   /**
    * Forwards a request that has been let in. `query` stands in for the request's own where a route
-   * has to change it. Rejects with a `GatewayError` as long as the answer has not begun.
+   * has to change it. Throws or rejects with a `GatewayError` as long as the answer has not begun.
    */
-  async forward(
+  forward(
     request: Request,
     response: Response,
     upstream: Upstream,
@@ -55,23 +56,22 @@ export class ProxyService {
     const isRead = isReadMethod(request.method);
     if (isRead && upstream.isRead) {
       context.live = liveModeOf(query);
-      response.once('close', this.readLimits.enter(context.credentialId ?? ''));
+      response.on('close', this.readLimits.enter(context.credentialId ?? ''));
     }
     context.upstream = upstream.name;
     const target = upstreamTarget(upstream, context.path, query);
     const headers = upstreamRequestHeaders(request.rawHeaders, upstream, context.requestId);
-    const rules = (): AnswerRules => ({
+    const rules: AnswerRules = {
       upstream,
       requestTarget: target,
       publicBaseUrl: publicBaseUrl(this.config.publicUrl, request.headers.host),
       varyNames: this.varyNames,
-    });
+    };
     const { method } = request;
     if (isReadMethod(method) && upstream.isRead && !hasBody(request)) {
-      await this.reads.answer({ upstream, method, target, headers, context }, response, rules);
-    } else {
-      await this.forwardWithBody(request, response, { upstream, target, headers, rules });
+      return this.reads.answer({ upstream, method, target, headers, context }, response, rules);
     }
+    return this.forwardWithBody(request, response, { upstream, target, headers, rules });
   }
 
   private async forwardWithBody(
@@ -81,14 +81,15 @@ export class ProxyService {
   ): Promise<void> {
     const context = requestContext(request);
     const isRead = isReadMethod(request.method);
+    const sent = headerObject(headers);
     const body = await outgoingBody(request, response, this.config.maxBodyBytes);
-    if (body) headers['content-length'] = String(body.lengthBytes);
+    if (body) sent['content-length'] = String(body.lengthBytes);
     const abort = new AbortController();
     if (isRead) context.endRead = (error) => abort.abort(error);
-    const callOffExpiry = this.expiry.watch(context, (error) => abort.abort(error));
+    const expiry = this.expiry.watch(context, (error) => abort.abort(error));
     const begin = (): UpstreamCall => {
       const begun = this.upstreamCalls.begin(upstream.name, request.method, context, target);
-      Object.assign(headers, begun.headers);
+      Object.assign(sent, begun.headers);
       return begun;
     };
     let call = begin();
@@ -98,7 +99,7 @@ export class ProxyService {
         response,
         upstream,
         target,
-        headers,
+        headers: sent,
         body: body?.stream,
         timeoutMs: isRead ? upstream.readTimeoutMs : upstream.writeTimeoutMs,
         signal: abort.signal,
@@ -109,15 +110,18 @@ export class ProxyService {
       });
       tellOfAnswer(call, answer);
       const status = answer.statusCode ?? 502;
-      const answerHeaders = clientResponseHeaders(answer.rawHeaders, { ...rules(), status });
-      setAnswerHead(response, status, answerHeaders, isEventStream(answer.headers));
+      writeAnswerHead(response, context, {
+        status,
+        headers: clientResponseHeaders(answer.rawHeaders, { ...rules, status }),
+        isEventStream: isEventStream(answer.headers['content-type']),
+      });
       flushAnswerHead(response);
       const relay = new Relay(answer, response, safeEventOf(upstream));
       abort.signal.addEventListener('abort', () => relay.endAtBoundary());
-      if (callOffExpiry) response.once('close', callOffExpiry);
+      if (expiry) response.once('close', () => expiry.callOff());
       relay.start();
     } catch (error) {
-      callOffExpiry?.();
+      expiry?.callOff();
       call.failed(error);
       throw error;
     }
@@ -128,8 +132,8 @@ export class ProxyService {
 interface Forwarding {
   upstream: Upstream;
   target: string;
-  headers: UpstreamHeaders;
-  rules: () => AnswerRules;
+  headers: HeaderList;
+  rules: AnswerRules;
 }
 
 function tellOfAnswer(call: UpstreamCall, answer: IncomingMessage): void {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { tokenExpired } from '../auth/bearer.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestContext } from '../request/request-context.ts';
-import { Deadlines } from './deadlines.ts';
+import { Deadlines, type Deadline } from './deadlines.ts';
 
 /** Tells when the read token that opened a read has expired. */
 @Injectable()
@@ -11,12 +11,12 @@ export class ReadExpiry {
 
   /**
    * Calls back with `token_expired` when the token has expired; never where an API key opened the
-   * read. The returned function calls it off.
+   * read.
    */
   watch(
     { readToken }: RequestContext,
     onExpired: (error: GatewayError) => void,
-  ): (() => void) | undefined {
+  ): Deadline | undefined {
     if (!readToken) return undefined;
     return this.deadlines.add(readToken.expiresAtSeconds * 1000, () => onExpired(tokenExpired()));
   }

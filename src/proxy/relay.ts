@@ -21,9 +21,10 @@ export class Relay {
   constructor(source: IncomingMessage, response: ServerResponse, safeEvent?: string) {
     this.source = source;
     this.response = response;
-    this.isEventStream = isEventStream(source.headers);
-    if (this.isEventStream && !isEncoded(source.headers))
+    this.isEventStream = isEventStream(source.headers['content-type']);
+    if (this.isEventStream && !isEncoded(source.headers['content-encoding'])) {
       this.boundary = new SseBoundary(safeEvent);
+    }
   }
 
   start(): void {

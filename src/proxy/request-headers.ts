@@ -1,3 +1,4 @@
+import type { HeaderList } from './header-list.ts';
 import { eachEndToEndHeader } from './hop-by-hop.ts';
 import { toUpstreamForkSource } from './target.ts';
 import type { Upstream } from './upstreams.ts';
@@ -16,32 +17,22 @@ const DROPPED = new Set([
   'content-length',
 ]);
 
-export type UpstreamHeaders = Record<string, string | string[]>;
-
 /**
- * The headers of a request toward an upstream, but for the length of its body. Throws
- * `malformed_path` for a fork source that is refused.
+ * The headers of a request toward an upstream, names in lower case, but for the length of its body.
+ * Throws `malformed_path` for a fork source that is refused.
  */
 export function upstreamRequestHeaders(
   rawHeaders: readonly string[],
   upstream: Upstream,
   requestId: string,
-): UpstreamHeaders {
-  // A client may name a header `constructor` or `__proto__`.
-  const headers = Object.create(null) as UpstreamHeaders;
+): HeaderList {
+  const headers: HeaderList = [];
   eachEndToEndHeader(rawHeaders, (name, _, value) => {
     if (DROPPED.has(name) || name.startsWith('x-forwarded-')) return;
-    const before = headers[name];
-    headers[name] = before === undefined ? value : [before, value].flat();
+    const isForkSource = name === 'stream-forked-from' && upstream.name === 'history';
+    headers.push(name, isForkSource ? toUpstreamForkSource(value, upstream) : value);
   });
-  const forkSource = headers['stream-forked-from'];
-  if (forkSource !== undefined && upstream.name === 'history') {
-    headers['stream-forked-from'] = [forkSource]
-      .flat()
-      .map((source) => toUpstreamForkSource(source, upstream));
-  }
-  headers.host = upstream.base.host;
-  headers['x-request-id'] = requestId;
-  if (upstream.token !== undefined) headers.authorization = `Bearer ${upstream.token}`;
+  headers.push('host', upstream.base.host, 'x-request-id', requestId);
+  if (upstream.token !== undefined) headers.push('authorization', `Bearer ${upstream.token}`);
   return headers;
 }

@@ -1,3 +1,4 @@
+import type { HeaderList } from './header-list.ts';
 import { eachEndToEndHeader } from './hop-by-hop.ts';
 import { extendVary, privateCacheControl } from './read-caching.ts';
 import { publicLocation, type LocationContext } from './target.ts';
@@ -10,38 +11,37 @@ export interface ResponseHeaderRules extends LocationContext {
   varyNames: readonly string[];
 }
 
-/** A header's name as the upstream wrote it, and its values. */
-export interface ResponseHeader {
-  name: string;
-  values: string[];
-}
-
-/** The headers of an upstream's answer as the client gets them, each name once. */
+/** The headers of an upstream's answer as the client gets them. */
 export function clientResponseHeaders(
   rawHeaders: readonly string[],
   rules: ResponseHeaderRules,
-): ResponseHeader[] {
-  const headers = new Map<string, ResponseHeader>();
+): HeaderList {
+  const headers: HeaderList = [];
+  let cacheControl: string | undefined;
+  let vary: string | undefined;
   eachEndToEndHeader(rawHeaders, (lowerName, name, value) => {
     if (isDropped(lowerName, rules)) return;
-    const passed = lowerName === 'location' ? publicLocation(value, rules) : value;
-    if (passed === undefined) return;
-    const header = headers.get(lowerName);
-    if (header) header.values.push(passed);
-    else headers.set(lowerName, { name, values: [passed] });
+    if (lowerName === 'cache-control') cacheControl = joined(cacheControl, value);
+    else if (lowerName === 'vary') vary = joined(vary, value);
+    else {
+      const passed = lowerName === 'location' ? publicLocation(value, rules) : value;
+      if (passed !== undefined) headers.push(name, passed);
+    }
   });
   if (rules.upstream.isRead) {
-    const joined = (lowerName: string): string | undefined =>
-      headers.get(lowerName)?.values.join(', ');
-    const cacheControl = privateCacheControl(joined('cache-control'));
-    const vary = extendVary(joined('vary'), rules.varyNames);
-    headers.set('cache-control', { name: 'Cache-Control', values: [cacheControl] });
-    headers.set('vary', { name: 'Vary', values: [vary] });
-  } else if (!headers.has('cache-control')) {
+    headers.push('Cache-Control', privateCacheControl(cacheControl));
+    headers.push('Vary', extendVary(vary, rules.varyNames));
+  } else {
     // The admin API says nothing of caching, and a cache may have a lifetime of its own for that.
-    headers.set('cache-control', { name: 'Cache-Control', values: ['no-store'] });
+    headers.push('Cache-Control', cacheControl ?? 'no-store');
+    if (vary !== undefined) headers.push('Vary', vary);
   }
-  return [...headers.values()];
+  return headers;
+}
+
+/** The value of a header that may come in several lines (RFC 9110 §5.3). */
+function joined(before: string | undefined, value: string): string {
+  return before === undefined ? value : `${before}, ${value}`;
 }
 
 function isDropped(lowerName: string, { upstream }: ResponseHeaderRules): boolean {

@@ -1,3 +1,4 @@
+import { Bag } from '../collections/bag.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { LiveMode } from './live-read.ts';
 import type { RequestContext } from './request-context.ts';
@@ -9,7 +10,7 @@ export interface EndableRead {
 
 /** The requests under way, for the drain and for limits. */
 export class OpenRequests {
-  private readonly contexts = new Set<RequestContext>();
+  private readonly contexts = new Bag<RequestContext>();
 
   get count(): number {
     return this.contexts.size;
@@ -26,12 +27,12 @@ export class OpenRequests {
   /** The reads that wait for what is new: those parked, and open streams of events. */
   countLive(): Record<LiveMode, number> {
     const counts = { 'long-poll': 0, sse: 0 };
-    for (const { live } of this.contexts) if (live) counts[live]++;
+    for (const { live } of this.contexts.snapshot()) if (live) counts[live]++;
     return counts;
   }
 
   /** The reads under way. */
   endable(): EndableRead[] {
-    return [...this.contexts].flatMap(({ endRead }) => (endRead ? [{ end: endRead }] : []));
+    return this.contexts.snapshot().flatMap(({ endRead }) => (endRead ? [{ end: endRead }] : []));
   }
 }

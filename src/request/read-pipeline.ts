@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
-import { requestContext } from './request-context.ts';
+import { requestContext, setAnswerHeaders } from './request-context.ts';
 import { isBelow, isReadMethod, type READ_PREFIXES } from './routes.ts';
 
 /** A step of every request's way before its route; calls `next`, answers, or throws. */
@@ -42,31 +42,51 @@ export function readPipeline(parts: ReadPipelineParts): RequestListener {
     // Nothing on this way uses what Express adds to them.
     const request = incoming as Request;
     const response = outgoing as Response;
-    void pass(parts, route, request, response).catch((error: unknown) =>
-      parts.onFailure(error, request, response),
-    );
+    const fail = (error: unknown): void => {
+      if (!response.headersSent) setAnswerHeaders(response, requestContext(request));
+      parts.onFailure(error, request, response);
+    };
+    try {
+      pass(parts, route, request, response)?.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
   };
 }
 
-async function pass(
+/** Resolves when the answer has begun; undefined where a step has answered. */
+function pass(
   { middleware, checks }: ReadPipelineParts,
   route: ReadRoute,
   request: Request,
   response: Response,
-): Promise<void> {
+): Promise<void> | undefined {
+  let goesOn = false;
+  const next = (): void => {
+    goesOn = true;
+  };
   for (const step of middleware) {
-    let goesOn = false;
-    step(request, response, () => {
-      goesOn = true;
-    });
-    if (!goesOn) return;
+    goesOn = false;
+    step(request, response, next);
+    if (!goesOn) return undefined;
   }
   requestContext(request).route = route.pattern;
-  for (const check of checks) {
-    const verdict = check(request);
-    if (verdict !== true) await verdict;
+  const verdict = judge(checks, request);
+  if (verdict === true) return route.read(request, response);
+  return verdict.then(() => route.read(request, response));
+}
+
+/** True when all checks have passed; a promise only where one of them has to wait. */
+function judge(
+  checks: ReadPipelineParts['checks'],
+  request: Request,
+  from = 0,
+): true | Promise<true> {
+  for (let at = from; at < checks.length; at++) {
+    const verdict = checks[at]?.(request) ?? true;
+    if (verdict !== true) return verdict.then(() => judge(checks, request, at + 1));
   }
-  await route.read(request, response);
+  return true;
 }
 
 function routeOf(

@@ -3,7 +3,7 @@ import type { RequestObserver } from '../telemetry/request-observer.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { traceIdOf } from '../tracing/traceparent.ts';
 import { CLIENT_GONE_STATUS } from './client-gone.ts';
-import { setRequestContext, type RequestContext } from './request-context.ts';
+import { RequestContext, setRequestContext } from './request-context.ts';
 import { requestIdFrom } from './request-id.ts';
 
 /**
@@ -17,18 +17,20 @@ export function requestContextMiddleware(
   return (request: Request, response: Response, next: NextFunction): void => {
     const target = request.url;
     const queryAt = target.indexOf('?');
-    const context: RequestContext = {
-      requestId: requestIdFrom(request.headers['x-request-id']),
-      path: queryAt === -1 ? target : target.slice(0, queryAt),
-      query: queryAt === -1 ? '' : target.slice(queryAt),
-      startedAtMs: performance.now(),
-      traceId: traceIdOf(request.headers.traceparent),
-    };
+    const requestId = requestIdFrom(request.headers['x-request-id']);
+    const path = queryAt === -1 ? target : target.slice(0, queryAt);
+    const query = queryAt === -1 ? '' : target.slice(queryAt);
+    const context = new RequestContext(
+      requestId,
+      path,
+      query,
+      traceIdOf(request.headers.traceparent),
+    );
+    context.answerHeaders = ['X-Request-Id', requestId];
     setRequestContext(request, context);
-    response.setHeader('X-Request-Id', context.requestId);
     openRequests.add(context);
     for (const observer of observers) observer.began?.(request, context);
-    response.once('close', () => {
+    response.on('close', () => {
       openRequests.delete(context);
       const ended = {
         method: request.method,

@@ -1,17 +1,26 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ReadToken } from '../auth/read-token.ts';
+import type { BagItem } from '../collections/bag.ts';
 import type { CommandVerb } from '../commands/command-verb.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { ErrorReason, GatewayError } from '../errors/gateway-error.ts';
 import type { LiveMode } from './live-read.ts';
 
-/** What the gateway knows of a request beside its own headers. */
-export interface RequestContext {
+/**
+ * What the gateway knows of a request beside its own headers. A class, so that all of its fields are there
+ * from the start: ten thousand parked reads have one each.
+ */
+export class RequestContext implements BagItem {
+  bagIndex?: number | undefined;
   requestId: string;
   /** The raw request target, split at the first `?`: these very bytes are judged and sent on. */
   path: string;
   /** With its leading `?`, or empty. */
   query: string;
+  /** Headers of whatever the answer will be, names and values in turn; empty once they are set. */
+  answerHeaders?: string[] | undefined;
+  /** What an answer of the gateway's own depends on, for `Vary`; a proxied one has its own. */
+  ownVary?: string;
   /** Milliseconds of `performance.now()`. */
   startedAtMs: number;
   /** The matched route's pattern, once there is one; bounded, for logs and metrics. */
@@ -49,6 +58,14 @@ export interface RequestContext {
   idempotencyKey?: string;
   /** The read token that opened this request; none where an API key did. */
   readToken?: ReadToken;
+
+  constructor(requestId: string, path: string, query: string, traceId?: string) {
+    this.requestId = requestId;
+    this.path = path;
+    this.query = query;
+    this.startedAtMs = performance.now();
+    this.traceId = traceId;
+  }
 }
 
 const CONTEXT = Symbol('request context');
@@ -64,4 +81,20 @@ export function requestContext(request: IncomingMessage): RequestContext {
   const context = (request as Contextual)[CONTEXT];
   if (!context) throw new Error('the request has no context: its first middleware did not run');
   return context;
+}
+
+/** The headers that an answer has in any case, for a head that is written in one go. */
+export function takeAnswerHeaders(context: RequestContext): string[] {
+  const headers = context.answerHeaders ?? [];
+  context.answerHeaders = undefined;
+  return headers;
+}
+
+/** Sets the headers that an answer has in any case, for whoever goes on to answer. */
+export function setAnswerHeaders(response: ServerResponse, context: RequestContext): void {
+  const headers = takeAnswerHeaders(context);
+  for (let i = 0; i < headers.length; i += 2) {
+    response.setHeader(headers[i] ?? '', headers[i + 1] ?? '');
+  }
+  if (context.ownVary !== undefined) response.setHeader('Vary', context.ownVary);
 }

@@ -1,3 +1,4 @@
+import { Bag } from '../../collections/bag.ts';
 import { EventStream } from './event-stream.ts';
 import { Flight, type FlightOwner, type FlightParts } from './flight.ts';
 import type { ReadHead } from './read-head.ts';
@@ -17,7 +18,7 @@ export class CatchUpLine implements FlightOwner, ReadSource {
   private readonly parts: FlightParts;
   private readonly onEmpty: () => void;
   /** None as long as nobody ever had to wait, as with most reads. */
-  private waiting: Set<Reader> | undefined;
+  private waiting: Bag<Reader> | undefined;
   private current: Flight | undefined;
   private timer: NodeJS.Timeout | undefined;
 
@@ -33,7 +34,7 @@ export class CatchUpLine implements FlightOwner, ReadSource {
       this.launch([reader]);
       return;
     }
-    this.waiting ??= new Set();
+    this.waiting ??= new Bag();
     this.waiting.add(reader);
     reader.source = this;
     this.timer ??= setTimeout(() => this.launchWaiting(), MAX_WAIT_MS);
@@ -78,17 +79,16 @@ export class CatchUpLine implements FlightOwner, ReadSource {
     clearTimeout(this.timer);
     this.timer = undefined;
     if (!this.waiting || this.waiting.size === 0) return;
-    const readers = [...this.waiting];
-    this.waiting.clear();
-    this.launch(readers);
+    this.launch(this.waiting.takeAll());
   }
 
   private launch(readers: readonly Reader[]): void {
     const flight = new Flight(this);
     this.current = flight;
-    for (const [index, reader] of readers.entries()) {
-      if (index === 0) this.parts.count(reader, 'first');
-      else this.parts.count(reader, 'joined', readers[0]?.call);
+    const [first] = readers;
+    for (const reader of readers) {
+      if (reader === first) this.parts.count(reader, 'first');
+      else this.parts.count(reader, 'joined', first?.call);
       flight.join(reader);
     }
     flight.launch(this.parts.sender);

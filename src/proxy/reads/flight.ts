@@ -1,3 +1,4 @@
+import { Bag } from '../../collections/bag.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { ReadShare } from '../../telemetry/shared-reads.ts';
 import type { EventStream } from './event-stream.ts';
@@ -40,7 +41,7 @@ export interface FlightOwner {
  */
 export class Flight implements ReadObserver, ReadSource {
   private readonly owner: FlightOwner;
-  private readonly readers = new Set<Reader>();
+  private readonly readers = new Bag<Reader>();
   private read!: UpstreamRead;
   private head: ReadHead | undefined;
   /** The reader whose request was sent. */
@@ -58,7 +59,7 @@ export class Flight implements ReadObserver, ReadSource {
 
   /** Sends the request of the first reader that has joined. */
   launch(sender: ReadSender): void {
-    const [first] = this.readers;
+    const { first } = this.readers;
     if (!first) return;
     this.sentFor = first;
     this.read = sender.prepare(first.call, this);
@@ -73,9 +74,9 @@ export class Flight implements ReadObserver, ReadSource {
 
   onHead(head: ReadHead): void {
     this.head = head;
-    const isForOne = dependsOnReader(head.headers.vary);
+    const isForOne = dependsOnReader(head.header('vary'));
     if (isForOne) this.sendOthersAlone();
-    const [first] = this.readers;
+    const { first } = this.readers;
     if (!first) return;
     if (head.isEventStream) {
       this.becomeEventStream(this.owner.toEventStream(this.read, head, isForOne));
@@ -105,7 +106,7 @@ export class Flight implements ReadObserver, ReadSource {
 
   onFailure(error: GatewayError): void {
     this.close();
-    for (const reader of this.readers) reader.fail(error);
+    for (const reader of this.readers.snapshot()) reader.fail(error);
     this.release();
   }
 
@@ -133,7 +134,7 @@ export class Flight implements ReadObserver, ReadSource {
 
   /** The first reader goes on with this answer, and every other sends a request of its own. */
   private split(head: ReadHead): void {
-    const [first] = this.readers;
+    const { first } = this.readers;
     this.sendOthersAlone(first);
     if (first) this.passTo(first, head);
     this.release();
@@ -141,7 +142,7 @@ export class Flight implements ReadObserver, ReadSource {
 
   /** All but one, or but the one whose headers the request had, send a request of their own. */
   private sendOthersAlone(stays = this.sentFor): void {
-    for (const reader of this.readers) {
+    for (const reader of this.readers.snapshot()) {
       if (reader === stays) continue;
       this.readers.delete(reader);
       this.owner.sendAlone(reader);
@@ -151,13 +152,12 @@ export class Flight implements ReadObserver, ReadSource {
 
   private answerAll(head: ReadHead): void {
     const body = this.chunks.length > 0 ? joinedWithHead(Buffer.concat(this.chunks)) : undefined;
-    for (const reader of this.readers) reader.answer(head, body);
+    for (const reader of this.readers.snapshot()) reader.answer(head, body);
   }
 
   private becomeEventStream(stream: EventStream): void {
     this.read.observer = stream;
-    for (const reader of this.readers) stream.join(reader);
-    this.readers.clear();
+    for (const reader of this.readers.takeAll()) stream.join(reader);
     this.release();
   }
 

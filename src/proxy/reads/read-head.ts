@@ -1,10 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import {
-  clientResponseHeaders,
-  type ResponseHeader,
-  type ResponseHeaderRules,
-} from '../response-headers.ts';
 import { isEncoded, isEventStream } from '../answer-head.ts';
+import type { HeaderList } from '../header-list.ts';
+import { clientResponseHeaders, type ResponseHeaderRules } from '../response-headers.ts';
 
 /** What the headers of one client's answer depend on beside those of the upstream. */
 export type AnswerRules = Omit<ResponseHeaderRules, 'status'>;
@@ -12,44 +9,50 @@ export type AnswerRules = Omit<ResponseHeaderRules, 'status'>;
 /** The status and headers of an upstream's answer to a read, as one or more clients get them. */
 export class ReadHead {
   readonly statusCode: number;
-  readonly headers: IncomingHttpHeaders;
   readonly isEventStream: boolean;
-  private forAll: ResponseHeader[] | undefined;
+  /** By undici, names in lower case, values latin1; of a name that came twice a list. */
+  private readonly byName: Readonly<Record<string, string | string[] | undefined>>;
+  private forAll: HeaderList | undefined;
 
-  /** Header names are in lower case, values latin1. */
   constructor(statusCode: number, headers: IncomingHttpHeaders) {
     this.statusCode = statusCode;
-    this.headers = headers;
-    this.isEventStream = isEventStream(headers);
+    this.byName = headers;
+    this.isEventStream = isEventStream(this.header('content-type'));
+  }
+
+  /** The value of a header; of one that came in several lines, all of them (RFC 9110 §5.3). */
+  header(name: string): string | undefined {
+    const value = this.byName[name];
+    return typeof value === 'object' ? value.join(', ') : value;
   }
 
   /** Whether the body's events cannot be told apart, because they are compressed. */
   get isEncoded(): boolean {
-    return isEncoded(this.headers);
+    return isEncoded(this.header('content-encoding'));
   }
 
   /** The length that the answer declares of its body in bytes, if it does. */
   get contentLength(): number | undefined {
-    const declared = this.headers['content-length'];
+    const declared = this.header('content-length');
     return declared === undefined ? undefined : Number(declared);
   }
 
   /** The headers for one client. All get the same, but for a `Location`, which has the client's address. */
-  headersFor(rules: () => AnswerRules): ResponseHeader[] {
+  headersFor(rules: AnswerRules): HeaderList {
     if (this.forAll) return this.forAll;
-    const headers = clientResponseHeaders(rawHeaders(this.headers), {
-      ...rules(),
+    const headers = clientResponseHeaders(rawHeaders(this.byName), {
+      ...rules,
       status: this.statusCode,
     });
-    if (this.headers.location === undefined) this.forAll = headers;
+    if (this.byName.location === undefined) this.forAll = headers;
     return headers;
   }
 }
 
-function rawHeaders(headers: IncomingHttpHeaders): string[] {
-  const raw: string[] = [];
-  for (const name of Object.keys(headers)) {
-    const value = headers[name];
+function rawHeaders(byName: ReadHead['byName']): HeaderList {
+  const raw: HeaderList = [];
+  for (const name of Object.keys(byName)) {
+    const value = byName[name];
     if (typeof value === 'string') raw.push(name, value);
     else for (const one of value ?? []) raw.push(name, one);
   }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher } from 'undici';
-import type { UpstreamHeaders } from '../request-headers.ts';
+import type { HeaderList } from '../header-list.ts';
 
 /** As many connections are kept open for reads to come; of an upstream. */
 const MAX_IDLE_CONNECTIONS = 256;
@@ -44,7 +44,7 @@ export class ReadConnection {
   send(
     method: 'GET' | 'HEAD',
     path: string,
-    headers: UpstreamHeaders,
+    headers: HeaderList,
     handler: Dispatcher.DispatchHandler,
   ): void {
     this.client.dispatch({ method, path, headers }, handler);

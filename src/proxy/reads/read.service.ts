@@ -19,11 +19,11 @@ export class ReadService {
   ) {}
 
   /** Resolves when the answer has begun. Rejects with a `GatewayError`, or `ClientGone`. */
-  answer(call: ReadCall, response: ServerResponse, rules: () => AnswerRules): Promise<void> {
+  answer(call: ReadCall, response: ServerResponse, rules: AnswerRules): Promise<void> {
     const { context, upstream } = call;
     const reader = new Reader(call, response, rules);
     context.endRead = (error) => reader.endEarly(error);
-    reader.follow(
+    reader.setDeadlines(
       this.timeouts.add(performance.now() + upstream.readTimeoutMs, () =>
         reader.fail(upstreamTimeout(upstream.readTimeoutMs)),
       ),

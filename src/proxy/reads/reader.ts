@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { breakOff } from '../../request/break-off.ts';
 import { ClientGone } from '../../request/client-gone.ts';
-import { flushAnswerHead, setAnswerHead } from '../answer-head.ts';
+import type { BagItem } from '../../collections/bag.ts';
+import { flushAnswerHead, writeAnswerHead } from '../answer-head.ts';
+import type { Deadline } from '../deadlines.ts';
 import { STALLED_EVENT_MS, type SseBoundary } from '../sse-boundary.ts';
 import type { AnswerRules, ReadHead } from './read-head.ts';
 import type { ReadCall } from './upstream-read.ts';
@@ -25,7 +27,9 @@ export interface ReadSource {
  * One client's read, from its admission to the end of its answer. Several may share what comes from the
  * upstream; each has its own client, deadlines and headers.
  */
-export class Reader {
+export class Reader implements BagItem {
+  /** Where its source has it. */
+  bagIndex: number | undefined;
   readonly call: ReadCall;
   /** Resolves when the answer has begun; rejects with the error to answer instead, or `ClientGone`. */
   readonly answerBegan: Promise<void>;
@@ -35,7 +39,7 @@ export class Reader {
   /** Its event stream is to end at the next safe place. */
   isEnding = false;
   private readonly response: ServerResponse;
-  private readonly rules: () => AnswerRules;
+  private readonly rules: AnswerRules;
   private stage: 'waiting' | 'answering' | 'over' = 'waiting';
   private resolve!: () => void;
   private reject!: (error: Error) => void;
@@ -45,11 +49,10 @@ export class Reader {
   private firstChunk: Buffer | undefined;
   private boundary: SseBoundary | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private onOver: (() => void) | undefined;
-  private onBegan: (() => void) | undefined;
+  private timeout: Deadline | undefined;
+  private expiry: Deadline | undefined;
 
-  /** `rules` are asked for when the head goes out. */
-  constructor(call: ReadCall, response: ServerResponse, rules: () => AnswerRules) {
+  constructor(call: ReadCall, response: ServerResponse, rules: AnswerRules) {
     this.call = call;
     this.response = response;
     this.rules = rules;
@@ -57,13 +60,13 @@ export class Reader {
       this.resolve = resolve;
       this.reject = reject;
     });
-    response.once('close', () => this.onClose());
+    response.on('close', () => this.onClose());
   }
 
-  /** Calls back once, when the wait for the answer is over, and when the whole read is. */
-  follow(onBegan: () => void, onOver: (() => void) | undefined): void {
-    this.onBegan = onBegan;
-    this.onOver = onOver;
+  /** What is called off: when the wait for the answer is over, and when the whole read is. */
+  setDeadlines(timeout: Deadline, expiry: Deadline | undefined): void {
+    this.timeout = timeout;
+    this.expiry = expiry;
   }
 
   /** Whether the answer is still to begin. */
@@ -158,26 +161,28 @@ export class Reader {
     this.stage = 'answering';
     this.head = head;
     this.call.context.answeredAtMs ??= performance.now();
-    this.onBegan?.();
+    this.timeout?.callOff();
     this.resolve();
   }
 
-  private sendHead(): void {
-    if (!this.head) return;
+  /** `bodyLength` is that of a body that is all there. */
+  private sendHead(bodyLength?: number): void {
+    const { head } = this;
+    if (!head) return;
     this.isHeadSent = true;
-    const { head, response } = this;
-    setAnswerHead(response, head.statusCode, head.headersFor(this.rules), head.isEventStream);
+    writeAnswerHead(this.response, this.call.context, {
+      status: head.statusCode,
+      headers: head.headersFor(this.rules),
+      isEventStream: head.isEventStream,
+      ...(bodyLength !== undefined &&
+        head.contentLength === undefined && { contentLength: bodyLength }),
+    });
   }
 
   private sendWhole(body: Buffer | string | undefined): void {
-    const { response } = this;
-    this.sendHead();
-    if (body === undefined) {
-      response.end();
-      return;
-    }
-    if (this.head?.contentLength === undefined) response.setHeader('Content-Length', body.length);
-    response.end(body, 'latin1');
+    this.sendHead(body?.length);
+    if (body === undefined) this.response.end();
+    else this.response.end(body, 'latin1');
   }
 
   private pass(chunk: Buffer): void {
@@ -208,10 +213,10 @@ export class Reader {
 
   private finish(): void {
     if (this.stage === 'over') return;
-    if (this.stage === 'waiting') this.onBegan?.();
+    if (this.stage === 'waiting') this.timeout?.callOff();
     this.stage = 'over';
     clearTimeout(this.timer);
-    this.onOver?.();
+    this.expiry?.callOff();
     this.source?.leave(this);
     this.source = undefined;
   }

@@ -5,7 +5,7 @@ import type { GatewayError } from '../../errors/gateway-error.ts';
 import { invalidUpstreamResponse, upstreamError } from '../upstream-error.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { UpstreamCall, UpstreamCalls } from '../../telemetry/upstream-calls.ts';
-import type { UpstreamHeaders } from '../request-headers.ts';
+import { withHeaders, type HeaderList } from '../header-list.ts';
 import type { Upstream } from '../upstreams.ts';
 import { ReadHead } from './read-head.ts';
 import type { ReadConnection, ReadPool } from './read-pool.ts';
@@ -16,7 +16,7 @@ export interface ReadCall {
   method: 'GET' | 'HEAD';
   /** Path and query as they are sent. */
   target: string;
-  headers: UpstreamHeaders;
+  headers: HeaderList;
   /** The client's request, for metrics and traces. */
   context: RequestContext;
 }
@@ -106,13 +106,14 @@ export class UpstreamRead implements Dispatcher.DispatchHandler {
     headers: IncomingHttpHeaders,
   ): void {
     if (this.isOver || (statusCode >= 100 && statusCode < 200)) return;
-    if (!isUsable(statusCode, headers)) {
+    const head = new ReadHead(statusCode, headers);
+    if (!isUsable(head)) {
       this.fail(invalidUpstreamResponse());
       return;
     }
     this.told?.answered(statusCode);
     this.hasHead = true;
-    this.observer.onHead(new ReadHead(statusCode, headers));
+    this.observer.onHead(head);
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -159,8 +160,8 @@ export class UpstreamRead implements Dispatcher.DispatchHandler {
     this.connection = connection;
     const { upstream, method, target, headers, context } = this.call;
     this.told = this.calls.begin(upstream.name, method, context, target);
-    const ownHeaders = this.told.headers;
-    connection.send(method, target, ownHeaders ? { ...headers, ...ownHeaders } : headers, this);
+    const further = this.told.headers;
+    connection.send(method, target, further ? withHeaders(headers, further) : headers, this);
   }
 
   private dropConnection(): void {
@@ -180,9 +181,7 @@ const CANCELLED = new Error('nobody waits for this read any more');
 const LOST_CONNECTION_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** A status that is none, or a transfer coding that nobody undoes. */
-function isUsable(statusCode: number, headers: IncomingHttpHeaders): boolean {
-  // Undici makes a list of a header that is given more than once, whatever its type says.
-  const coding: string | string[] | undefined = headers['transfer-encoding'];
-  const isChunked = typeof coding === 'string' && coding.toLowerCase() === 'chunked';
-  return statusCode >= 200 && (coding === undefined || isChunked);
+function isUsable(head: ReadHead): boolean {
+  const coding = head.header('transfer-encoding');
+  return head.statusCode >= 200 && (coding === undefined || coding.toLowerCase() === 'chunked');
 }

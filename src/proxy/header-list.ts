@@ -1,0 +1,35 @@
+/**
+ * Headers as a flat list: names and values in turn, as they are sent; a name may come more than once.
+ * Node and undici take such a list as it is. An object would have to be made with names that are only
+ * known at run time, which V8 keeps in a hash table of its own.
+ */
+export type HeaderList = string[];
+
+/** The list with further headers, each in place of those of its name; names are in lower case. */
+export function withHeaders(
+  headers: HeaderList,
+  further: Readonly<Record<string, string>>,
+): HeaderList {
+  const list: HeaderList = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? '';
+    if (!Object.hasOwn(further, name)) list.push(name, headers[i + 1] ?? '');
+  }
+  for (const [name, value] of Object.entries(further)) list.push(name, value);
+  return list;
+}
+
+export type HeaderObject = Record<string, string | string[]>;
+
+/** The same as an object, for what takes no list. */
+export function headerObject(headers: HeaderList): HeaderObject {
+  // A client may name a header `constructor` or `__proto__`.
+  const object = Object.create(null) as HeaderObject;
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? '';
+    const value = headers[i + 1] ?? '';
+    const before = object[name];
+    object[name] = before === undefined ? value : [before, value].flat();
+  }
+  return object;
+}

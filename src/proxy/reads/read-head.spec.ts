@@ -1,0 +1,49 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../../config/load-config.ts';
+import { Upstreams } from '../upstreams.ts';
+import { ReadHead } from './read-head.ts';
+
+const RULES = {
+  upstream: new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) })).history,
+  requestTarget: '/v1/stream/x',
+  publicBaseUrl: 'http://gateway.test',
+  varyNames: ['Authorization'],
+};
+
+/** As undici hands them over: a list for a name that came in several lines. */
+function headOf(headers: Record<string, string | string[]>): ReadHead {
+  return new ReadHead(200, headers as IncomingHttpHeaders);
+}
+
+describe('ReadHead', () => {
+  it('gives the lines of a header as one value', () => {
+    const head = headOf({ vary: ['Accept', 'Origin'], etag: '"1"' });
+    expect(head.header('vary')).toBe('Accept, Origin');
+    expect(head.header('etag')).toBe('"1"');
+    expect(head.header('location')).toBeUndefined();
+  });
+
+  // An event stream whose `Content-Encoding` came in two lines was answered 502.
+  it('tells an encoded event stream in however many lines it says so', () => {
+    expect(headOf({ 'content-encoding': ['identity', 'gzip'] }).isEncoded).toBe(true);
+    expect(headOf({ 'content-encoding': 'br' }).isEncoded).toBe(true);
+    expect(headOf({ 'content-encoding': 'identity' }).isEncoded).toBe(false);
+    expect(headOf({}).isEncoded).toBe(false);
+    expect(headOf({ 'content-type': ['text/event-stream', 'x/y'] }).isEventStream).toBe(true);
+  });
+
+  it('passes each line of a header on', () => {
+    const headers = headOf({ link: ['<a>', '<b>'] }).headersFor(RULES);
+    expect(headers.slice(0, 4)).toEqual(['link', '<a>', 'link', '<b>']);
+  });
+
+  it('gives all readers the same headers, but where a Location depends on who asks', () => {
+    const other = { ...RULES, publicBaseUrl: 'http://other.test' };
+    const plain = headOf({ etag: '"1"' });
+    expect(plain.headersFor(other)).toBe(plain.headersFor(RULES));
+    const moved = headOf({ location: '/v1/stream/y' });
+    expect(moved.headersFor(RULES)).toContain('http://gateway.test/streams/y');
+    expect(moved.headersFor(other)).toContain('http://other.test/streams/y');
+  });
+});

@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import { InfoLines } from '../log/info-lines.ts';
+import { loggedPath } from '../log/logged-path.ts';
 import type { EndedRequest, RequestObserver } from '../telemetry/request-observer.ts';
 import { ProbeSampling } from './probe-sampling.ts';
 
@@ -13,13 +15,16 @@ const PROBE_LINE_INTERVAL_MS = 60_000;
  */
 export class RequestLog implements RequestObserver {
   private readonly logger: Logger;
+  private readonly lines: InfoLines;
   private readonly probes = new ProbeSampling(PROBE_LINE_INTERVAL_MS);
 
   constructor(logger: Logger) {
     this.logger = logger;
+    this.lines = new InfoLines(logger);
   }
 
   ended(request: EndedRequest): void {
+    if (!this.lines.isOn) return;
     const isSampled = isGoodProbe(request) && !this.logger.isLevelEnabled('debug');
     const leftOut = isSampled ? this.probes.take() : 0;
     if (leftOut !== undefined) this.write(request, leftOut);
@@ -29,24 +34,28 @@ export class RequestLog implements RequestObserver {
     { method, status, isWhole, durationMs, context }: EndedRequest,
     leftOut: number,
   ): void {
-    this.logger.info(
-      {
-        method,
-        route: context.route,
-        path: context.path,
-        status,
-        durationMs: Math.round(durationMs * 10) / 10,
-        upstream: context.upstream,
-        requestId: context.requestId,
-        traceId: context.traceId,
-        code: context.errorCode,
-        reason: context.errorReason,
-        ...(!isWhole && { broken: true }),
-        ...(leftOut > 0 && { leftOut }),
-      },
+    const { route, path, upstream, requestId, traceId, errorCode, errorReason } = context;
+    const milliseconds = Math.round(durationMs * 10) / 10;
+    this.lines.write(
+      text('method', method) +
+        text('route', route) +
+        text('path', loggedPath(path)) +
+        `,"status":${status},"durationMs":${milliseconds}` +
+        text('upstream', upstream) +
+        text('requestId', requestId) +
+        text('traceId', traceId) +
+        text('code', errorCode) +
+        text('reason', errorReason) +
+        (isWhole ? '' : ',"broken":true') +
+        (leftOut > 0 ? `,"leftOut":${leftOut}` : ''),
       'request',
     );
   }
+}
+
+/** A member of the line; left out where there is nothing to tell. */
+function text(name: string, value: string | undefined): string {
+  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
 }
 
 function isGoodProbe({ status, isWhole, context }: EndedRequest): boolean {

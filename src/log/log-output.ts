@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino, type DestinationStream } from 'pino';
+
+const BLOCK_BYTES = 65_536;
+/** A character of a line takes three bytes in UTF-8 at most; those that take four are two. */
+const MAX_BYTES_PER_CHARACTER = 3;
+/** How long a log that nobody reads may hold up the end. */
+const END_TIMEOUT_MS = 1_000;
+
+/**
+ * Standard output for log lines, written in the background, those of one turn of the event loop together.
+ * Lines are put into a block of bytes as they come: to pass on each as a string, to be measured, joined and
+ * encoded later, and to wake a thread for it, costs more than to make it.
+ */
+export class LogOutput implements DestinationStream {
+  private readonly output = pino.destination({ dest: 1, sync: false, contentMode: 'buffer' });
+  private block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  /** In the block: what has been passed on, and what has been put there. */
+  private passed = 0;
+  private filled = 0;
+  private isDue = false;
+  private isOver = false;
+
+  constructor() {
+    process.once('exit', () => this.flushSync());
+  }
+
+  write(line: string): void {
+    if (this.isOver) return;
+    const mostBytes = line.length * MAX_BYTES_PER_CHARACTER;
+    if (this.filled + mostBytes > this.block.length) this.nextBlock(mostBytes);
+    this.filled += this.block.write(line, this.filled);
+    if (this.isDue) return;
+    this.isDue = true;
+    setImmediate(this.passOn);
+  }
+
+  /** Writes what there is before it returns: the last words of a process that fails. */
+  flushSync(): void {
+    if (this.isOver) return;
+    this.passOn();
+    this.output.flushSync();
+  }
+
+  /**
+   * Resolves when the log is out. It is written in the background: to exit on it would write what waits
+   * ahead of what is on its way, or lose that.
+   */
+  async end(): Promise<void> {
+    this.passOn();
+    this.isOver = true;
+    const closed = once(this.output, 'close').catch(() => undefined);
+    this.output.end();
+    await Promise.race([closed, sleep(END_TIMEOUT_MS)]);
+  }
+
+  private readonly passOn = (): void => {
+    this.isDue = false;
+    if (this.filled === this.passed) return;
+    // Typed for strings alone; in this mode it takes bytes.
+    this.output.write(this.block.subarray(this.passed, this.filled) as unknown as string);
+    this.passed = this.filled;
+  };
+
+  private nextBlock(bytes: number): void {
+    this.passOn();
+    // Not the old one again: it may be on its way still.
+    this.block = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, bytes));
+    this.passed = 0;
+    this.filled = 0;
+  }
+}

@@ -1,4 +1,4 @@
-import { createServer, type ServerOptions } from 'node:http';
+import { createServer, type Server, type ServerOptions } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 
 /** Longer than load balancers keep idle connections (60 s), or they would send into closed ones. */
@@ -13,6 +13,11 @@ const MIN_UPLOAD_BYTES_PER_MS = 16;
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** How long a connection is silent before TCP asks whether its other end is still there. */
 const TCP_KEEP_ALIVE_DELAY_MS = 30_000;
+/**
+ * Connections that wait to be accepted: as many as Linux lets there be. Node's own 511 turn away some of
+ * thousands of readers that come back at once, and the kernel tries again after a second.
+ */
+const LISTEN_BACKLOG = 4_096;
 /** A whole request head, target included; Node answers 431 beyond it. */
 const MAX_HEAD_BYTES = 16_384;
 
@@ -30,6 +35,12 @@ export class HttpServerAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     this.httpServer = createServer(serverOptions(this.maxBodyBytes));
+  }
+
+  /** As the gateway has it called: always with a host. */
+  override listen(port: string | number, host?: unknown, callback?: () => void): Server {
+    const address = { port: Number(port), host: String(host), backlog: LISTEN_BACKLOG };
+    return this.httpServer.listen(address, callback);
   }
 }
 

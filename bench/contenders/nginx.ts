@@ -7,6 +7,8 @@ export interface NginxContenderOptions {
   workers?: number;
   /** What it is set up for: to pass on small pieces as they come, or much at a time. */
   bodies?: 'small' | 'large';
+  /** Write a line a request, to `/dev/null`, in blocks. */
+  hasLog?: boolean;
 }
 
 /** As fast as it was found to be for each, without keeping anything on a disk. */
@@ -15,18 +17,29 @@ const BUFFERING = {
   large: 'proxy_buffer_size 64k; proxy_buffers 16 64k; proxy_max_temp_file_size 0;',
 };
 
+const ACCESS_LOG = 'access_log /dev/null combined buffer=16k;';
+
 /** nginx as a reverse proxy with the same check of the credential and kept upstream connections. */
-export function nginx({ workers = 1, bodies = 'small' }: NginxContenderOptions = {}): Contender {
+export function nginx({
+  workers = 1,
+  bodies = 'small',
+  hasLog = false,
+}: NginxContenderOptions = {}): Contender {
+  const label = workers === 1 ? 'nginx, one worker' : `nginx, ${workers} workers`;
   return {
-    id: 'nginx',
-    label: workers === 1 ? 'nginx, one worker' : `nginx, ${workers} workers`,
+    id: hasLog ? 'nginx-logging' : 'nginx',
+    label: hasLog ? `${label}, its log on` : label,
     missing: () => missingProgram('nginx'),
     start: async (streamsUrl) => {
       const { port } = await choosePorts({ port: 0 });
       const origin = `http://127.0.0.1:${port}`;
       const server = await startNginx({
         workers,
-        http: configuration(port, new URL(streamsUrl), BUFFERING[bodies]),
+        http: configuration(
+          port,
+          new URL(streamsUrl),
+          BUFFERING[bodies] + (hasLog ? ACCESS_LOG : ''),
+        ),
         readyUrl: `${origin}/health`,
       });
       return { url: `${origin}${STREAMS_PREFIX}`, ...server };

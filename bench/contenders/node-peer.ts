@@ -4,8 +4,18 @@ import { missingPackages } from '../peer-packages.ts';
 import { API_KEY, STREAMS_PREFIX, type Contender } from './contender.ts';
 import { startServerProcess } from './server-process.ts';
 
+interface NodePeerOptions {
+  /** Of `bench/peers`, without its ending; the id by default. */
+  program?: string;
+  env?: Record<string, string>;
+}
+
 /** A program of `bench/peers`: one of the ways to write a proxy with Node. */
-function nodePeer(id: string, label: string): Contender {
+function nodePeer(
+  id: string,
+  label: string,
+  { program = id, env = {} }: NodePeerOptions = {},
+): Contender {
   return {
     id,
     label,
@@ -17,13 +27,14 @@ function nodePeer(id: string, label: string): Contender {
       const server = await startServerProcess({
         name: id,
         command: process.execPath,
-        args: [join(import.meta.dirname, `../peers/${id}.js`)],
+        args: [join(import.meta.dirname, `../peers/${program}.js`)],
         env: {
           PEER_PORT: String(port),
           PEER_API_KEY: API_KEY,
           PEER_PREFIX: STREAMS_PREFIX,
           PEER_UPSTREAM_ORIGIN: upstream.origin,
           PEER_UPSTREAM_PATH: upstream.pathname,
+          ...env,
         },
         readyUrl: `${origin}/health`,
       });
@@ -34,6 +45,12 @@ function nodePeer(id: string, label: string): Contender {
 
 /** The least there can be in Node: it checks the credential and passes bytes on, and does nothing else. */
 export const bareUndici = nodePeer('bare-undici', 'bare Node and undici');
+
+/** The same as one would run it in production: with a line in the log for what goes through. */
+export const loggingFastify = nodePeer('fastify-logging', '@fastify/http-proxy, its log on', {
+  program: 'fastify-http-proxy',
+  env: { PEER_LOG: '1' },
+});
 
 /** What one finds when one looks for a proxy in npm. */
 export const nodeProxies = [

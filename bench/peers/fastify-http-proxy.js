@@ -2,7 +2,7 @@ import httpProxy from '@fastify/http-proxy';
 import fastify from 'fastify';
 import { authorization, MAX_SOCKETS, port, prefix, upstreamOrigin, upstreamPath } from './front.js';
 
-const app = fastify();
+const app = fastify({ logger: process.env.PEER_LOG === '1' });
 app.get('/health', () => '');
 app.register(httpProxy, {
   upstream: upstreamOrigin,

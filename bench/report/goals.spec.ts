@@ -72,7 +72,11 @@ describe('goals', () => {
     const parked = { readers: 10_000, bytes };
     const memory = { shared: parked, unshared: parked, steps: [step(200), step(260), step(240)] };
     expect(verdicts({ memory })).toEqual([
-      ['memory: 10,000 parked reads', '401 MiB', false],
+      [
+        'memory: 10,000 parked reads (and after events have reached them)',
+        '300 MiB (401 MiB)',
+        true,
+      ],
       [
         'memory: most at rest after 1 GiB, a slow reader and a million requests ÷ after the warm-up',
         '1.30',

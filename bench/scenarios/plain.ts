@@ -2,7 +2,7 @@ import { direct } from '../contenders/direct.ts';
 import { gateway } from '../contenders/gateway.ts';
 import { haproxy } from '../contenders/haproxy.ts';
 import { nginx } from '../contenders/nginx.ts';
-import { bareUndici, nodeProxies } from '../contenders/node-peer.ts';
+import { bareUndici, loggingFastify, nodeProxies } from '../contenders/node-peer.ts';
 import { tracedGateway } from '../contenders/traced-gateway.ts';
 import { withStarted } from '../started.ts';
 import { startTraceSink } from '../upstreams/trace-sink.ts';
@@ -30,11 +30,18 @@ export function measurePlain(context: BenchContext): Promise<ReadsTable> {
       streamsUrl: upstream.streamsUrl,
       contenders: [
         gateway({ nodeArgs: context.gatewayNodeArgs('plain') }),
+        gateway({
+          id: 'gateway-quiet',
+          label: 'agent gateway, its log off',
+          env: { GATEWAY_LOG_LEVEL: 'warn' },
+        }),
         tracedGateway(sink),
         nginx(),
+        nginx({ hasLog: true }),
         haproxy,
         bareUndici,
         ...nodeProxies,
+        loggingFastify,
         direct,
       ],
       expected: instantRead(upstream),

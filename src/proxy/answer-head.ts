@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { takeAnswerHeaders, type RequestContext } from '../request/request-context.ts';
+import type { RequestContext } from '../request/request-context.ts';
 import type { HeaderList } from './header-list.ts';
 
 /** The status and headers of an upstream's answer, as one client gets them. */
@@ -20,8 +20,7 @@ export function writeAnswerHead(
   context: RequestContext,
   { status, headers, isEventStream, contentLength }: AnswerHead,
 ): void {
-  const list = takeAnswerHeaders(context);
-  for (const text of headers) list.push(text);
+  const list = (context.answerHeaders ?? []).concat(headers);
   // nginx in front would otherwise collect the events.
   if (isEventStream) list.push('X-Accel-Buffering', 'no');
   if (contentLength !== undefined) list.push('Content-Length', String(contentLength));

@@ -87,6 +87,16 @@ describe('Deadlines', () => {
     expect(fired).toEqual(['added']);
   });
 
+  it('keeps a waiter that is added for a time that has come, whoever is called off then', () => {
+    deadlines.add(START_MS + 1_000, () => {
+      deadlines.add(START_MS + 1_000, note('added'));
+      calledOff.callOff();
+    });
+    const calledOff = deadlines.add(START_MS + 1_000, note('called off'));
+    jest.advanceTimersByTime(2_000);
+    expect(fired).toEqual(['added']);
+  });
+
   // The next timer was set only after all callbacks: one that threw left every later waiter asleep.
   it('goes on after a waiter that throws', () => {
     deadlines.add(START_MS + 1_000, () => {

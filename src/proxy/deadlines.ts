@@ -3,6 +3,7 @@ import { Bag, type BagItem } from '../collections/bag.ts';
 /** One who waits for a point in time. */
 export class Deadline implements BagItem {
   bagIndex: number | undefined;
+  isCalledOff = false;
   readonly callback: () => void;
   private readonly atMs: number;
   private readonly deadlines: Deadlines;
@@ -16,6 +17,7 @@ export class Deadline implements BagItem {
 
   /** It will not be called back; nothing where it has been. */
   callOff(): void {
+    this.isCalledOff = true;
     this.deadlines.remove(this, this.atMs);
   }
 }
@@ -50,11 +52,8 @@ export class Deadlines {
   /** For `Deadline.callOff`. */
   remove(deadline: Deadline, bucketAt: number): void {
     const bucket = this.buckets.get(bucketAt);
-    // One whose time has come is in a bucket that is none of these any more.
-    if (!bucket) {
-      deadline.bagIndex = undefined;
-      return;
-    }
+    // None where its time has come; or another one, which it is not in.
+    if (!bucket) return;
     bucket.delete(deadline);
     if (bucket.size === 0) this.buckets.delete(bucketAt);
     if (this.buckets.size === 0) this.disarm();
@@ -82,16 +81,14 @@ export class Deadlines {
     for (const [atMs, bucket] of this.buckets) {
       if (atMs <= nowMs) {
         this.buckets.delete(atMs);
-        for (const deadline of bucket.snapshot()) due.push(deadline);
+        for (const deadline of bucket.takeAll()) due.push(deadline);
       } else if (atMs < nextMs) nextMs = atMs;
     }
     // Before the callbacks, which may add and call off waiters, and may throw.
     if (nextMs !== Number.POSITIVE_INFINITY) this.arm(nextMs);
     for (const deadline of due) {
       // One that was called before may have called it off.
-      if (deadline.bagIndex === undefined) continue;
-      deadline.bagIndex = undefined;
-      deadline.callback();
+      if (!deadline.isCalledOff) deadline.callback();
     }
   }
 }

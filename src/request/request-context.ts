@@ -83,16 +83,10 @@ export function requestContext(request: IncomingMessage): RequestContext {
   return context;
 }
 
-/** The headers that an answer has in any case, for a head that is written in one go. */
-export function takeAnswerHeaders(context: RequestContext): string[] {
-  const headers = context.answerHeaders ?? [];
-  context.answerHeaders = undefined;
-  return headers;
-}
-
 /** Sets the headers that an answer has in any case, for whoever goes on to answer. */
 export function setAnswerHeaders(response: ServerResponse, context: RequestContext): void {
-  const headers = takeAnswerHeaders(context);
+  const headers = context.answerHeaders ?? [];
+  context.answerHeaders = undefined;
   for (let i = 0; i < headers.length; i += 2) {
     response.setHeader(headers[i] ?? '', headers[i + 1] ?? '');
   }

@@ -13,6 +13,9 @@ interface LoggerInternals {
 export class InfoLines {
   private readonly logger: Logger;
   private readonly internals: LoggerInternals;
+  /** The member of lines written in this millisecond. */
+  private time = '';
+  private timeMs = -1;
 
   constructor(logger: Logger) {
     this.logger = logger;
@@ -25,10 +28,14 @@ export class InfoLines {
 
   /** Writes a line. `members` are those of a JSON object, each with a comma ahead, `message` is plain. */
   write(members: string, message: string): void {
-    const time = pino.stdTimeFunctions.isoTime();
+    const nowMs = Date.now();
+    if (nowMs !== this.timeMs) {
+      this.time = pino.stdTimeFunctions.isoTime();
+      this.timeMs = nowMs;
+    }
     const bindings = this.internals[pino.symbols.chindingsSym];
     this.internals[pino.symbols.streamSym].write(
-      `{"level":"info"${time}${bindings}${members},"message":"${message}"}\n`,
+      `{"level":"info"${this.time}${bindings}${members},"message":"${message}"}\n`,
     );
   }
 }

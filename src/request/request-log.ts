@@ -39,7 +39,7 @@ export class RequestLog implements RequestObserver {
     this.lines.write(
       text('method', method) +
         text('route', route) +
-        text('path', loggedPath(path)) +
+        `,"path":${JSON.stringify(loggedPath(path))}` +
         `,"status":${status},"durationMs":${milliseconds}` +
         text('upstream', upstream) +
         text('requestId', requestId) +
@@ -53,9 +53,12 @@ export class RequestLog implements RequestObserver {
   }
 }
 
-/** A member of the line; left out where there is nothing to tell. */
+/**
+ * A member of the line; left out where there is nothing to tell. For words of the gateway's own and what it
+ * has judged, in which nothing is to be escaped: methods, patterns, ids, codes.
+ */
 function text(name: string, value: string | undefined): string {
-  return value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
+  return value === undefined ? '' : `,"${name}":"${value}"`;
 }
 
 function isGoodProbe({ status, isWhole, context }: EndedRequest): boolean {

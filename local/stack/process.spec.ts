@@ -104,7 +104,7 @@ describe('untilReady', () => {
   });
 
   it('kills a process that is not ready in time', async () => {
-    const process = startScript(LISTEN);
+    const process = startScript('setInterval(() => {}, 1_000);');
 
     const ready = untilReady(process, 1, () => new Promise(() => {}));
 

@@ -1,33 +1,27 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
 import { upTo } from '../support/numbered-events.ts';
 import { gatherCrowd } from './crowd.ts';
+import { startCutHistory, type CutHistory } from './cut-history.ts';
 import { MODES } from './sharing-gateway.ts';
 
-/** The store keeps a timer for so long of each event stream that was broken off. */
-const LONG_POLL_MS = 300;
 const READERS = 30;
 const EVENTS = 300;
 
 describe.each(MODES)('a large crowd of real clients, their reads $mode,', ({ isShared }) => {
-  let history: RunningHistory;
-  let link: FlakyLink;
+  let history: CutHistory;
   let gateway: GatewayChild;
   beforeAll(async () => {
-    history = await startHistory({ longPollTimeoutMs: LONG_POLL_MS });
-    link = await startFlakyLink(history.port);
+    history = await startCutHistory();
     gateway = await startGatewayChild({
       env: {
-        GATEWAY_HISTORY_URL: history.url.replace(`:${history.port}`, `:${link.port}`),
+        GATEWAY_HISTORY_URL: history.linkedUrl,
         GATEWAY_SHARED_READS: String(isShared),
       },
     });
   });
   afterAll(async () => {
     await gateway?.process.stop();
-    await link?.stop();
     await history?.stop();
   });
 
@@ -37,7 +31,7 @@ describe.each(MODES)('a large crowd of real clients, their reads $mode,', ({ isS
     const seen = await gatherCrowd({
       gatewayUrl: gateway.url,
       historyUrl: history.url,
-      link,
+      link: history.link,
       readers: READERS,
       events: EVENTS,
       seed,

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
+import { TurnQueue } from '../collections/turn-queue.ts';
 import { requestContext, setAnswerHeaders } from './request-context.ts';
 import { isBelow, isReadMethod, type READ_PREFIXES } from './routes.ts';
 
@@ -27,39 +28,56 @@ export interface ReadPipelineParts {
   otherwise: RequestListener;
 }
 
+/** A read that has come in. */
+interface Arrival {
+  route: ReadRoute;
+  request: Request;
+  response: Response;
+  /** As `RequestContext.startedAtMs`. */
+  atMs: number;
+}
+
 /**
  * The short way of reads, GET and HEAD of `/streams` and `/shapes`: the same middleware, guards, handler
  * and error answers as on the long one, called one after the other. What is left out are the routers of
- * Express and Nest, their contexts and their promises, a quarter of the processor time of a read.
+ * Express and Nest, their contexts and their promises, a quarter of the processor time of a read. And those
+ * that have come in one turn of the event loop go it together.
  */
 export function readPipeline(parts: ReadPipelineParts): RequestListener {
-  return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    const route = routeOf(incoming, parts.routes);
-    if (!route) {
-      parts.otherwise(incoming, outgoing);
-      return;
-    }
-    // Nothing on this way uses what Express adds to them.
-    const request = incoming as Request;
-    const response = outgoing as Response;
+  const arrivals = new TurnQueue<Arrival>((arrival) => {
+    const { request, response } = arrival;
+    // It has gone since, and nothing would tell any more.
+    if (response.destroyed) return;
     const fail = (error: unknown): void => {
       if (!response.headersSent) setAnswerHeaders(response, requestContext(request));
       parts.onFailure(error, request, response);
     };
     try {
-      pass(parts, route, request, response)?.catch(fail);
+      pass(parts, arrival)?.catch(fail);
     } catch (error) {
       fail(error);
     }
+  });
+  return (request: IncomingMessage, response: ServerResponse): void => {
+    const route = routeOf(request, parts.routes);
+    if (!route) {
+      parts.otherwise(request, response);
+      return;
+    }
+    // Nothing on this way uses what Express adds to request and response.
+    arrivals.add({
+      route,
+      request: request as Request,
+      response: response as Response,
+      atMs: performance.now(),
+    });
   };
 }
 
 /** Resolves when the answer has begun; undefined where a step has answered. */
 function pass(
   { middleware, checks }: ReadPipelineParts,
-  route: ReadRoute,
-  request: Request,
-  response: Response,
+  { route, request, response, atMs }: Arrival,
 ): Promise<void> | undefined {
   let goesOn = false;
   const next = (): void => {
@@ -70,7 +88,9 @@ function pass(
     step(request, response, next);
     if (!goesOn) return undefined;
   }
-  requestContext(request).route = route.pattern;
+  const context = requestContext(request);
+  context.route = route.pattern;
+  context.startedAtMs = atMs;
   const verdict = judge(checks, request);
   if (verdict === true) return route.read(request, response);
   return verdict.then(() => route.read(request, response));

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { breakOff } from '../../request/break-off.ts';
 import { ClientGone } from '../../request/client-gone.ts';
 import type { BagItem } from '../../collections/bag.ts';
+import { TurnQueue } from '../../collections/turn-queue.ts';
 import { flushAnswerHead, writeAnswerHead } from '../answer-head.ts';
 import type { Deadline } from '../deadlines.ts';
 import { STALLED_EVENT_MS, type SseBoundary } from '../sse-boundary.ts';
@@ -45,6 +46,8 @@ export class Reader implements BagItem {
   private reject!: (error: Error) => void;
   private head: ReadHead | undefined;
   private isHeadSent = false;
+  /** The body has ended before any of the answer was sent. */
+  private isWhole = false;
   /** The body's first piece, held until it is known whether it is the only one. */
   private firstChunk: Buffer | undefined;
   private boundary: SseBoundary | undefined;
@@ -86,7 +89,7 @@ export class Reader implements BagItem {
   begin(head: ReadHead, boundary?: SseBoundary): void {
     this.startAnswer(head);
     this.boundary = boundary;
-    process.nextTick(flush, this);
+    answersToSend.add(this);
   }
 
   /** Passes a piece of the body on. */
@@ -102,7 +105,7 @@ export class Reader implements BagItem {
   /** Ends an answer that is whole. */
   end(): void {
     if (this.isHeadSent) this.response.end();
-    else this.sendWhole(this.firstChunk && joinedWithHead(this.firstChunk));
+    else this.isWhole = true;
     this.finish();
   }
 
@@ -150,11 +153,16 @@ export class Reader implements BagItem {
 
   /** Sends what is held back. */
   flush(): void {
-    if (this.isHeadSent || this.stage !== 'answering' || this.response.destroyed) return;
-    this.sendHead();
-    if (this.firstChunk) this.pass(this.firstChunk);
-    else flushAnswerHead(this.response);
+    if (this.isHeadSent || this.response.destroyed) return;
+    const chunk = this.firstChunk;
     this.firstChunk = undefined;
+    if (this.isWhole) {
+      this.sendWhole(chunk && joinedWithHead(chunk));
+      return;
+    }
+    this.sendHead();
+    if (chunk) this.pass(chunk);
+    else flushAnswerHead(this.response);
   }
 
   private startAnswer(head: ReadHead): void {
@@ -227,6 +235,5 @@ export function joinedWithHead(body: Buffer): Buffer | string {
   return body.length <= MAX_JOINED_BODY_BYTES ? body.toString('latin1') : body;
 }
 
-function flush(reader: Reader): void {
-  reader.flush();
-}
+/** Answers that have begun in this turn of the event loop. */
+const answersToSend = new TurnQueue<Reader>((reader) => reader.flush());

@@ -1,0 +1,26 @@
+/**
+ * Work of many requests that is put off to the end of this turn of the event loop, when all sockets have
+ * been read that had something, and is then done in one go. One kind of work after another for each socket
+ * makes each of them dearer: the processor has forgotten its code and data by the next, and a peer on the
+ * same machine is woken for every single write. A fifth less processor time for a read (docs/performance.md).
+ */
+export class TurnQueue<Item> {
+  private readonly work: (item: Item) => void;
+  private items: Item[] = [];
+
+  /** `work` is called for each item in the order in which they were added, and must not throw. */
+  constructor(work: (item: Item) => void) {
+    this.work = work;
+  }
+
+  add(item: Item): void {
+    if (this.items.push(item) === 1) setImmediate(this.workOff);
+  }
+
+  private readonly workOff = (): void => {
+    const { items } = this;
+    // What is added meanwhile belongs to the next turn.
+    this.items = [];
+    for (const item of items) this.work(item);
+  };
+}

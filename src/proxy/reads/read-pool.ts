@@ -1,6 +1,6 @@
-import type { Socket } from 'node:net';
-import { buildConnector, Client, type Dispatcher } from 'undici';
-import type { HeaderList } from '../header-list.ts';
+import { buildConnector } from 'undici';
+import { Deadlines, type Deadline } from '../deadlines.ts';
+import { ConnectTimeout, ReadConnection, type Connector } from './read-connection.ts';
 
 /**
  * As many connections are kept open for reads to come; of an upstream. With fewer than reads are under way at
@@ -8,60 +8,19 @@ import type { HeaderList } from '../header-list.ts';
  */
 const MAX_IDLE_CONNECTIONS = 1_024;
 /**
- * After this an idle connection is closed, or two seconds before the upstream's own
- * `Keep-Alive: timeout` where that is sooner.
+ * As many are being opened at once. Thousands of readers come together when an upstream or a gateway was
+ * restarted; more than the upstream's queue takes (511 where it is written in Node) would knock again
+ * after 1, 3, 7, 15 and 31 seconds, all at the same times, and overflow it each time.
  */
-const IDLE_TIMEOUT_MS = 60_000;
+export const MAX_OPENING_CONNECTIONS = 128;
 
-type Connector = ReturnType<typeof buildConnector>;
-
-/** No connection in time. Undici's own clock for that goes by half seconds. */
-class ConnectTimeout extends Error {}
-
-/** One connection to an upstream, for one read at a time; opened with its first. */
-export class ReadConnection {
-  /** The socket, once there is one. */
-  socket: Socket | undefined;
-  private readonly client: Client;
-
-  constructor(origin: string, connect: Connector, connectTimeoutMs: number) {
-    this.client = new Client(origin, {
-      connect: (options, callback) => {
-        const timer = setTimeout(() => this.discard(new ConnectTimeout()), connectTimeoutMs);
-        connect(options, (...result) => {
-          clearTimeout(timer);
-          this.socket = result[1] ?? undefined;
-          callback(...result);
-        });
-      },
-      pipelining: 1,
-      // Over HTTP/2 a read that is broken off would not end its connection; and stores speak HTTP/1.1.
-      allowH2: false,
-      keepAliveTimeout: IDLE_TIMEOUT_MS,
-      // Each reader has a clock of its own.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-  }
-
-  send(
-    method: 'GET' | 'HEAD',
-    path: string,
-    headers: HeaderList,
-    handler: Dispatcher.DispatchHandler,
-  ): void {
-    this.client.dispatch({ method, path, headers }, handler);
-  }
-
-  /** Closes it, whatever is under way. */
-  discard(reason: Error | null = null): void {
-    void this.client.destroy(reason);
-  }
-
-  /** Calls back when the connection has been lost or closed. */
-  onLost(callback: () => void): void {
-    this.client.on('disconnect', callback);
-  }
+/** A read that needs a connection. */
+export interface ConnectionTaker {
+  /** It needs none any more. */
+  readonly isOver: boolean;
+  send(connection: ReadConnection): void;
+  /** None came about in time. */
+  onNoConnection(error: Error): void;
 }
 
 /**
@@ -74,35 +33,58 @@ export class ReadPool {
   private readonly connect: Connector;
   private readonly idle: ReadConnection[] = [];
   private readonly all = new Set<ReadConnection>();
+  private openingCount = 0;
+  private readonly waiting: { read: ConnectionTaker; deadline: Deadline }[] = [];
+  private readonly deadlines = new Deadlines(() => performance.now());
 
-  constructor(origin: string, connectTimeoutMs: number) {
+  /** `connect` opens a socket, undici's way. */
+  constructor(
+    origin: string,
+    connectTimeoutMs: number,
+    connect: Connector = buildConnector({ timeout: 0, allowH2: false }),
+  ) {
     this.origin = origin;
     this.connectTimeoutMs = connectTimeoutMs;
-    this.connect = buildConnector({ timeout: 0, allowH2: false });
+    this.connect = (options, callback) => {
+      this.openingCount++;
+      return connect(options, (...result) => {
+        this.openingCount--;
+        callback(...result);
+        this.openForWaiting();
+      });
+    };
   }
 
-  /** The connection that was used last, which is the likeliest to be open still, or a new one. */
-  take(): ReadConnection {
-    return this.idle.pop() ?? this.open();
+  /** Gives a read the connection that was used last, the likeliest to be open still, or another one. */
+  take(read: ConnectionTaker): void {
+    const kept = this.idle.pop();
+    if (kept) read.send(kept);
+    else this.takeFresh(read);
   }
 
-  /** A new connection. */
-  open(): ReadConnection {
-    const connection = new ReadConnection(this.origin, this.connect, this.connectTimeoutMs);
-    this.all.add(connection);
-    // One that is in use tells its read; it may have been taken before its last end was noticed, and
-    // is then opened anew by undici.
-    connection.onLost(() => this.idle.includes(connection) && this.drop(connection));
-    return connection;
+  /**
+   * Gives a read a new connection, or, while many are being opened, one on which an upstream has just
+   * answered. It waits for one of them as long as it would for its own to open.
+   */
+  takeFresh(read: ConnectionTaker): void {
+    if (this.openingCount < MAX_OPENING_CONNECTIONS) {
+      read.send(this.open());
+      return;
+    }
+    const untilMs = performance.now() + this.connectTimeoutMs;
+    const deadline = this.deadlines.add(untilMs, () => {
+      if (!read.isOver) read.onNoConnection(new ConnectTimeout());
+    });
+    this.waiting.push({ read, deadline });
   }
 
   /** Keeps a connection whose read has ended well. */
   giveBack(connection: ReadConnection): void {
-    if (this.idle.length < MAX_IDLE_CONNECTIONS && this.all.has(connection)) {
-      this.idle.push(connection);
-    } else {
-      this.drop(connection);
-    }
+    if (!this.all.has(connection)) return;
+    const next = this.nextWaiting();
+    if (next) next.send(connection);
+    else if (this.idle.length < MAX_IDLE_CONNECTIONS) this.idle.push(connection);
+    else this.drop(connection);
   }
 
   /** Closes every connection, whatever is under way. */
@@ -116,5 +98,31 @@ export class ReadPool {
     const at = this.idle.indexOf(connection);
     if (at !== -1) this.idle.splice(at, 1);
     connection.discard();
+  }
+
+  private open(): ReadConnection {
+    const connection = new ReadConnection(this.origin, this.connect, this.connectTimeoutMs);
+    this.all.add(connection);
+    // One that is in use tells its read; it may have been taken before its last end was noticed, and
+    // is then opened anew by undici.
+    connection.onLost(() => this.idle.includes(connection) && this.drop(connection));
+    return connection;
+  }
+
+  private openForWaiting(): void {
+    while (this.openingCount < MAX_OPENING_CONNECTIONS) {
+      const next = this.nextWaiting();
+      if (!next) return;
+      next.send(this.open());
+    }
+  }
+
+  private nextWaiting(): ConnectionTaker | undefined {
+    for (;;) {
+      const next = this.waiting.shift();
+      if (!next) return undefined;
+      next.deadline.callOff();
+      if (!next.read.isOver) return next.read;
+    }
   }
 }

@@ -8,7 +8,8 @@ import type { UpstreamCall, UpstreamCalls } from '../../telemetry/upstream-calls
 import { withHeaders, type HeaderList } from '../header-list.ts';
 import type { Upstream } from '../upstreams.ts';
 import { ReadHead } from './read-head.ts';
-import type { ReadConnection, ReadPool } from './read-pool.ts';
+import type { ReadConnection } from './read-connection.ts';
+import type { ConnectionTaker, ReadPool } from './read-pool.ts';
 
 /** A read as it is sent to an upstream: nothing of a client's request is looked at again. */
 export interface ReadCall {
@@ -37,8 +38,9 @@ export interface ReadObserver {
  * A kept connection that the upstream had closed in the meantime is no failure: nothing was answered,
  * a read may be repeated (RFC 9110 §9.2.2), and it is sent once more on a new connection.
  */
-export class UpstreamRead implements Dispatcher.DispatchHandler {
+export class UpstreamRead implements Dispatcher.DispatchHandler, ConnectionTaker {
   observer: ReadObserver;
+  isOver = false;
   readonly call: ReadCall;
   private readonly pool: ReadPool;
   private readonly calls: UpstreamCalls;
@@ -50,7 +52,6 @@ export class UpstreamRead implements Dispatcher.DispatchHandler {
   private wasKept = false;
   private answerBegan = false;
   private hasHead = false;
-  private isOver = false;
   private isRepeated = false;
   private isPaused = false;
 
@@ -62,7 +63,20 @@ export class UpstreamRead implements Dispatcher.DispatchHandler {
   }
 
   start(): void {
-    this.send(this.pool.take());
+    this.begin();
+    this.pool.take(this);
+  }
+
+  /** Sends it; called by the pool. */
+  send(connection: ReadConnection): void {
+    this.connection = connection;
+    const { method, target, headers } = this.call;
+    const further = this.told?.headers;
+    connection.send(method, target, further ? withHeaders(headers, further) : headers, this);
+  }
+
+  onNoConnection(error: Error): void {
+    this.fail(upstreamError(error, false));
   }
 
   /** Stops the answer's body; what has been read already may still come. */
@@ -141,7 +155,8 @@ export class UpstreamRead implements Dispatcher.DispatchHandler {
       this.controller = undefined;
       this.dropConnection();
       // A new one: others that were kept may be as stale.
-      this.send(this.pool.open());
+      this.begin();
+      this.pool.takeFresh(this);
       return;
     }
     this.fail(upstreamError(error, this.answerBegan));
@@ -156,12 +171,9 @@ export class UpstreamRead implements Dispatcher.DispatchHandler {
     );
   }
 
-  private send(connection: ReadConnection): void {
-    this.connection = connection;
-    const { upstream, method, target, headers, context } = this.call;
+  private begin(): void {
+    const { upstream, method, target, context } = this.call;
     this.told = this.calls.begin(upstream.name, method, context, target);
-    const further = this.told.headers;
-    connection.send(method, target, further ? withHeaders(headers, further) : headers, this);
   }
 
   private dropConnection(): void {

@@ -1,0 +1,151 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, Socket, type AddressInfo } from 'node:net';
+import { ConnectTimeout, type Connector, type ReadConnection } from './read-connection.ts';
+import { MAX_OPENING_CONNECTIONS, ReadPool, type ConnectionTaker } from './read-pool.ts';
+
+const server = createServer((_, response) => response.end('here'));
+
+/** A network on which a connection comes about when the test says so. */
+class HeldNetwork {
+  readonly knocks: { socket: Socket; letIn: () => void }[] = [];
+  private readonly port: number;
+
+  constructor(port: number) {
+    this.port = port;
+  }
+
+  readonly connector: Connector = (_, callback) => {
+    const knocking = new Socket();
+    knocking.on('error', (error) => callback(error, null));
+    const letIn = (): void => {
+      const socket = connect(this.port, '127.0.0.1', () => callback(null, socket));
+    };
+    this.knocks.push({ socket: knocking, letIn });
+    return knocking;
+  };
+}
+
+class Read implements ConnectionTaker {
+  isOver = false;
+  connection: ReadConnection | undefined;
+  /** A status, or the error. */
+  readonly answered: Promise<number | Error>;
+  private readonly pool: ReadPool;
+  private readonly resolve: (outcome: number | Error) => void;
+
+  constructor(pool: ReadPool) {
+    this.pool = pool;
+    ({ promise: this.answered, resolve: this.resolve } = Promise.withResolvers());
+    pool.take(this);
+  }
+
+  send(connection: ReadConnection): void {
+    this.connection = connection;
+    let status = 0;
+    connection.send('GET', '/', [], {
+      onRequestStart: () => undefined,
+      onResponseStart: (_, statusCode) => {
+        status = statusCode;
+      },
+      onResponseData: () => undefined,
+      onResponseEnd: () => {
+        this.isOver = true;
+        this.pool.giveBack(connection);
+        this.resolve(status);
+      },
+      onResponseError: (_, error) => this.onNoConnection(error),
+    });
+  }
+
+  onNoConnection(error: Error): void {
+    this.isOver = true;
+    if (this.connection) this.pool.drop(this.connection);
+    this.resolve(error);
+  }
+}
+
+describe('ReadPool', () => {
+  let port: number;
+  let network: HeldNetwork;
+  let pool: ReadPool;
+
+  beforeAll(async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
+  });
+  afterAll(() => {
+    server.close();
+  });
+  beforeEach(() => {
+    network = new HeldNetwork(port);
+    pool = poolWith(60_000);
+  });
+  afterEach(() => pool.close());
+
+  function poolWith(connectTimeoutMs: number): ReadPool {
+    return new ReadPool(`http://127.0.0.1:${port}`, connectTimeoutMs, network.connector);
+  }
+
+  function reads(count: number): Read[] {
+    return Array.from({ length: count }, () => new Read(pool));
+  }
+
+  it('opens so many connections at once and no more, and the others as those are there', async () => {
+    const all = reads(2 * MAX_OPENING_CONNECTIONS);
+    expect(network.knocks).toHaveLength(MAX_OPENING_CONNECTIONS);
+    for (const { letIn } of network.knocks) letIn();
+    // Those that were answered serve the others too, so not every one of these has to open.
+    await Promise.all(all.slice(0, MAX_OPENING_CONNECTIONS).map(({ answered }) => answered));
+    for (const { letIn } of network.knocks.slice(MAX_OPENING_CONNECTIONS)) letIn();
+    const outcomes = await Promise.all(all.map(({ answered }) => answered));
+    expect(new Set(outcomes)).toEqual(new Set([200]));
+  });
+
+  it('gives who waits the connection of one that was answered', async () => {
+    const [first, ...others] = reads(MAX_OPENING_CONNECTIONS + 2);
+    network.knocks[0]?.letIn();
+    expect(await first?.answered).toBe(200);
+    expect(await others.at(-1)?.answered).toBe(200);
+    expect(others.at(-1)?.connection).toBe(first?.connection);
+    // One for who came before it.
+    expect(network.knocks).toHaveLength(MAX_OPENING_CONNECTIONS + 1);
+  });
+
+  it('passes over who does not wait any more', async () => {
+    const all = reads(MAX_OPENING_CONNECTIONS + 2);
+    const [gone, last] = all.slice(-2) as [Read, Read];
+    gone.isOver = true;
+    network.knocks[0]?.letIn();
+    expect(await all[0]?.answered).toBe(200);
+    network.knocks.at(-1)?.letIn();
+    expect(await last.answered).toBe(200);
+    expect(gone.connection).toBeUndefined();
+  });
+
+  it('lets a read wait for as long as a connection may take to open, and not for ever', async () => {
+    pool = poolWith(50);
+    const outcomes = await Promise.all(
+      reads(MAX_OPENING_CONNECTIONS + 1).map(({ answered }) => answered),
+    );
+    expect(outcomes.every((outcome) => outcome instanceof ConnectTimeout)).toBe(true);
+  });
+
+  it('goes on with those who wait when connections fail', async () => {
+    const all = reads(MAX_OPENING_CONNECTIONS + 1);
+    network.knocks[0]?.socket.destroy(new Error('refused'));
+    expect(await all[0]?.answered).toEqual(new Error('refused'));
+    expect(network.knocks).toHaveLength(MAX_OPENING_CONNECTIONS + 1);
+    network.knocks.at(-1)?.letIn();
+    expect(await all.at(-1)?.answered).toBe(200);
+  });
+
+  // Undici let it go on for as long as the kernel tries: two minutes where nothing answers.
+  it('knocks no more for a read that is given up', () => {
+    const [read] = reads(1);
+    if (read?.connection) pool.drop(read.connection);
+    expect(network.knocks[0]?.socket.destroyed).toBe(true);
+  });
+});

@@ -15,6 +15,8 @@ export interface RunningContender {
   url: string;
   /** Of its process group; undefined where it has no process. */
   pid: number | undefined;
+  /** One request to the upstream serves all who wait for the same; without it each has its own. */
+  sharesReads?: boolean;
   stop(): Promise<void>;
 }
 

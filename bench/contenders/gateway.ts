@@ -43,7 +43,12 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     readyUrl: `${origin}/health`,
   });
   // It drains first, and a profile is written behind that.
-  return { url: `${origin}${STREAMS_PREFIX}`, pid: server.pid, stop: () => server.stop(10_000) };
+  return {
+    url: `${origin}${STREAMS_PREFIX}`,
+    pid: server.pid,
+    sharesReads: options.env?.['GATEWAY_SHARED_READS'] !== 'false',
+    stop: () => server.stop(10_000),
+  };
 }
 
 export function gatewayEnvironment(

@@ -26,9 +26,10 @@ export function nginx({
   hasLog = false,
 }: NginxContenderOptions = {}): Contender {
   const label = workers === 1 ? 'nginx, one worker' : `nginx, ${workers} workers`;
+  const [id, addition] = variety(bodies, hasLog);
   return {
-    id: hasLog ? 'nginx-logging' : 'nginx',
-    label: hasLog ? `${label}, its log on` : label,
+    id,
+    label: label + addition,
     missing: () => missingProgram('nginx'),
     start: async (streamsUrl) => {
       const { port } = await choosePorts({ port: 0 });
@@ -47,7 +48,15 @@ export function nginx({
   };
 }
 
-/** Reads may park for minutes, hence the timeouts. */
+function variety(bodies: 'small' | 'large', hasLog: boolean): [string, string] {
+  if (hasLog) return ['nginx-logging', ', its log on'];
+  return bodies === 'large' ? ['nginx-large', ', set up for large bodies'] : ['nginx', ''];
+}
+
+/**
+ * Reads may park for minutes, hence the timeouts; and each has its own connection to the upstream, which is
+ * to be kept when an event has answered all of them.
+ */
 function configuration(port: number, upstream: URL, buffering: string): string {
   return `
   map $http_authorization $is_authorized {
@@ -56,7 +65,7 @@ function configuration(port: number, upstream: URL, buffering: string): string {
   }
   upstream store {
     server ${upstream.host};
-    keepalive 1024;
+    keepalive 10000;
     keepalive_requests 100000000;
     keepalive_timeout 300s;
   }

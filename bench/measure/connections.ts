@@ -26,8 +26,11 @@ export async function untilConnected(url: string, connections: number): Promise<
 async function establishedAt(port: number): Promise<number> {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   const table = await readFile('/proc/net/tcp', 'latin1');
-  return table.split('\n').filter((line) => {
-    const [, local, , state] = line.trimStart().split(/\s+/, 4);
-    return state === ESTABLISHED && local?.endsWith(suffix);
-  }).length;
+  // The kernel tells some twice while the table changes.
+  const peers = new Set<string>();
+  for (const line of table.split('\n')) {
+    const [, local, peer, state] = line.trimStart().split(/\s+/, 4);
+    if (state === ESTABLISHED && local?.endsWith(suffix) && peer) peers.add(peer);
+  }
+  return peers.size;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunningContender } from '../contenders/contender.ts';
 import { startFollowers, type Live } from '../load/followers.ts';
 import { untilConnected } from '../measure/connections.ts';
@@ -7,6 +8,8 @@ import { quantile } from '../measure/statistics.ts';
 import { append, createStream, type Store } from '../upstreams/store.ts';
 
 const EVENT_TEXT = 'x'.repeat(200);
+const PARK_TIMEOUT_MS = 60_000;
+const POLL_MS = 50;
 
 export interface DeliveryPlan {
   store: Store;
@@ -39,6 +42,8 @@ export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
   const streamUrl = store.streamsUrl + streamPath;
   const offset = await createStream(streamUrl);
   const readsBefore = await store.reads();
+  const readsToPark = running.sharesReads === true ? 1 : readers;
+  let awaitedReads = readsBefore;
   const followers = startFollowers({ url: running.url, streamPath, offset, readers, live });
   const atRest = (): Promise<void> => settle([running.pid, store.pid, followers.pid]);
   const used = async (): Promise<Used> => ({
@@ -48,6 +53,7 @@ export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
   });
   try {
     await untilConnected(running.url, readers);
+    await untilRead(store, (awaitedReads += readsToPark));
     await atRest();
     await plan.onParked?.();
     const before = await used();
@@ -57,6 +63,8 @@ export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
       const event = { seq, atUs, text: EVENT_TEXT };
       const [delays] = await Promise.all([followers.delivered(seq), append(streamUrl, event)]);
       delaysMs.push(...delays);
+      // An event stream goes on as it is.
+      if (live === 'long-poll') await untilRead(store, (awaitedReads += readsToPark));
       await atRest();
     }
     await plan.onDelivered?.();
@@ -65,6 +73,20 @@ export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
   } finally {
     await followers.stop();
     await settle([running.pid, store.pid]);
+  }
+}
+
+/**
+ * Waits until the store has got so many reads. While the kernel knocks once more at a queue that was full,
+ * every process is at rest.
+ */
+async function untilRead(store: Store, reads: number): Promise<void> {
+  const giveUpAtMs = performance.now() + PARK_TIMEOUT_MS;
+  for (let got = await store.reads(); got < reads; got = await store.reads()) {
+    if (performance.now() > giveUpAtMs) {
+      throw new Error(`after a minute ${reads - got} reads have not come to the store`);
+    }
+    await sleep(POLL_MS);
   }
 }
 

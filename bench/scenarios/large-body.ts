@@ -36,6 +36,7 @@ export function measureLargeBody(context: BenchContext): Promise<LargeBodyTable>
     const upstream = started.add(await startInstantUpstream(options.largeBytes));
     const line = context.chosen([
       gateway({ nodeArgs: context.gatewayNodeArgs('large-body') }),
+      nginx(),
       nginx({ bodies: 'large' }),
       haproxy,
       bareUndici,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { connect, Socket, type AddressInfo } from 'node:net';
 import { ConnectTimeout, type Connector, type ReadConnection } from './read-connection.ts';
 import { MAX_OPENING_CONNECTIONS, ReadPool, type ConnectionTaker } from './read-pool.ts';
@@ -9,6 +9,8 @@ const server = createServer((_, response) => response.end('here'));
 
 /** A network on which a connection comes about when the test says so. */
 class HeldNetwork {
+  /** Lets everybody in at once. */
+  letsIn = false;
   readonly knocks: { socket: Socket; letIn: () => void }[] = [];
   private readonly port: number;
 
@@ -23,6 +25,7 @@ class HeldNetwork {
       const socket = connect(this.port, '127.0.0.1', () => callback(null, socket));
     };
     this.knocks.push({ socket: knocking, letIn });
+    if (this.letsIn) letIn();
     return knocking;
   };
 }
@@ -140,6 +143,17 @@ describe('ReadPool', () => {
     expect(network.knocks).toHaveLength(MAX_OPENING_CONNECTIONS + 1);
     network.knocks.at(-1)?.letIn();
     expect(await all.at(-1)?.answered).toBe(200);
+  });
+
+  it('serves all who wait where the upstream closes a connection after each answer', async () => {
+    const close = (_: unknown, response: ServerResponse): unknown =>
+      response.setHeader('Connection', 'close');
+    server.prependListener('request', close);
+    network.letsIn = true;
+    const all = reads(3 * MAX_OPENING_CONNECTIONS);
+    const outcomes = await Promise.all(all.map(({ answered }) => answered));
+    server.off('request', close);
+    expect(new Set(outcomes)).toEqual(new Set([200]));
   });
 
   // Undici let it go on for as long as the kernel tries: two minutes where nothing answers.

@@ -7,15 +7,8 @@ import { setFlagsFromString } from 'node:v8';
  * processor time, and pauses of 20 ms in place of 8 ms.
  */
 const NO_PRETENURING = '--no-allocation-site-pretenuring';
-/**
- * In a quiet while V8 shrinks the young generation to a megabyte, and would double it from collection to
- * collection when all parked readers get the next event. With 1,000 of them that was a sixth of the processor
- * time for it.
- */
-const GROW_AT_ONCE = '--semi-space-growth-factor=16';
 
 /** Sets the garbage collector up for a process that passes things on. To be called before anything else. */
 export function setCollectorFlags(): void {
   setFlagsFromString(NO_PRETENURING);
-  setFlagsFromString(GROW_AT_ONCE);
 }

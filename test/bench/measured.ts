@@ -13,8 +13,10 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
     'every contender reads, and nothing goes wrong': ({ plain }) =>
       assertReads(plain, [
         'gateway',
+        'gateway-quiet',
         'gateway-traced',
         'nginx',
+        'nginx-logging',
         'haproxy',
         'bare-undici',
         'fastify-http-proxy',
@@ -22,6 +24,7 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
         'http2-proxy',
         'http-proxy',
         'http-proxy-middleware',
+        'fastify-logging',
         'direct',
       ]),
   },
@@ -70,7 +73,14 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
     'every contender brings the whole body': ({ 'large-body': table }) => {
       assert.deepEqual(table?.missing, []);
       const ids = table?.rows.map(({ id }) => id);
-      assert.deepEqual(ids, ['gateway', 'nginx', 'haproxy', 'bare-undici', 'direct']);
+      assert.deepEqual(ids, [
+        'gateway',
+        'nginx',
+        'nginx-large',
+        'haproxy',
+        'bare-undici',
+        'direct',
+      ]);
       for (const row of table?.rows ?? []) {
         assert.equal(row.failure, undefined);
         assertPositive(row.mibPerSecond);

@@ -1,15 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunningContender } from '../contenders/contender.ts';
 import { startFollowers, type Live } from '../load/followers.ts';
 import { untilConnected } from '../measure/connections.ts';
 import { groupCpuMs } from '../measure/cpu-time.ts';
+import { untilCounted } from '../measure/until-counted.ts';
 import { settle } from '../measure/settle.ts';
 import { quantile } from '../measure/statistics.ts';
 import { append, createStream, type Store } from '../upstreams/store.ts';
 
 const EVENT_TEXT = 'x'.repeat(200);
-const PARK_TIMEOUT_MS = 60_000;
-const POLL_MS = 50;
 
 export interface DeliveryPlan {
   store: Store;
@@ -43,7 +41,6 @@ export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
   const offset = await createStream(streamUrl);
   const readsBefore = await store.reads();
   const readsToPark = running.sharesReads === true ? 1 : readers;
-  let awaitedReads = readsBefore;
   const followers = startFollowers({ url: running.url, streamPath, offset, readers, live });
   const atRest = (): Promise<void> => settle([running.pid, store.pid, followers.pid]);
   const used = async (): Promise<Used> => ({
@@ -53,7 +50,7 @@ export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
   });
   try {
     await untilConnected(running.url, readers);
-    await untilRead(store, (awaitedReads += readsToPark));
+    await untilRead(store, readsBefore + readsToPark);
     await atRest();
     await plan.onParked?.();
     const before = await used();
@@ -64,7 +61,7 @@ export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
       const [delays] = await Promise.all([followers.delivered(seq), append(streamUrl, event)]);
       delaysMs.push(...delays);
       // An event stream goes on as it is.
-      if (live === 'long-poll') await untilRead(store, (awaitedReads += readsToPark));
+      if (live === 'long-poll') await untilRead(store, readsBefore + (seq + 2) * readsToPark);
       await atRest();
     }
     await plan.onDelivered?.();
@@ -80,14 +77,8 @@ export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
  * Waits until the store has got so many reads. While the kernel knocks once more at a queue that was full,
  * every process is at rest.
  */
-async function untilRead(store: Store, reads: number): Promise<void> {
-  const giveUpAtMs = performance.now() + PARK_TIMEOUT_MS;
-  for (let got = await store.reads(); got < reads; got = await store.reads()) {
-    if (performance.now() > giveUpAtMs) {
-      throw new Error(`after a minute ${reads - got} reads have not come to the store`);
-    }
-    await sleep(POLL_MS);
-  }
+function untilRead(store: Store, reads: number): Promise<void> {
+  return untilCounted(reads, () => store.reads(), 'reads have come to the store');
 }
 
 interface Used {

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
 
-const NAME = 'authorization';
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
 /** A header that names the scheme at most: no credential was sent. */
 const NO_CREDENTIAL = /^(?:Bearer)? *$/i;
@@ -36,8 +35,7 @@ export function bearerCredential(request: IncomingMessage): string {
 function isGivenTwice(rawHeaders: readonly string[]): boolean {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i];
-    if (name?.length === NAME.length && name.toLowerCase() === NAME) count++;
+    if (rawHeaders[i]?.toLowerCase() === 'authorization') count++;
   }
   return count > 1;
 }

@@ -9,7 +9,7 @@ export interface EndedRequest {
   status: number;
   /** False where the answer was broken off, by either side. */
   isWhole: boolean;
-  /** From the first middleware to the answer's last byte. */
+  /** From its arrival, which for a read is before the first middleware, to the answer's last byte. */
   durationMs: number;
   /** Route, upstream, error code and the rest of what is known; see there which of it is bounded. */
   context: RequestContext;

@@ -14,7 +14,7 @@ const END_TIMEOUT_MS = 1_000;
  * encoded later, and to wake a thread for it, costs more than to make it.
  */
 export class LogOutput implements DestinationStream {
-  private readonly output = pino.destination({ dest: 1, sync: false, contentMode: 'buffer' });
+  private readonly output = destination({ sync: false });
   private block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   /** In the block: what has been passed on, and what has been put there. */
   private passed = 0;
@@ -39,8 +39,14 @@ export class LogOutput implements DestinationStream {
   /** Writes what there is before it returns: the last words of a process that fails. */
   flushSync(): void {
     if (this.isOver) return;
-    this.passOn();
     this.output.flushSync();
+    const rest = this.block.subarray(this.passed, this.filled);
+    this.passed = this.filled;
+    if (rest.length === 0) return;
+    // What is passed on from here would be handed to a thread, which may be too late.
+    const lastWords = destination({ sync: true });
+    lastWords.write(rest as unknown as string);
+    lastWords.flushSync();
   }
 
   /**
@@ -70,4 +76,8 @@ export class LogOutput implements DestinationStream {
     this.passed = 0;
     this.filled = 0;
   }
+}
+
+function destination({ sync }: { sync: boolean }) {
+  return pino.destination({ dest: 1, sync, contentMode: 'buffer' });
 }

@@ -11,6 +11,7 @@ describe('serverOptions', () => {
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
       maxHeaderSize: 16_384,
+      optimizeEmptyRequests: true,
     });
   });
 

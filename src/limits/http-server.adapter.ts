@@ -54,5 +54,7 @@ export function serverOptions(maxBodyBytes: number): ServerOptions {
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS,
     maxHeaderSize: MAX_HEAD_BYTES,
+    // Most requests have no body, and each would else be a stream that is read to its end.
+    optimizeEmptyRequests: true,
   };
 }

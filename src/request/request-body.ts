@@ -50,6 +50,8 @@ export function hasBody(request: IncomingMessage): boolean {
  * `ClientGone` when the client breaks off.
  */
 export function readBody(request: IncomingMessage, maxBodyBytes: number): Promise<Buffer> {
+  // One without a body has ended from the start, and tells so by no event (`optimizeEmptyRequests`).
+  if (request.readableEnded) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -65,7 +67,7 @@ export function readBody(request: IncomingMessage, maxBodyBytes: number): Promis
     };
     const onEnd = (): void => settle(() => resolve(Buffer.concat(chunks, length)));
     const onGone = (): void => settle(() => reject(new ClientGone()));
-    if (request.destroyed && !request.readableEnded) {
+    if (request.destroyed) {
       reject(new ClientGone());
       return;
     }

@@ -237,11 +237,13 @@ describe('headers through a proxied route', () => {
           ['X-Request-Id', 'of-the-upstream', 'ETag', '"e"', 'Stream-Next-Offset', '0_1'],
           ['X-Custom', 'a', 'X-Other', 'c', 'x-custom', 'b', 'X-Bytes', '\xe9'],
           ['WWW-Authenticate', 'Basic', 'constructor', 'c', '__proto__', 'p'],
+          ['Content-Disposition', 'attachment; filename="\xe9"'],
         ].flat(),
         { path: '/registry/x', request: ['Origin: https://app.example'] },
       );
       expect(headers).toEqual([
         ['Cache-Control', 'no-store'],
+        ['Content-Disposition', 'attachment; filename="\xe9"'],
         ['ETag', '"e"'],
         ['Stream-Next-Offset', '0_1'],
         ['WWW-Authenticate', 'Basic'],

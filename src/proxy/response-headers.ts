@@ -19,10 +19,12 @@ export function clientResponseHeaders(
   const headers: HeaderList = [];
   let cacheControl: string | undefined;
   let vary: string | undefined;
+  let contentLength: string | undefined;
   eachEndToEndHeader(rawHeaders, (lowerName, name, value) => {
     if (isDropped(lowerName, rules)) return;
     if (lowerName === 'cache-control') cacheControl = joined(cacheControl, value);
     else if (lowerName === 'vary') vary = joined(vary, value);
+    else if (lowerName === 'content-length') contentLength = value;
     else {
       const passed = lowerName === 'location' ? publicLocation(value, rules) : value;
       if (passed !== undefined) headers.push(name, passed);
@@ -36,6 +38,8 @@ export function clientResponseHeaders(
     headers.push('Cache-Control', cacheControl ?? 'no-store');
     if (vary !== undefined) headers.push('Vary', vary);
   }
+  // Behind it Node takes a `Content-Disposition` for UTF-8, and refuses what is not (seen on Node 24).
+  if (contentLength !== undefined) headers.push('Content-Length', contentLength);
   return headers;
 }
 

@@ -32,7 +32,7 @@ export class Reader implements BagItem {
   /** Where its source has it. */
   bagIndex: number | undefined;
   readonly call: ReadCall;
-  /** Resolves when the answer has begun; rejects with the error to answer instead, or `ClientGone`. */
+  /** Resolves when the head is written; rejects with the error to answer instead, or `ClientGone`. */
   readonly answerBegan: Promise<void>;
   source: ReadSource | undefined;
   /** What has been written waits for the client to take it. */
@@ -99,7 +99,7 @@ export class Reader implements BagItem {
       return;
     }
     this.flush();
-    this.pass(chunk);
+    if (this.isHeadSent) this.pass(chunk);
   }
 
   /** Ends an answer that is whole. */
@@ -119,12 +119,11 @@ export class Reader implements BagItem {
   /** The upstream gave no answer, or broke it off: the client hears an error, or sees it broken. */
   fail(error: Error): void {
     if (this.stage === 'waiting') {
-      this.finish();
-      this.reject(error);
+      this.refuse(error);
     } else if (this.stage === 'answering') {
       this.flush();
       this.finish();
-      breakOff(this.response);
+      if (this.isHeadSent) breakOff(this.response);
     }
   }
 
@@ -146,6 +145,7 @@ export class Reader implements BagItem {
   /** Ends an event stream behind what was written, although its source may go on. */
   endHere(): void {
     this.flush();
+    if (!this.isHeadSent) return;
     this.response.end();
     this.finish();
     this.breakOffIn(LAST_BYTES_MS);
@@ -160,7 +160,7 @@ export class Reader implements BagItem {
       this.sendWhole(chunk && joinedWithHead(chunk));
       return;
     }
-    this.sendHead();
+    if (!this.sendHead()) return;
     if (chunk) this.pass(chunk);
     else flushAnswerHead(this.response);
   }
@@ -170,25 +170,31 @@ export class Reader implements BagItem {
     this.head = head;
     this.call.context.answeredAtMs ??= performance.now();
     this.timeout?.callOff();
-    this.resolve();
   }
 
-  /** `bodyLength` is that of a body that is all there. */
-  private sendHead(bodyLength?: number): void {
+  /** `bodyLength` is that of a body that is all there. False where the head cannot be sent. */
+  private sendHead(bodyLength?: number): boolean {
     const { head } = this;
-    if (!head) return;
+    if (!head) return false;
+    try {
+      writeAnswerHead(this.response, this.call.context, {
+        status: head.statusCode,
+        headers: head.headersFor(this.rules),
+        isEventStream: head.isEventStream,
+        ...(bodyLength !== undefined &&
+          head.contentLength === undefined && { contentLength: bodyLength }),
+      });
+    } catch (error) {
+      this.refuse(error as Error);
+      return false;
+    }
     this.isHeadSent = true;
-    writeAnswerHead(this.response, this.call.context, {
-      status: head.statusCode,
-      headers: head.headersFor(this.rules),
-      isEventStream: head.isEventStream,
-      ...(bodyLength !== undefined &&
-        head.contentLength === undefined && { contentLength: bodyLength }),
-    });
+    this.resolve();
+    return true;
   }
 
   private sendWhole(body: Buffer | string | undefined): void {
-    this.sendHead(body?.length);
+    if (!this.sendHead(body?.length)) return;
     if (body === undefined) this.response.end();
     else this.response.end(body, 'latin1');
   }
@@ -214,9 +220,14 @@ export class Reader implements BagItem {
 
   private onClose(): void {
     clearTimeout(this.timer);
-    const wasWaiting = this.stage === 'waiting';
     this.finish();
-    if (wasWaiting) this.reject(new ClientGone());
+    if (!this.isHeadSent) this.reject(new ClientGone());
+  }
+
+  /** Has the error answered in place of what came from the upstream. */
+  private refuse(error: Error): void {
+    this.finish();
+    this.reject(error);
   }
 
   private finish(): void {

@@ -1,28 +1,32 @@
 import type { ServerResponse } from 'node:http';
 import type { RequestContext } from '../request/request-context.ts';
-import type { HeaderList } from './header-list.ts';
+import type { HeaderBlock } from './header-block.ts';
+import { writeJoinedHead } from './joined-head.ts';
 
 /** The status and headers of an upstream's answer, as one client gets them. */
 export interface AnswerHead {
   status: number;
-  headers: HeaderList;
+  headers: HeaderBlock;
   isEventStream: boolean;
   /** The length of the body in bytes, where it is known and the headers do not tell. */
   contentLength?: number;
 }
 
 /**
- * Writes the head of an answer, which goes out with the body's first piece. As one list: to set header
- * by header costs twice as much.
+ * Writes the head of an answer, which goes out with the body's first piece: joined, or else as one list.
+ * To set header by header costs twice as much. Throws `upstream_invalid_response`, and has written nothing,
+ * where a header cannot be sent.
  */
 export function writeAnswerHead(
   response: ServerResponse,
   context: RequestContext,
   { status, headers, isEventStream, contentLength }: AnswerHead,
 ): void {
-  const list = (context.answerHeaders ?? []).concat(headers);
+  let own = context.answerHeaders ?? [];
   // nginx in front would otherwise collect the events.
-  if (isEventStream) list.push('X-Accel-Buffering', 'no');
+  if (isEventStream) own = own.concat('X-Accel-Buffering', 'no');
+  if (writeJoinedHead(response, { status, own, headers, contentLength })) return;
+  const list = own.concat(headers.list);
   if (contentLength !== undefined) list.push('Content-Length', String(contentLength));
   response.writeHead(status, list);
 }

@@ -10,6 +10,7 @@ import { requestContext } from '../request/request-context.ts';
 import { isReadMethod } from '../request/routes.ts';
 import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts';
 import { flushAnswerHead, isEventStream, writeAnswerHead } from './answer-head.ts';
+import { HeaderBlock } from './header-block.ts';
 import { headerObject, type HeaderList } from './header-list.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
 import { outgoingBody } from './outgoing-body.ts';
@@ -112,7 +113,7 @@ export class ProxyService {
       const status = answer.statusCode ?? 502;
       writeAnswerHead(response, context, {
         status,
-        headers: clientResponseHeaders(answer.rawHeaders, { ...rules, status }),
+        headers: new HeaderBlock(clientResponseHeaders(answer.rawHeaders, { ...rules, status })),
         isEventStream: isEventStream(answer.headers['content-type']),
       });
       flushAnswerHead(response);

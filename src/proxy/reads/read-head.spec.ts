@@ -34,7 +34,7 @@ describe('ReadHead', () => {
   });
 
   it('passes each line of a header on', () => {
-    const headers = headOf({ link: ['<a>', '<b>'] }).headersFor(RULES);
+    const headers = headOf({ link: ['<a>', '<b>'] }).headersFor(RULES).list;
     expect(headers.slice(0, 4)).toEqual(['link', '<a>', 'link', '<b>']);
   });
 
@@ -43,7 +43,7 @@ describe('ReadHead', () => {
     const plain = headOf({ etag: '"1"' });
     expect(plain.headersFor(other)).toBe(plain.headersFor(RULES));
     const moved = headOf({ location: '/v1/stream/y' });
-    expect(moved.headersFor(RULES)).toContain('http://gateway.test/streams/y');
-    expect(moved.headersFor(other)).toContain('http://other.test/streams/y');
+    expect(moved.headersFor(RULES).list).toContain('http://gateway.test/streams/y');
+    expect(moved.headersFor(other).list).toContain('http://other.test/streams/y');
   });
 });

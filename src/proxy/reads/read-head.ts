@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isEncoded, isEventStream } from '../answer-head.ts';
+import { HeaderBlock } from '../header-block.ts';
 import type { HeaderList } from '../header-list.ts';
 import { clientResponseHeaders, type ResponseHeaderRules } from '../response-headers.ts';
 
@@ -12,7 +13,7 @@ export class ReadHead {
   readonly isEventStream: boolean;
   /** By undici, names in lower case, values latin1; of a name that came twice a list. */
   private readonly byName: Readonly<Record<string, string | string[] | undefined>>;
-  private forAll: HeaderList | undefined;
+  private forAll: HeaderBlock | undefined;
 
   constructor(statusCode: number, headers: IncomingHttpHeaders) {
     this.statusCode = statusCode;
@@ -38,12 +39,11 @@ export class ReadHead {
   }
 
   /** The headers for one client. All get the same, but for a `Location`, which has the client's address. */
-  headersFor(rules: AnswerRules): HeaderList {
+  headersFor(rules: AnswerRules): HeaderBlock {
     if (this.forAll) return this.forAll;
-    const headers = clientResponseHeaders(rawHeaders(this.byName), {
-      ...rules,
-      status: this.statusCode,
-    });
+    const headers = new HeaderBlock(
+      clientResponseHeaders(rawHeaders(this.byName), { ...rules, status: this.statusCode }),
+    );
     if (this.byName.location === undefined) this.forAll = headers;
     return headers;
   }

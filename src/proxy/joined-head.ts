@@ -1,0 +1,58 @@
+import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { headerLine, type HeaderBlock } from './header-block.ts';
+import type { HeaderList } from './header-list.ts';
+
+export interface JoinableHead {
+  status: number;
+  /** The gateway's own, each judged or made by it. */
+  own: HeaderList;
+  headers: HeaderBlock;
+  /** The length of the body in bytes, where it is known and the headers do not tell. */
+  contentLength: number | undefined;
+}
+
+/** What of a response Node's `writeHead` sets and looks at, beside what is public. */
+interface NodesHead {
+  /** Null until it is written. */
+  _header: string | null;
+  _headerSent: boolean;
+  _expect_continue: boolean;
+  _keepAliveTimeout: number;
+}
+
+/**
+ * Writes the head of an answer as Node's `writeHead` would, but of headers that are joined already. That
+ * one checks, compares and joins each header for each of a thousand readers of the same answer anew,
+ * an eighth of the processor time of a shared read. True where it has; it leaves to Node whatever is not
+ * an answer of known length on a connection that stays open, and a Node that keeps its head otherwise.
+ */
+export function writeJoinedHead(
+  response: ServerResponse,
+  { status, own, headers: { lines }, contentLength }: JoinableHead,
+): boolean {
+  const head = response as unknown as NodesHead;
+  const isFresh =
+    head._header === null && head._headerSent === false && head._expect_continue === false;
+  const hasLength = lines.hasLength || contentLength !== undefined;
+  if (!isFresh || !response.shouldKeepAlive || !mayHaveBody(status)) return false;
+  if (!hasLength || !lines.hasDate || lines.hasFraming) return false;
+  if (response.getHeaderNames().length > 0) return false;
+
+  response.statusCode = status;
+  response.statusMessage = STATUS_CODES[status] ?? 'unknown';
+  let text = `HTTP/1.1 ${status} ${response.statusMessage}\r\n`;
+  for (let i = 0; i < own.length; i += 2) text += headerLine(own[i] ?? '', own[i + 1] ?? '');
+  text += lines.text;
+  if (contentLength !== undefined) text += headerLine('Content-Length', String(contentLength));
+  head._header = text + keepAliveLines(head._keepAliveTimeout);
+  return true;
+}
+
+function mayHaveBody(status: number): boolean {
+  return status >= 200 && status !== 204 && status !== 304;
+}
+
+function keepAliveLines(timeoutMs: number): string {
+  const seconds = Math.floor(timeoutMs / 1_000);
+  return `Connection: keep-alive\r\nKeep-Alive: timeout=${seconds}\r\n\r\n`;
+}

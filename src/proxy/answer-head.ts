@@ -9,7 +9,7 @@ export interface AnswerHead {
   headers: HeaderBlock;
   isEventStream: boolean;
   /** The length of the body in bytes, where it is known and the headers do not tell. */
-  contentLength?: number;
+  contentLength?: number | undefined;
 }
 
 /**

@@ -49,7 +49,10 @@ describe('writeJoinedHead', () => {
     await once(server, 'listening');
   });
 
-  afterAll(() => void server.close());
+  afterAll(() => {
+    server.close();
+    server.closeAllConnections();
+  });
 
   /** All that comes back for two requests on one connection, and whether the writer has written. */
   async function bytesOf(write: HeadWriter, situation: Situation) {

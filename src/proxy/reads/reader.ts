@@ -181,8 +181,7 @@ export class Reader implements BagItem {
         status: head.statusCode,
         headers: head.headersFor(this.rules),
         isEventStream: head.isEventStream,
-        ...(bodyLength !== undefined &&
-          head.contentLength === undefined && { contentLength: bodyLength }),
+        contentLength: head.contentLength === undefined ? bodyLength : undefined,
       });
     } catch (error) {
       this.refuse(error as Error);

@@ -5,7 +5,10 @@ import { pino, type DestinationStream } from 'pino';
 const BLOCK_BYTES = 65_536;
 /** A character of a line takes three bytes in UTF-8 at most; those that take four are two. */
 const MAX_BYTES_PER_CHARACTER = 3;
-/** How long a log that nobody reads may hold up the end. */
+/**
+ * How long the end waits for a log that is read slowly. Where nobody reads a pipe that is full, Node itself
+ * waits for the write that is under way when it exits, until it is killed (seen on Node 24).
+ */
 const END_TIMEOUT_MS = 1_000;
 
 /**

@@ -23,7 +23,7 @@ interface NodesHead {
 /**
  * Writes the head of an answer as Node's `writeHead` would, but of headers that are joined already. That
  * one checks, compares and joins each header for each of a thousand readers of the same answer anew,
- * an eighth of the processor time of a shared read. True where it has; it leaves to Node whatever is not
+ * a tenth of the processor time of a shared read. True where it has; it leaves to Node whatever is not
  * an answer of known length on a connection that stays open, and a Node that keeps its head otherwise.
  */
 export function writeJoinedHead(
@@ -33,8 +33,9 @@ export function writeJoinedHead(
   const head = response as unknown as NodesHead;
   const isFresh =
     head._header === null && head._headerSent === false && head._expect_continue === false;
+  const staysOpen = response.shouldKeepAlive && head._keepAliveTimeout > 0;
   const hasLength = lines.hasLength || contentLength !== undefined;
-  if (!isFresh || !response.shouldKeepAlive || !mayHaveBody(status)) return false;
+  if (!isFresh || !staysOpen || !mayHaveBody(status)) return false;
   if (!hasLength || !lines.hasDate || lines.hasFraming) return false;
   if (response.getHeaderNames().length > 0) return false;
 

@@ -43,13 +43,8 @@ export class LogOutput implements DestinationStream {
   flushSync(): void {
     if (this.isOver) return;
     this.output.flushSync();
-    const rest = this.block.subarray(this.passed, this.filled);
-    this.passed = this.filled;
-    if (rest.length === 0) return;
-    // What is passed on from here would be handed to a thread, which may be too late.
-    const lastWords = destination({ sync: true });
-    lastWords.write(rest as unknown as string);
-    lastWords.flushSync();
+    // What the other one gets now would be handed to a thread, which may be too late.
+    this.passTo(destination({ sync: true }));
   }
 
   /**
@@ -66,11 +61,15 @@ export class LogOutput implements DestinationStream {
 
   private readonly passOn = (): void => {
     this.isDue = false;
+    this.passTo(this.output);
+  };
+
+  private passTo(output: Destination): void {
     if (this.filled === this.passed) return;
     // Typed for strings alone; in this mode it takes bytes.
-    this.output.write(this.block.subarray(this.passed, this.filled) as unknown as string);
+    output.write(this.block.subarray(this.passed, this.filled) as unknown as string);
     this.passed = this.filled;
-  };
+  }
 
   private nextBlock(bytes: number): void {
     this.passOn();
@@ -81,6 +80,8 @@ export class LogOutput implements DestinationStream {
   }
 }
 
-function destination({ sync }: { sync: boolean }) {
+type Destination = ReturnType<typeof pino.destination>;
+
+function destination({ sync }: { sync: boolean }): Destination {
   return pino.destination({ dest: 1, sync, contentMode: 'buffer' });
 }

@@ -153,7 +153,11 @@ export class Reader implements BagItem {
 
   /** Sends what is held back. */
   flush(): void {
-    if (this.isHeadSent || this.response.destroyed) return;
+    if (this.isHeadSent) return;
+    if (this.response.destroyed) {
+      this.reject(new ClientGone());
+      return;
+    }
     const chunk = this.firstChunk;
     this.firstChunk = undefined;
     if (this.isWhole) {
@@ -219,8 +223,9 @@ export class Reader implements BagItem {
 
   private onClose(): void {
     clearTimeout(this.timer);
+    const wasWaiting = this.stage === 'waiting';
     this.finish();
-    if (!this.isHeadSent) this.reject(new ClientGone());
+    if (wasWaiting) this.reject(new ClientGone());
   }
 
   /** Has the error answered in place of what came from the upstream. */

@@ -14,8 +14,7 @@ export interface AnswerHead {
 
 /**
  * Writes the head of an answer, which goes out with the body's first piece: joined, or else as one list.
- * To set header by header costs twice as much. Throws `upstream_invalid_response`, and has written nothing,
- * where a header cannot be sent.
+ * To set header by header costs twice as much.
  */
 export function writeAnswerHead(
   response: ServerResponse,

@@ -28,22 +28,22 @@ interface NodesHead {
  */
 export function writeJoinedHead(
   response: ServerResponse,
-  { status, own, headers: { lines }, contentLength }: JoinableHead,
+  { status, own, headers, contentLength }: JoinableHead,
 ): boolean {
   const head = response as unknown as NodesHead;
   const isFresh =
     head._header === null && head._headerSent === false && head._expect_continue === false;
   const staysOpen = response.shouldKeepAlive && head._keepAliveTimeout > 0;
-  const hasLength = lines.hasLength || contentLength !== undefined;
+  const hasLength = headers.hasLength || contentLength !== undefined;
   if (!isFresh || !staysOpen || !mayHaveBody(status)) return false;
-  if (!hasLength || !lines.hasDate || lines.hasFraming) return false;
+  if (!hasLength || !headers.hasDate || headers.hasFraming) return false;
   if (response.getHeaderNames().length > 0) return false;
 
   response.statusCode = status;
   response.statusMessage = STATUS_CODES[status] ?? 'unknown';
   let text = `HTTP/1.1 ${status} ${response.statusMessage}\r\n`;
   for (let i = 0; i < own.length; i += 2) text += headerLine(own[i] ?? '', own[i + 1] ?? '');
-  text += lines.text;
+  text += headers.text;
   if (contentLength !== undefined) text += headerLine('Content-Length', String(contentLength));
   head._header = text + keepAliveLines(head._keepAliveTimeout);
   return true;

@@ -38,7 +38,10 @@ export class ReadHead {
     return declared === undefined ? undefined : Number(declared);
   }
 
-  /** The headers for one client. All get the same, but for a `Location`, which has the client's address. */
+  /**
+   * The headers for one client. All get the same, but for a `Location`, which has the client's address.
+   * Throws `upstream_invalid_response` where one cannot be sent.
+   */
   headersFor(rules: AnswerRules): HeaderBlock {
     if (this.forAll) return this.forAll;
     const headers = new HeaderBlock(

@@ -261,8 +261,8 @@ describe('an upstream that fails', () => {
     });
 
     it.each([
-      // Undici refuses a 100 that nobody asked for, and no store sends one to a read.
-      ['GET /streams/x', ['102 Processing', '103 Early Hints']],
+      // The 100 nobody asked for (RFC 9110 §15.2: to be ignored).
+      ['GET /streams/x', ['100 Continue', '102 Processing', '103 Early Hints']],
       ['DELETE /streams/x', ['100 Continue', '102 Processing', '103 Early Hints']],
     ])('does not have interim answers to %s for the last one', async (line, interim) => {
       play = answering(

@@ -43,8 +43,9 @@ function nodePeer(
   };
 }
 
-/** The least there can be in Node: it checks the credential and passes bytes on, and does nothing else. */
+/** The least there can be in Node: they check the credential and pass bytes on, and do nothing else. */
 export const bareUndici = nodePeer('bare-undici', 'bare Node and undici');
+export const bareSockets = nodePeer('bare-sockets', 'bare Node and sockets');
 
 /** The same as one would run it in production: with a line in the log for what goes through. */
 export const loggingFastify = nodePeer('fastify-logging', '@fastify/http-proxy, its log on', {

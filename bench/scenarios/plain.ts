@@ -2,7 +2,7 @@ import { direct } from '../contenders/direct.ts';
 import { gateway } from '../contenders/gateway.ts';
 import { haproxy } from '../contenders/haproxy.ts';
 import { nginx } from '../contenders/nginx.ts';
-import { bareUndici, loggingFastify, nodeProxies } from '../contenders/node-peer.ts';
+import { bareSockets, bareUndici, loggingFastify, nodeProxies } from '../contenders/node-peer.ts';
 import { tracedGateway } from '../contenders/traced-gateway.ts';
 import { withStarted } from '../started.ts';
 import { startTraceSink } from '../upstreams/trace-sink.ts';
@@ -40,6 +40,7 @@ export function measurePlain(context: BenchContext): Promise<ReadsTable> {
         nginx({ hasLog: true }),
         haproxy,
         bareUndici,
+        bareSockets,
         ...nodeProxies,
         loggingFastify,
         direct,

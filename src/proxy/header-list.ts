@@ -1,6 +1,6 @@
 /**
  * Headers as a flat list: names and values in turn, as they are sent; a name may come more than once.
- * Node and undici take such a list as it is. An object would have to be made with names that are only
+ * Node takes such a list as it is. An object would have to be made with names that are only
  * known at run time, which V8 keeps in a hash table of its own.
  */
 export type HeaderList = string[];

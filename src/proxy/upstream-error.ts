@@ -3,7 +3,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 /**
  * The gateway's error for a request whose upstream gave no answer. `answerBegan` tells whether any
  * byte of one came: a connection lost before is a server that is not there, one lost within the
- * headers an answer that cannot be used. Codes are those of Node, of undici and of llhttp (`HPE_*`).
+ * headers an answer that cannot be used. Codes are those of Node and of llhttp (`HPE_*`).
  */
 export function upstreamError(error: unknown, answerBegan: boolean): GatewayError {
   if (error instanceof GatewayError) return error;

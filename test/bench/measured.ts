@@ -19,6 +19,7 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
         'nginx-logging',
         'haproxy',
         'bare-undici',
+        'bare-sockets',
         'fastify-http-proxy',
         'fast-proxy',
         'http2-proxy',

@@ -39,7 +39,7 @@ function newStream() {
     resume: () => void (read.isPaused = false),
     cancel: () => void (read.isCancelled = true),
   };
-  const head = new ReadHead(200, { 'content-type': 'text/event-stream' });
+  const head = new ReadHead(200, ['Content-Type', 'text/event-stream']);
   const budget = new ReplayBudget(1_000, 1_000);
   const upstreamRead = read as unknown as UpstreamRead;
   const stream = new EventStream(upstreamRead, head, budget, () => undefined);

@@ -1,69 +1,222 @@
 import type { Socket } from 'node:net';
-import { Client, type buildConnector, type Dispatcher } from 'undici';
 import type { HeaderList } from '../header-list.ts';
+import { AnswerParser } from './answer-parser.ts';
+import type { Connector } from './upstream-socket.ts';
 
 /**
  * After this an idle connection is closed, or two seconds before the upstream's own
  * `Keep-Alive: timeout` where that is sooner.
  */
 const IDLE_TIMEOUT_MS = 60_000;
+const IDLE_MARGIN_MS = 2_000;
+const READ_BYTES = 65_536;
 
-export type Connector = ReturnType<typeof buildConnector>;
+/**
+ * What all connections read into: each parses what it has read before the next one reads. Windows reads in
+ * the background, into each one's own.
+ */
+const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
+const isReadAtOnce = process.platform !== 'win32';
 
-/** No connection in time. Undici's own clock for that goes by half seconds. */
+/** No connection in time. */
 export class ConnectTimeout extends Error {}
 
-/** One connection to an upstream, for one read at a time; opened with its first. */
+/** The connection has ended without a word of why. */
+class ConnectionClosed extends Error {
+  constructor() {
+    super('the upstream closed the connection');
+  }
+}
+
+/** What a connection's read hears of its answer; nothing after `onEnd` or `onError`. */
+export interface AnswerHandler {
+  onHead(statusCode: number, headers: HeaderList): void;
+  onChunk(chunk: Buffer): void;
+  /** The answer is whole. */
+  onEnd(): void;
+  /** No answer, or one that was cut or cannot be used; `answerBegan` if any byte of one came. */
+  onError(error: Error, answerBegan: boolean): void;
+}
+
+export interface ConnectionOptions {
+  connect: Connector;
+  connectTimeoutMs: number;
+  /** Called once, when it has opened or never will. */
+  onSettled(connection: ReadConnection): void;
+  /** Called when it is of no use any more; a read that is under way hears of that by itself. */
+  onLost(connection: ReadConnection): void;
+}
+
+/**
+ * One connection to an upstream, opened with its first read, for one read at a time. What is sent is text,
+ * what comes is parsed where it lies: a client library between costs as much again as the whole read
+ * (docs/performance.md).
+ */
 export class ReadConnection {
-  /** The socket, once there is one. */
-  socket: Socket | undefined;
-  private readonly client: Client;
-  private connecting: Socket | undefined;
+  /** Until when it may be kept for a next read, as `performance.now()` gives it; 0 for not at all. */
+  usableUntilMs = 0;
+  /** A read has had its answer on it. */
+  hasServed = false;
+  private readonly options: ConnectionOptions;
+  private readonly socket: Socket;
+  private readonly received = isReadAtOnce ? sharedBuffer : Buffer.allocUnsafeSlow(READ_BYTES);
+  private readonly parser: AnswerParser;
+  private readonly connectTimer: NodeJS.Timeout;
+  /** Of the read under way. */
+  private handler: AnswerHandler | undefined;
+  private answerBegan = false;
+  private idleTimeoutMs = IDLE_TIMEOUT_MS;
+  private isOpen = false;
+  private isSettled = false;
+  private isLost = false;
+  /** The request that waits for the connection to open. */
+  private held: string | undefined;
+  private error: Error | undefined;
 
-  constructor(origin: string, connect: Connector, connectTimeoutMs: number) {
-    this.client = new Client(origin, {
-      connect: (options, callback) => {
-        const timer = setTimeout(() => this.giveUp(), connectTimeoutMs);
-        // Undici gives the socket back, and its types do not say so.
-        this.connecting = connect(options, (...result) => {
-          clearTimeout(timer);
-          this.connecting = undefined;
-          this.socket = result[1] ?? undefined;
-          callback(...result);
-        }) as unknown as Socket;
-      },
-      pipelining: 1,
-      // Over HTTP/2 a read that is broken off would not end its connection; and stores speak HTTP/1.1.
-      allowH2: false,
-      keepAliveTimeout: IDLE_TIMEOUT_MS,
-      // Each reader has a clock of its own.
-      headersTimeout: 0,
-      bodyTimeout: 0,
+  constructor(options: ConnectionOptions) {
+    this.options = options;
+    this.parser = new AnswerParser({
+      onHead: (statusCode, headers) => this.onHead(statusCode, headers),
+      onBody: (chunk) => this.handler?.onChunk(chunk),
     });
+    const onread = { buffer: this.received, callback: (length: number) => this.onBytes(length) };
+    this.socket = options.connect(onread, () => this.onOpen());
+    this.socket.on('error', (error) => {
+      this.error = error;
+    });
+    this.socket.on('end', () => this.onEof());
+    this.socket.on('close', () => this.onClose());
+    this.connectTimer = setTimeout(
+      () => this.socket.destroy(new ConnectTimeout()),
+      options.connectTimeoutMs,
+    );
   }
 
-  send(
-    method: 'GET' | 'HEAD',
-    path: string,
-    headers: HeaderList,
-    handler: Dispatcher.DispatchHandler,
-  ): void {
-    this.client.dispatch({ method, path, headers }, handler);
+  /** Sends a request; one at a time. */
+  send(method: 'GET' | 'HEAD', target: string, headers: HeaderList, handler: AnswerHandler): void {
+    this.handler = handler;
+    this.answerBegan = false;
+    this.usableUntilMs = 0;
+    this.parser.expect(method);
+    const request = requestText(method, target, headers);
+    if (request === undefined) this.fail(new Error('the request holds a line end'));
+    else if (this.isOpen) this.socket.write(request, 'latin1');
+    else this.held = request;
   }
 
-  /** Closes it, whatever is under way. */
+  /** Stops the answer's body; what has been read already still comes. */
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
+  /** Closes it; a read that is under way hears nothing more. */
   discard(): void {
-    // Undici would let it go on knocking, for two minutes where nobody answers.
-    this.giveUp();
-    void this.client.destroy();
+    this.handler = undefined;
+    this.socket.destroy();
   }
 
-  /** Calls back when the connection has been lost or closed. */
-  onLost(callback: () => void): void {
-    this.client.on('disconnect', callback);
+  private onOpen(): void {
+    this.isOpen = true;
+    if (this.held !== undefined) this.socket.write(this.held, 'latin1');
+    this.held = undefined;
+    this.settle();
   }
 
-  private giveUp(): void {
-    this.connecting?.destroy(new ConnectTimeout());
+  private onBytes(length: number): boolean {
+    if (!this.handler) {
+      // Nobody has asked for anything.
+      this.lose();
+      return true;
+    }
+    this.answerBegan = true;
+    let error: Error | undefined;
+    try {
+      error = this.parser.parse(this.received.subarray(0, length));
+    } catch (thrown) {
+      error = thrown as Error;
+    }
+    if (this.parser.isComplete) this.finish(error === undefined && !this.parser.hasExcess);
+    else if (error) this.fail(error);
+    return true;
   }
+
+  private onHead(statusCode: number, headers: HeaderList): void {
+    this.idleTimeoutMs = idleTimeoutMs(headers);
+    this.handler?.onHead(statusCode, headers);
+  }
+
+  private onEof(): void {
+    const error = this.handler && this.answerBegan ? this.parser.finish() : undefined;
+    if (this.parser.isComplete) this.finish(false);
+    else this.fail(error ?? new ConnectionClosed());
+    this.lose();
+  }
+
+  private onClose(): void {
+    this.settle();
+    this.fail(this.error ?? new ConnectionClosed());
+    this.lose();
+    this.parser.close();
+  }
+
+  private finish(isClean: boolean): void {
+    const { handler } = this;
+    if (!handler) return;
+    this.handler = undefined;
+    this.hasServed = true;
+    if (isClean && this.parser.keepsOpen && this.idleTimeoutMs > 0) {
+      this.usableUntilMs = performance.now() + this.idleTimeoutMs;
+      if (this.socket.isPaused()) this.socket.resume();
+    }
+    handler.onEnd();
+  }
+
+  private fail(error: Error): void {
+    const { handler } = this;
+    this.handler = undefined;
+    handler?.onError(error, this.answerBegan);
+  }
+
+  private lose(): void {
+    if (this.isLost) return;
+    this.isLost = true;
+    this.options.onLost(this);
+  }
+
+  private settle(): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    clearTimeout(this.connectTimer);
+    this.options.onSettled(this);
+  }
+}
+
+/** Undefined where it would be more than one request. Node has parsed all that a client sent, so it never is. */
+function requestText(method: string, target: string, headers: HeaderList): string | undefined {
+  if (LINE_END.test(target)) return undefined;
+  let text = `${method} ${target} HTTP/1.1\r\n`;
+  for (let i = 0; i < headers.length; i += 2) {
+    const value = headers[i + 1] ?? '';
+    if (LINE_END.test(value)) return undefined;
+    text += `${headers[i]}: ${value}\r\n`;
+  }
+  return `${text}connection: keep-alive\r\n\r\n`;
+}
+
+const LINE_END = /[\r\n\0]/;
+
+function idleTimeoutMs(headers: HeaderList): number {
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] ?? '';
+    // Its length first: most are told by that.
+    if (name.length !== 10 || name.toLowerCase() !== 'keep-alive') continue;
+    const seconds = /(?:^|[\s,])timeout=(\d+)/i.exec(headers[i + 1] ?? '')?.[1];
+    if (seconds === undefined) continue;
+    return Math.min(IDLE_TIMEOUT_MS, Math.max(0, Number(seconds) * 1_000 - IDLE_MARGIN_MS));
+  }
+  return IDLE_TIMEOUT_MS;
 }

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { isEncoded, isEventStream } from '../answer-head.ts';
 import { HeaderBlock } from '../header-block.ts';
 import type { HeaderList } from '../header-list.ts';
@@ -11,20 +10,27 @@ export type AnswerRules = Omit<ResponseHeaderRules, 'status'>;
 export class ReadHead {
   readonly statusCode: number;
   readonly isEventStream: boolean;
-  /** By undici, names in lower case, values latin1; of a name that came twice a list. */
-  private readonly byName: Readonly<Record<string, string | string[] | undefined>>;
+  /** As they came; values are latin1. */
+  private readonly raw: HeaderList;
   private forAll: HeaderBlock | undefined;
 
-  constructor(statusCode: number, headers: IncomingHttpHeaders) {
+  constructor(statusCode: number, raw: HeaderList) {
     this.statusCode = statusCode;
-    this.byName = headers;
+    this.raw = raw;
     this.isEventStream = isEventStream(this.header('content-type'));
   }
 
-  /** The value of a header; of one that came in several lines, all of them (RFC 9110 §5.3). */
-  header(name: string): string | undefined {
-    const value = this.byName[name];
-    return typeof value === 'object' ? value.join(', ') : value;
+  /** The value of a header by its name in lower case; of several lines, all of them (RFC 9110 §5.3). */
+  header(lowerName: string): string | undefined {
+    let value: string | undefined;
+    for (let i = 0; i < this.raw.length; i += 2) {
+      const name = this.raw[i] ?? '';
+      // Its length first: most are told by that.
+      if (name.length !== lowerName.length || name.toLowerCase() !== lowerName) continue;
+      const line = this.raw[i + 1] ?? '';
+      value = value === undefined ? line : `${value}, ${line}`;
+    }
+    return value;
   }
 
   /** Whether the body's events cannot be told apart, because they are compressed. */
@@ -45,19 +51,9 @@ export class ReadHead {
   headersFor(rules: AnswerRules): HeaderBlock {
     if (this.forAll) return this.forAll;
     const headers = new HeaderBlock(
-      clientResponseHeaders(rawHeaders(this.byName), { ...rules, status: this.statusCode }),
+      clientResponseHeaders(this.raw, { ...rules, status: this.statusCode }),
     );
-    if (this.byName.location === undefined) this.forAll = headers;
+    if (this.header('location') === undefined) this.forAll = headers;
     return headers;
   }
-}
-
-function rawHeaders(byName: ReadHead['byName']): HeaderList {
-  const raw: HeaderList = [];
-  for (const name of Object.keys(byName)) {
-    const value = byName[name];
-    if (typeof value === 'string') raw.push(name, value);
-    else for (const one of value ?? []) raw.push(name, one);
-  }
-  return raw;
 }

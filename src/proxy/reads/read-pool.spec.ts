@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { connect, Socket, type AddressInfo } from 'node:net';
-import { ConnectTimeout, type Connector, type ReadConnection } from './read-connection.ts';
+import { Socket, type AddressInfo } from 'node:net';
+import { ConnectTimeout, type ReadConnection } from './read-connection.ts';
 import { MAX_OPENING_CONNECTIONS, ReadPool, type ConnectionTaker } from './read-pool.ts';
+import type { Connector } from './upstream-socket.ts';
 
 const server = createServer((_, response) => response.end('here'));
 
@@ -18,15 +19,12 @@ class HeldNetwork {
     this.port = port;
   }
 
-  readonly connector: Connector = (_, callback) => {
-    const knocking = new Socket();
-    knocking.on('error', (error) => callback(error, null));
-    const letIn = (): void => {
-      const socket = connect(this.port, '127.0.0.1', () => callback(null, socket));
-    };
-    this.knocks.push({ socket: knocking, letIn });
+  readonly connector: Connector = (onread, onOpen) => {
+    const socket = new Socket({ onread });
+    const letIn = (): void => void socket.connect(this.port, '127.0.0.1', onOpen);
+    this.knocks.push({ socket, letIn });
     if (this.letsIn) letIn();
-    return knocking;
+    return socket;
   };
 }
 
@@ -47,18 +45,17 @@ class Read implements ConnectionTaker {
   send(connection: ReadConnection): void {
     this.connection = connection;
     let status = 0;
-    connection.send('GET', '/', [], {
-      onRequestStart: () => undefined,
-      onResponseStart: (_, statusCode) => {
+    connection.send('GET', '/', ['host', 'store.test'], {
+      onHead: (statusCode) => {
         status = statusCode;
       },
-      onResponseData: () => undefined,
-      onResponseEnd: () => {
+      onChunk: () => undefined,
+      onEnd: () => {
         this.isOver = true;
         this.pool.giveBack(connection);
         this.resolve(status);
       },
-      onResponseError: (_, error) => this.onNoConnection(error),
+      onError: (error) => this.onNoConnection(error),
     });
   }
 
@@ -89,7 +86,7 @@ describe('ReadPool', () => {
   afterEach(() => pool.close());
 
   function poolWith(connectTimeoutMs: number): ReadPool {
-    return new ReadPool(`http://127.0.0.1:${port}`, connectTimeoutMs, network.connector);
+    return new ReadPool(new URL(`http://127.0.0.1:${port}`), connectTimeoutMs, network.connector);
   }
 
   function reads(count: number): Read[] {
@@ -156,7 +153,7 @@ describe('ReadPool', () => {
     expect(new Set(outcomes)).toEqual(new Set([200]));
   });
 
-  // Undici let it go on for as long as the kernel tries: two minutes where nothing answers.
+  // The kernel goes on for two minutes where nothing answers.
   it('knocks no more for a read that is given up', () => {
     const [read] = reads(1);
     if (read?.connection) pool.drop(read.connection);

@@ -1,6 +1,6 @@
-import { buildConnector } from 'undici';
 import { Deadlines, type Deadline } from '../deadlines.ts';
-import { ConnectTimeout, ReadConnection, type Connector } from './read-connection.ts';
+import { ConnectTimeout, ReadConnection } from './read-connection.ts';
+import { connectorTo, type Connector } from './upstream-socket.ts';
 
 /**
  * As many connections are kept open for reads to come; of an upstream. With fewer than reads are under way at
@@ -13,6 +13,8 @@ const MAX_IDLE_CONNECTIONS = 1_024;
  * after 1, 3, 7, 15 and 31 seconds, all at the same times, and overflow it each time.
  */
 export const MAX_OPENING_CONNECTIONS = 128;
+/** How often connections that have been idle for too long are closed. */
+const IDLE_CHECK_INTERVAL_MS = 1_000;
 
 /** A read that needs a connection. */
 export interface ConnectionTaker {
@@ -23,42 +25,29 @@ export interface ConnectionTaker {
   onNoConnection(error: Error): void;
 }
 
-/**
- * The connections to one upstream's origin. Undici's own pool looks through all of its connections for
- * a free one, and among ten thousand parked reads that is the larger part of a read's cost.
- */
+/** The connections to one upstream, each for one read at a time; the last one used is the first one taken. */
 export class ReadPool {
-  private readonly origin: string;
   private readonly connectTimeoutMs: number;
   private readonly connect: Connector;
+  /** Those used last come last. */
   private readonly idle: ReadConnection[] = [];
   private readonly all = new Set<ReadConnection>();
   private openingCount = 0;
   private readonly waiting: { read: ConnectionTaker; deadline: Deadline }[] = [];
   private readonly deadlines = new Deadlines(() => performance.now());
+  private readonly idleCheck = setInterval(() => this.closeIdle(), IDLE_CHECK_INTERVAL_MS);
 
-  /** `connect` opens a socket, undici's way. */
-  constructor(
-    origin: string,
-    connectTimeoutMs: number,
-    connect: Connector = buildConnector({ timeout: 0, allowH2: false }),
-  ) {
-    this.origin = origin;
+  constructor(origin: URL, connectTimeoutMs: number, connect: Connector = connectorTo(origin)) {
     this.connectTimeoutMs = connectTimeoutMs;
-    this.connect = (options, callback) => {
-      this.openingCount++;
-      return connect(options, (...result) => {
-        this.openingCount--;
-        callback(...result);
-        this.openForWaiting();
-      });
-    };
+    this.connect = connect;
+    this.idleCheck.unref();
   }
 
   /** Gives a read the connection that was used last, the likeliest to be open still, or another one. */
   take(read: ConnectionTaker): void {
     const kept = this.idle.pop();
-    if (kept) read.send(kept);
+    // One that has been idle for too long was the last one used: so have all others.
+    if (kept && performance.now() < kept.usableUntilMs) read.send(kept);
     else this.takeFresh(read);
   }
 
@@ -78,17 +67,19 @@ export class ReadPool {
     this.waiting.push({ read, deadline });
   }
 
-  /** Keeps a connection whose read has ended well. */
+  /** Keeps a connection whose read has ended well, if it may serve another one. */
   giveBack(connection: ReadConnection): void {
     if (!this.all.has(connection)) return;
-    const next = this.nextWaiting();
+    const next = connection.usableUntilMs > 0 ? this.nextWaiting() : undefined;
     if (next) next.send(connection);
-    else if (this.idle.length < MAX_IDLE_CONNECTIONS) this.idle.push(connection);
-    else this.drop(connection);
+    else if (connection.usableUntilMs > 0 && this.idle.length < MAX_IDLE_CONNECTIONS) {
+      this.idle.push(connection);
+    } else this.drop(connection);
   }
 
   /** Closes every connection, whatever is under way. */
   close(): void {
+    clearInterval(this.idleCheck);
     for (const connection of this.all) this.drop(connection);
   }
 
@@ -101,11 +92,17 @@ export class ReadPool {
   }
 
   private open(): ReadConnection {
-    const connection = new ReadConnection(this.origin, this.connect, this.connectTimeoutMs);
+    this.openingCount++;
+    const connection = new ReadConnection({
+      connect: this.connect,
+      connectTimeoutMs: this.connectTimeoutMs,
+      onSettled: () => {
+        this.openingCount--;
+        this.openForWaiting();
+      },
+      onLost: () => this.drop(connection),
+    });
     this.all.add(connection);
-    // One that is in use tells its read; it may have been taken before its last end was noticed, and
-    // is then opened anew by undici.
-    connection.onLost(() => this.idle.includes(connection) && this.drop(connection));
     return connection;
   }
 
@@ -123,6 +120,13 @@ export class ReadPool {
       if (!next) return undefined;
       next.deadline.callOff();
       if (!next.read.isOver) return next.read;
+    }
+  }
+
+  private closeIdle(): void {
+    const nowMs = performance.now();
+    for (const connection of this.idle.filter(({ usableUntilMs }) => usableUntilMs <= nowMs)) {
+      this.drop(connection);
     }
   }
 }

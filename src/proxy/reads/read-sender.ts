@@ -28,7 +28,7 @@ export class ReadSender implements OnApplicationShutdown {
   private poolOf({ name, base }: Upstream): ReadPool {
     let pool = this.pools.get(name);
     if (!pool) {
-      pool = new ReadPool(base.origin, this.config.timeouts.connectMs);
+      pool = new ReadPool(base, this.config.timeouts.connectMs);
       this.pools.set(name, pool);
     }
     return pool;

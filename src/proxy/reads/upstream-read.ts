@@ -1,6 +1,3 @@
-import type { Socket } from 'node:net';
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import { invalidUpstreamResponse, upstreamError } from '../upstream-error.ts';
 import type { RequestContext } from '../../request/request-context.ts';
@@ -8,7 +5,7 @@ import type { UpstreamCall, UpstreamCalls } from '../../telemetry/upstream-calls
 import { withHeaders, type HeaderList } from '../header-list.ts';
 import type { Upstream } from '../upstreams.ts';
 import { ReadHead } from './read-head.ts';
-import type { ReadConnection } from './read-connection.ts';
+import type { AnswerHandler, ReadConnection } from './read-connection.ts';
 import type { ConnectionTaker, ReadPool } from './read-pool.ts';
 
 /** A read as it is sent to an upstream: nothing of a client's request is looked at again. */
@@ -32,13 +29,13 @@ export interface ReadObserver {
 }
 
 /**
- * One read under way at an upstream, dispatched by hand: no stream, no copy, no promise between the
- * upstream's socket and the observer.
+ * One read under way at an upstream: no stream and no promise between the upstream's socket and the
+ * observer.
  *
  * A kept connection that the upstream had closed in the meantime is no failure: nothing was answered,
  * a read may be repeated (RFC 9110 §9.2.2), and it is sent once more on a new connection.
  */
-export class UpstreamRead implements Dispatcher.DispatchHandler, ConnectionTaker {
+export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   observer: ReadObserver;
   isOver = false;
   readonly call: ReadCall;
@@ -47,10 +44,7 @@ export class UpstreamRead implements Dispatcher.DispatchHandler, ConnectionTaker
   /** What metrics and traces are told of the present attempt. */
   private told: UpstreamCall | undefined;
   private connection: ReadConnection | undefined;
-  private controller: Dispatcher.DispatchController | undefined;
-  private socket: Socket | undefined;
   private wasKept = false;
-  private answerBegan = false;
   private hasHead = false;
   private isRepeated = false;
   private isPaused = false;
@@ -70,6 +64,7 @@ export class UpstreamRead implements Dispatcher.DispatchHandler, ConnectionTaker
   /** Sends it; called by the pool. */
   send(connection: ReadConnection): void {
     this.connection = connection;
+    this.wasKept = connection.hasServed;
     const { method, target, headers } = this.call;
     const further = this.told?.headers;
     connection.send(method, target, further ? withHeaders(headers, further) : headers, this);
@@ -82,13 +77,13 @@ export class UpstreamRead implements Dispatcher.DispatchHandler, ConnectionTaker
   /** Stops the answer's body; what has been read already may still come. */
   pause(): void {
     this.isPaused = true;
-    this.controller?.pause();
+    this.connection?.pause();
   }
 
   resume(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
-    this.controller?.resume();
+    this.connection?.resume();
   }
 
   /** Ends the read and its connection; the observer hears nothing more. */
@@ -96,30 +91,10 @@ export class UpstreamRead implements Dispatcher.DispatchHandler, ConnectionTaker
     if (this.isOver) return;
     this.isOver = true;
     this.told?.ended('canceled');
-    this.controller?.abort(CANCELLED);
     this.dropConnection();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.isOver) {
-      controller.abort(CANCELLED);
-      return;
-    }
-    this.controller = controller;
-    this.socket = this.connection?.socket;
-    this.wasKept = (this.socket?.bytesRead ?? 0) > 0;
-  }
-
-  onResponseStarted(): void {
-    this.answerBegan = true;
-  }
-
-  onResponseStart(
-    _: Dispatcher.DispatchController,
-    statusCode: number,
-    headers: IncomingHttpHeaders,
-  ): void {
-    if (this.isOver || (statusCode >= 100 && statusCode < 200)) return;
+  onHead(statusCode: number, headers: HeaderList): void {
     const head = new ReadHead(statusCode, headers);
     if (!isUsable(head)) {
       this.fail(invalidUpstreamResponse());
@@ -130,45 +105,31 @@ export class UpstreamRead implements Dispatcher.DispatchHandler, ConnectionTaker
     this.observer.onHead(head);
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.isOver) this.observer.onChunk(chunk);
+  onChunk(chunk: Buffer): void {
+    this.observer.onChunk(chunk);
   }
 
-  onResponseEnd(): void {
-    if (this.isOver) return;
-    // Undici takes a reset for the end of a body that only the connection's end delimits.
-    if (this.socket?.errored) {
-      this.fail(invalidUpstreamResponse(this.socket.errored));
-      return;
-    }
+  onEnd(): void {
     this.isOver = true;
     this.told?.ended();
-    if (this.connection) this.pool.giveBack(this.connection);
+    const { connection } = this;
+    // Another read's from now on, which is not to be paused for this one.
+    this.connection = undefined;
+    if (connection) this.pool.giveBack(connection);
     this.observer.onEnd();
   }
 
-  onResponseError(_: Dispatcher.DispatchController | undefined, error: Error): void {
-    if (this.isOver) return;
-    if (this.isStale(error)) {
+  onError(error: Error, answerBegan: boolean): void {
+    if (this.wasKept && !answerBegan && !this.isRepeated) {
       this.told?.ended('stale');
       this.isRepeated = true;
-      this.controller = undefined;
       this.dropConnection();
       // A new one: others that were kept may be as stale.
       this.begin();
       this.pool.takeFresh(this);
       return;
     }
-    this.fail(upstreamError(error, this.answerBegan));
-  }
-
-  private isStale(error: NodeJS.ErrnoException): boolean {
-    return (
-      this.wasKept &&
-      !this.answerBegan &&
-      !this.isRepeated &&
-      LOST_CONNECTION_CODES.has(error.code ?? '')
-    );
+    this.fail(upstreamError(error, answerBegan));
   }
 
   private begin(): void {
@@ -188,9 +149,6 @@ export class UpstreamRead implements Dispatcher.DispatchHandler, ConnectionTaker
     this.observer.onFailure(error);
   }
 }
-
-const CANCELLED = new Error('nobody waits for this read any more');
-const LOST_CONNECTION_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** A status that is none, or a transfer coding that nobody undoes. */
 function isUsable(head: ReadHead): boolean {

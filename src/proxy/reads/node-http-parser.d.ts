@@ -1,0 +1,21 @@
+/** What `answer-parser.ts` uses of Node's own HTTP parser, which Node's types leave out. */
+declare module 'node:_http_common' {
+  export class HTTPParser {
+    static readonly RESPONSE: number;
+    /** Indexes under which a parser has its callbacks. */
+    static readonly kOnMessageBegin: number;
+    static readonly kOnHeaders: number;
+    static readonly kOnHeadersComplete: number;
+    static readonly kOnBody: number;
+    static readonly kOnMessageComplete: number;
+    /** `resource` is what async hooks are told of. */
+    initialize(type: number, resource: object, maxHeaderSize: number): void;
+    /** How many bytes were parsed, or why they could not be. */
+    execute(bytes: Uint8Array): number | Error;
+    /** The connection has ended. */
+    finish(): Error | undefined;
+    /** Gives its memory back; not from within a callback. */
+    close(): void;
+    [callback: number]: ((...args: never[]) => unknown) | undefined;
+  }
+}

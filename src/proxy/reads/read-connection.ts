@@ -49,8 +49,8 @@ export interface ConnectionOptions {
 
 /**
  * One connection to an upstream, opened with its first read, for one read at a time. What is sent is text,
- * what comes is parsed where it lies: a client library between costs as much again as the whole read
- * (docs/performance.md).
+ * what comes is parsed where it lies: with undici in between a read took a fifth more of the processor's
+ * time, and a parked one of memory (docs/performance.md).
  */
 export class ReadConnection {
   /** Until when it may be kept for a next read, as `performance.now()` gives it; 0 for not at all. */

@@ -153,6 +153,24 @@ describe('ReadPool', () => {
     expect(new Set(outcomes)).toEqual(new Set([200]));
   });
 
+  it('closes a connection that has been idle for too long, and gives it to nobody', async () => {
+    network.letsIn = true;
+    for (const isTaken of [true, false]) {
+      const [first] = reads(1) as [Read];
+      await first.answered;
+      const connection = first.connection as ReadConnection;
+      connection.usableUntilMs = 1;
+      const closed = once(network.knocks.at(-1)?.socket as Socket, 'close');
+      if (isTaken) {
+        const [second] = reads(1) as [Read];
+        expect(second.connection).not.toBe(connection);
+        await second.answered;
+        pool.drop(second.connection as ReadConnection);
+      }
+      await closed;
+    }
+  });
+
   // The kernel goes on for two minutes where nothing answers.
   it('knocks no more for a read that is given up', () => {
     const [read] = reads(1);

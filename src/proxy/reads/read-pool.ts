@@ -46,9 +46,13 @@ export class ReadPool {
   /** Gives a read the connection that was used last, the likeliest to be open still, or another one. */
   take(read: ConnectionTaker): void {
     const kept = this.idle.pop();
-    // One that has been idle for too long was the last one used: so have all others.
-    if (kept && performance.now() < kept.usableUntilMs) read.send(kept);
-    else this.takeFresh(read);
+    if (kept && performance.now() < kept.usableUntilMs) {
+      read.send(kept);
+      return;
+    }
+    // The others have been idle for longer still.
+    if (kept) this.drop(kept);
+    this.takeFresh(read);
   }
 
   /**

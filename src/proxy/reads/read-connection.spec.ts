@@ -111,12 +111,15 @@ describe('ReadConnection', () => {
     expect(sockets).toHaveLength(1);
   });
 
-  it.each(['/x HTTP/1.1\r\n\r\nGET /y', '/x\n', '/x\0'])('sends nothing of %j', async (target) => {
-    await connectToUpstream(HELLO);
-    expect(await read(connection, target)).toMatchObject({ answerBegan: false });
-    await read(connection);
-    expect(upstream?.requests).toMatch(/^GET \/x HTTP\/1\.1\r\nhost/);
-  });
+  it.each(['/x HTTP/1.1\r\n\r\nGET /y', '/x\n', '/x\0', '/x\u010a'])(
+    'sends nothing of %j',
+    async (target) => {
+      await connectToUpstream(HELLO);
+      expect(await read(connection, target)).toMatchObject({ answerBegan: false });
+      await read(connection);
+      expect(upstream?.requests).toMatch(/^GET \/x HTTP\/1\.1\r\nhost/);
+    },
+  );
 
   it.each([
     ['', 60_000],

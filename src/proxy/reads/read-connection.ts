@@ -99,7 +99,7 @@ export class ReadConnection {
     this.usableUntilMs = 0;
     this.parser.expect(method);
     const request = requestText(method, target, headers);
-    if (request === undefined) this.fail(new Error('the request holds a line end'));
+    if (request === undefined) this.fail(new Error('the request holds what cannot be sent'));
     else if (this.isOpen) this.socket.write(request, 'latin1');
     else this.held = request;
   }
@@ -195,19 +195,22 @@ export class ReadConnection {
   }
 }
 
-/** Undefined where it would be more than one request. Node has parsed all that a client sent, so it never is. */
+/**
+ * Undefined where it would be more than one request, or does not consist of latin1, of which the higher byte is
+ * cut off and some become line ends. Node has parsed all that a client sent, so it never is.
+ */
 function requestText(method: string, target: string, headers: HeaderList): string | undefined {
-  if (LINE_END.test(target)) return undefined;
+  if (UNSENDABLE.test(target)) return undefined;
   let text = `${method} ${target} HTTP/1.1\r\n`;
   for (let i = 0; i < headers.length; i += 2) {
     const value = headers[i + 1] ?? '';
-    if (LINE_END.test(value)) return undefined;
+    if (UNSENDABLE.test(value)) return undefined;
     text += `${headers[i]}: ${value}\r\n`;
   }
   return `${text}connection: keep-alive\r\n\r\n`;
 }
 
-const LINE_END = /[\r\n\0]/;
+const UNSENDABLE = /[\r\n\0]|[^\0-\xff]/;
 
 function idleTimeoutMs(headers: HeaderList): number {
   for (let i = 0; i < headers.length; i += 2) {

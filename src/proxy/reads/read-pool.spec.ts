@@ -171,6 +171,14 @@ describe('ReadPool', () => {
     }
   });
 
+  it('opens no connection any more once it is closed', async () => {
+    reads(MAX_OPENING_CONNECTIONS + 1);
+    const settled = network.knocks.map(({ socket }) => once(socket, 'close'));
+    pool.close();
+    await Promise.all(settled);
+    expect(network.knocks).toHaveLength(MAX_OPENING_CONNECTIONS);
+  });
+
   // The kernel goes on for two minutes where nothing answers.
   it('knocks no more for a read that is given up', () => {
     const [read] = reads(1);

@@ -50,7 +50,7 @@ export class ReadPool {
       read.send(kept);
       return;
     }
-    // The others have been idle for longer still.
+    // Of the others hardly one can be used: they have been idle for longer.
     if (kept) this.drop(kept);
     this.takeFresh(read);
   }
@@ -81,9 +81,10 @@ export class ReadPool {
     } else this.drop(connection);
   }
 
-  /** Closes every connection, whatever is under way. */
+  /** Closes every connection, whatever is under way, and opens none for those who wait. */
   close(): void {
     clearInterval(this.idleCheck);
+    for (const { deadline } of this.waiting.splice(0)) deadline.callOff();
     for (const connection of this.all) this.drop(connection);
   }
 

@@ -13,15 +13,15 @@ const NO_CREDENTIAL = /^(?:Bearer)? *$/i;
  * read the first and another the last.
  */
 export function bearerCredential(request: IncomingMessage): string {
-  const header = request.headers.authorization;
-  if (header === undefined || NO_CREDENTIAL.test(header)) {
+  const header = request.headers.authorization ?? '';
+  const credential = BEARER.exec(header)?.[1];
+  if (credential === undefined && NO_CREDENTIAL.test(header)) {
     throw new GatewayError(
       'missing_credentials',
       'Send the header "Authorization: Bearer <credential>".',
       { headers: { 'WWW-Authenticate': 'Bearer' } },
     );
   }
-  const credential = BEARER.exec(header)?.[1];
   if (credential === undefined || isGivenTwice(request.rawHeaders)) {
     throw invalidCredentials(
       'malformed_header',
@@ -35,7 +35,9 @@ export function bearerCredential(request: IncomingMessage): string {
 function isGivenTwice(rawHeaders: readonly string[]): boolean {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]?.toLowerCase() === 'authorization') count++;
+    const name = rawHeaders[i] ?? '';
+    // Its length first: most are told by that.
+    if (name.length === 13 && name.toLowerCase() === 'authorization') count++;
   }
   return count > 1;
 }
@@ -43,6 +45,11 @@ function isGivenTwice(rawHeaders: readonly string[]): boolean {
 /** The SHA-256 of a credential: what keys are compared by, and what tells callers apart. */
 export function credentialDigest(credential: string): Buffer {
   return hash('sha256', credential, 'buffer');
+}
+
+/** A digest as text, for maps. */
+export function credentialId(digest: Buffer): string {
+  return digest.toString('base64');
 }
 
 /** A 401 for a credential that was sent and is of no use (RFC 6750 §3). */

@@ -13,9 +13,9 @@ interface LoggerInternals {
 export class InfoLines {
   private readonly logger: Logger;
   private readonly internals: LoggerInternals;
-  /** The member of lines written in this millisecond. */
-  private time = '';
-  private timeMs = -1;
+  /** What lines written in this millisecond begin with. */
+  private beginning = '';
+  private beginningMs = -1;
 
   constructor(logger: Logger) {
     this.logger = logger;
@@ -29,13 +29,13 @@ export class InfoLines {
   /** Writes a line. `members` are those of a JSON object, each with a comma ahead, `message` is plain. */
   write(members: string, message: string): void {
     const nowMs = Date.now();
-    if (nowMs !== this.timeMs) {
-      this.time = pino.stdTimeFunctions.isoTime();
-      this.timeMs = nowMs;
+    if (nowMs !== this.beginningMs) {
+      const bindings = this.internals[pino.symbols.chindingsSym];
+      this.beginning = `{"level":"info"${pino.stdTimeFunctions.isoTime()}${bindings}`;
+      this.beginningMs = nowMs;
     }
-    const bindings = this.internals[pino.symbols.chindingsSym];
     this.internals[pino.symbols.streamSym].write(
-      `{"level":"info"${this.time}${bindings}${members},"message":"${message}"}\n`,
+      `${this.beginning}${members},"message":"${message}"}\n`,
     );
   }
 }

@@ -65,7 +65,7 @@ export class ProxyService {
     const rules: AnswerRules = {
       upstream,
       requestTarget: target,
-      publicBaseUrl: publicBaseUrl(this.config.publicUrl, request.headers.host),
+      publicBaseUrl: () => publicBaseUrl(this.config.publicUrl, request.headers.host),
       varyNames: this.varyNames,
     };
     const { method } = request;

@@ -31,7 +31,7 @@ export interface LocationContext {
   /** The status of the answer that the `Location` came with. */
   status: number;
   /** The gateway's own address as the client knows it, empty where it cannot be told. */
-  publicBaseUrl: string;
+  publicBaseUrl: () => string;
 }
 
 /**
@@ -58,5 +58,5 @@ export function publicLocation(
   }
   if (!url.pathname.startsWith(`${upstream.basePath}/`)) return undefined;
   const path = upstream.prefix + url.pathname.slice(upstream.basePath.length);
-  return publicBaseUrl + path + search + url.hash;
+  return publicBaseUrl() + path + search + url.hash;
 }

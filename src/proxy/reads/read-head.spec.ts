@@ -6,7 +6,7 @@ import { ReadHead } from './read-head.ts';
 const RULES = {
   upstream: new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) })).history,
   requestTarget: '/v1/stream/x',
-  publicBaseUrl: 'http://gateway.test',
+  publicBaseUrl: () => 'http://gateway.test',
   varyNames: ['Authorization'],
 };
 
@@ -39,7 +39,7 @@ describe('ReadHead', () => {
   });
 
   it('gives all readers the same headers, but where a Location depends on who asks', () => {
-    const other = { ...RULES, publicBaseUrl: 'http://other.test' };
+    const other = { ...RULES, publicBaseUrl: () => 'http://other.test' };
     const plain = headOf('etag', '"1"');
     expect(plain.headersFor(other)).toBe(plain.headersFor(RULES));
     const moved = headOf('Location', '/v1/stream/y');

@@ -95,7 +95,8 @@ function steps({ options, say }: BenchContext): Promise<MemoryStep[]> {
     };
     const requests = (count: number) => (): Promise<void> => readShort(running.url, count);
     const quarter = Math.ceil(options.shortRequests / 4);
-    await step('warm-up, short requests', requests(Math.ceil(quarter / 5)));
+    // As many as of each quarter: V8 lets its heap grow for the first hundred thousand.
+    await step('warm-up, short requests', requests(quarter));
     await step(`a body of ${mib(upstream.largeBytes)}`, async () => {
       await download(large, upstream.largeBytes);
     });

@@ -1,10 +1,9 @@
 import { connect } from 'node:net';
 import { HTTPParser } from 'node:_http_common';
-import { authorization, listen, upstreamOrigin, upstreamTarget } from './front.js';
+import { HOP_BY_HOP, authorization, listen, upstreamOrigin, upstreamTarget } from './front.js';
 
 /** The least there can be without a client library: Node's own server, sockets, and Node's own parser. */
 const { hostname, port, host } = new URL(upstreamOrigin);
-const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'host']);
 const idle = [];
 
 listen((request, response) => {

@@ -1,6 +1,6 @@
 // The gateway's own, not the one that a package beside this brings along.
 import { Pool } from '../../node_modules/undici/index.js';
-import { authorization, listen, upstreamOrigin, upstreamTarget } from './front.js';
+import { HOP_BY_HOP, authorization, listen, upstreamOrigin, upstreamTarget } from './front.js';
 
 /** The least there can be: Node's own server, undici's dispatch, headers passed on as they came. */
 const pool = new Pool(upstreamOrigin, {
@@ -9,7 +9,6 @@ const pool = new Pool(upstreamOrigin, {
   headersTimeout: 0,
   bodyTimeout: 0,
 });
-const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'host']);
 
 listen((request, response) => {
   const headers = [];

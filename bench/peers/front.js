@@ -12,6 +12,8 @@ export const prefix = PEER_PREFIX;
 export const upstreamOrigin = PEER_UPSTREAM_ORIGIN;
 export const upstreamPath = PEER_UPSTREAM_PATH;
 export const authorization = `Bearer ${PEER_API_KEY}`;
+/** What neither side is to get of the other's, in lower case. */
+export const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'host']);
 /** To an upstream; the gateway's own has no limit. */
 export const MAX_SOCKETS = 1024;
 

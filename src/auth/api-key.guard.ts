@@ -11,10 +11,10 @@ export class ApiKeyGuard implements CanActivate {
 
   canActivate(executionContext: ExecutionContext): boolean {
     const request = executionContext.switchToHttp().getRequest<Request>();
-    const id = this.apiKeys.idOf(credentialDigest(bearerCredential(request)));
-    if (id !== undefined) {
-      const context = requestContext(request);
-      context.credentialId = id;
+    const digest = credentialDigest(bearerCredential(request));
+    const context = requestContext(request);
+    context.credentialId = digest.toString('base64');
+    if (this.apiKeys.has(digest)) {
       context.credential = 'api-key';
       return true;
     }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
+import { isNamed } from '../proxy/header-list.ts';
 
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
 /** A header that names the scheme at most: no credential was sent. */
@@ -13,15 +14,15 @@ const NO_CREDENTIAL = /^(?:Bearer)? *$/i;
  * read the first and another the last.
  */
 export function bearerCredential(request: IncomingMessage): string {
-  const header = request.headers.authorization ?? '';
-  const credential = BEARER.exec(header)?.[1];
-  if (credential === undefined && NO_CREDENTIAL.test(header)) {
+  const header = request.headers.authorization;
+  if (header === undefined || NO_CREDENTIAL.test(header)) {
     throw new GatewayError(
       'missing_credentials',
       'Send the header "Authorization: Bearer <credential>".',
       { headers: { 'WWW-Authenticate': 'Bearer' } },
     );
   }
+  const credential = BEARER.exec(header)?.[1];
   if (credential === undefined || isGivenTwice(request.rawHeaders)) {
     throw invalidCredentials(
       'malformed_header',
@@ -35,9 +36,7 @@ export function bearerCredential(request: IncomingMessage): string {
 function isGivenTwice(rawHeaders: readonly string[]): boolean {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] ?? '';
-    // Its length first: most are told by that.
-    if (name.length === 13 && name.toLowerCase() === 'authorization') count++;
+    if (isNamed(rawHeaders[i], 'authorization')) count++;
   }
   return count > 1;
 }
@@ -45,11 +44,6 @@ function isGivenTwice(rawHeaders: readonly string[]): boolean {
 /** The SHA-256 of a credential: what keys are compared by, and what tells callers apart. */
 export function credentialDigest(credential: string): Buffer {
   return hash('sha256', credential, 'buffer');
-}
-
-/** A digest as text, for maps. */
-export function credentialId(digest: Buffer): string {
-  return digest.toString('base64');
 }
 
 /** A 401 for a credential that was sent and is of no use (RFC 6750 §3). */

@@ -2,7 +2,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import type { Request } from 'express';
 import { requestContext } from '../request/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
-import { bearerCredential, credentialDigest, credentialId } from './bearer.ts';
+import { bearerCredential, credentialDigest } from './bearer.ts';
 import { checkReadAccess } from './read-access.ts';
 import type { ReadToken } from './read-token.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
@@ -23,18 +23,16 @@ export class ReadAccessGuard implements CanActivate {
   check(request: Request): true | Promise<true> {
     const credential = bearerCredential(request);
     const digest = credentialDigest(credential);
+    const credentialId = digest.toString('base64');
     const context = requestContext(request);
-    const keyId = this.apiKeys.idOf(digest);
-    if (keyId !== undefined) {
-      context.credentialId = keyId;
+    context.credentialId = credentialId;
+    if (this.apiKeys.has(digest)) {
       context.credential = 'api-key';
       return true;
     }
-    const tokenId = credentialId(digest);
-    context.credentialId = tokenId;
-    const known = this.readTokens.known(tokenId);
+    const known = this.readTokens.known(credentialId);
     if (known) return letIn(request, known);
-    return this.readTokens.verify(credential, tokenId).then((token) => letIn(request, token));
+    return this.readTokens.verify(credential, credentialId).then((token) => letIn(request, token));
   }
 }
 

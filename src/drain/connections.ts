@@ -82,7 +82,7 @@ export class Connections {
     connection.responses.push(response);
     if (this.announces) announceOnLast(connection.responses);
     response.on('close', () => {
-      remove(connection.responses, response);
+      connection.responses.splice(connection.responses.indexOf(response), 1);
       connection.bytesRead = socket.bytesRead;
       if (this.closesIdle) this.closeIfIdle(socket, connection);
     });
@@ -92,12 +92,6 @@ export class Connections {
   private closeIfIdle(socket: Socket, { responses, bytesRead }: Connection): void {
     if (responses.length === 0 && socket.bytesRead <= bytesRead) socket.destroySoon();
   }
-}
-
-/** Nearly always it is the only one. */
-function remove(responses: ServerResponse[], response: ServerResponse): void {
-  if (responses.length === 1) responses.pop();
-  else responses.splice(responses.indexOf(response), 1);
 }
 
 /** Node ends a connection behind the first answer that says so, and with it all that come later. */

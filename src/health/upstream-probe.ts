@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { tcpAddress, type TcpAddress } from '../proxy/tcp-address.ts';
 
 export type UpstreamState = 'reachable' | 'unreachable';
 
@@ -9,15 +10,12 @@ const PROBE_TIMEOUT_MS = 300;
 
 /** Tells whether a TCP connection to an upstream can be made. */
 export class UpstreamProbe {
-  private readonly host: string;
-  private readonly port: number;
+  private readonly address: TcpAddress;
   private probedAtMs = Number.NEGATIVE_INFINITY;
   private answer: Promise<UpstreamState> = Promise.resolve('unreachable');
 
   constructor(url: string) {
-    const { hostname, port, protocol } = new URL(url);
-    this.host = hostname.replace(/^\[(.*)\]$/, '$1');
-    this.port = Number(port) || (protocol === 'https:' ? 443 : 80);
+    this.address = tcpAddress(new URL(url));
   }
 
   /** Never rejects. */
@@ -31,7 +29,7 @@ export class UpstreamProbe {
 
   private probe(): Promise<UpstreamState> {
     return new Promise((resolve) => {
-      const socket = connect({ host: this.host, port: this.port });
+      const socket = connect(this.address);
       const settle = (state: UpstreamState): void => {
         clearTimeout(timer);
         socket.destroy();

@@ -14,7 +14,6 @@ const DROP_FACTOR = 1.1;
  */
 export class ConnectionCap {
   private readonly refused = new WeakSet<Socket>();
-  private hasRefused = false;
 
   /** `connections` follows the same server, and so counts a new connection before this does ask. */
   constructor(server: Server, connections: Pick<Connections, 'count'>, maxConnections: number) {
@@ -22,14 +21,13 @@ export class ConnectionCap {
     server.on('connection', (socket: Socket) => {
       if (connections.count <= maxConnections) return;
       this.refused.add(socket);
-      this.hasRefused = true;
       socket.setTimeout(REFUSAL_TIMEOUT_MS, () => socket.destroy());
     });
   }
 
   /** Throws `overloaded` for a request on a connection beyond the cap. */
   check(socket: Socket, response: ServerResponse): void {
-    if (!this.hasRefused || !this.refused.has(socket)) return;
+    if (!this.refused.has(socket)) return;
     response.setHeader('Connection', 'close');
     throw overloaded('connections', 'The gateway has too many connections open');
   }

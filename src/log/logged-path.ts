@@ -9,8 +9,7 @@ const TOKEN = /eyJ[\w-]{8,}(?:\.[\w-]*){1,4}/g;
  */
 export function loggedPath(path: string): string {
   if (!path.startsWith('/')) return '(no path)';
-  const cut = path.slice(0, MAX_LENGTH);
-  const withoutFragment = cut.includes('#') ? cut.replace(/#.*$/s, '') : cut;
+  const withoutFragment = path.slice(0, MAX_LENGTH).replace(/#.*$/s, '');
   return withoutFragment.includes('eyJ')
     ? withoutFragment.replace(TOKEN, '(token)')
     : withoutFragment;

@@ -5,6 +5,22 @@
  */
 export type HeaderList = string[];
 
+/** Whether a header has a name, given in lower case. Its length first: most are told by that. */
+export function isNamed(name: string | undefined, lowerName: string): boolean {
+  return name?.length === lowerName.length && name.toLowerCase() === lowerName;
+}
+
+/** The value of a header by its name in lower case; of several lines, all of them (RFC 9110 §5.3). */
+export function headerValue(headers: readonly string[], lowerName: string): string | undefined {
+  let value: string | undefined;
+  for (let i = 0; i < headers.length; i += 2) {
+    if (!isNamed(headers[i], lowerName)) continue;
+    const line = headers[i + 1] ?? '';
+    value = value === undefined ? line : `${value}, ${line}`;
+  }
+  return value;
+}
+
 /** The list with further headers, each in place of those of its name; names are in lower case. */
 export function withHeaders(
   headers: HeaderList,

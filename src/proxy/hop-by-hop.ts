@@ -1,3 +1,5 @@
+import { headerValue } from './header-list.ts';
+
 /** Headers that concern one connection only (RFC 9110 §7.6.1), with the older ones of that kind. */
 const HOP_BY_HOP = new Set([
   'connection',
@@ -28,16 +30,12 @@ export function eachEndToEndHeader(
 /** The further header names that `Connection` lists, or undefined where there are none. */
 function nominatedByConnection(rawHeaders: readonly string[]): Set<string> | undefined {
   let nominated: Set<string> | undefined;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] ?? '';
-    // Its length first: most are told by that.
-    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue;
-    for (const option of (rawHeaders[i + 1] ?? '').split(',')) {
-      const nominee = option.trim().toLowerCase();
-      if (nominee !== '' && nominee !== 'keep-alive' && nominee !== 'close') {
-        nominated ??= new Set();
-        nominated.add(nominee);
-      }
+  const options = headerValue(rawHeaders, 'connection')?.split(',') ?? [];
+  for (const option of options) {
+    const nominee = option.trim().toLowerCase();
+    if (nominee !== '' && nominee !== 'keep-alive' && nominee !== 'close') {
+      nominated ??= new Set();
+      nominated.add(nominee);
     }
   }
   return nominated;

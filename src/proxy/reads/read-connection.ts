@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { HeaderList } from '../header-list.ts';
+import { headerValue, type HeaderList } from '../header-list.ts';
 import { AnswerParser } from './answer-parser.ts';
 import type { Connector } from './upstream-socket.ts';
 
@@ -67,11 +67,9 @@ export class ReadConnection {
   private answerBegan = false;
   private idleTimeoutMs = IDLE_TIMEOUT_MS;
   private isOpen = false;
-  private isSettled = false;
   private isLost = false;
   /** The request that waits for the connection to open. */
   private held: string | undefined;
-  private error: Error | undefined;
 
   constructor(options: ConnectionOptions) {
     this.options = options;
@@ -81,9 +79,8 @@ export class ReadConnection {
     });
     const onread = { buffer: this.received, callback: (length: number) => this.onBytes(length) };
     this.socket = options.connect(onread, () => this.onOpen());
-    this.socket.on('error', (error) => {
-      this.error = error;
-    });
+    // `close` follows, and tells why by `errored`.
+    this.socket.on('error', () => undefined);
     this.socket.on('end', () => this.onEof());
     this.socket.on('close', () => this.onClose());
     this.connectTimer = setTimeout(
@@ -157,8 +154,8 @@ export class ReadConnection {
   }
 
   private onClose(): void {
-    this.settle();
-    this.fail(this.error ?? new ConnectionClosed());
+    if (!this.isOpen) this.settle();
+    this.fail(this.socket.errored ?? new ConnectionClosed());
     this.lose();
     this.parser.close();
   }
@@ -188,8 +185,6 @@ export class ReadConnection {
   }
 
   private settle(): void {
-    if (this.isSettled) return;
-    this.isSettled = true;
     clearTimeout(this.connectTimer);
     this.options.onSettled(this);
   }
@@ -213,13 +208,8 @@ function requestText(method: string, target: string, headers: HeaderList): strin
 const UNSENDABLE = /[\r\n\0]|[^\0-\xff]/;
 
 function idleTimeoutMs(headers: HeaderList): number {
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] ?? '';
-    // Its length first: most are told by that.
-    if (name.length !== 10 || name.toLowerCase() !== 'keep-alive') continue;
-    const seconds = /(?:^|[\s,])timeout=(\d+)/i.exec(headers[i + 1] ?? '')?.[1];
-    if (seconds === undefined) continue;
-    return Math.min(IDLE_TIMEOUT_MS, Math.max(0, Number(seconds) * 1_000 - IDLE_MARGIN_MS));
-  }
-  return IDLE_TIMEOUT_MS;
+  const keepAlive = headerValue(headers, 'keep-alive') ?? '';
+  const seconds = /(?:^|[\s,])timeout=(\d+)/i.exec(keepAlive)?.[1];
+  if (seconds === undefined) return IDLE_TIMEOUT_MS;
+  return Math.min(IDLE_TIMEOUT_MS, Math.max(0, Number(seconds) * 1_000 - IDLE_MARGIN_MS));
 }

@@ -1,6 +1,6 @@
 import { isEncoded, isEventStream } from '../answer-head.ts';
 import { HeaderBlock } from '../header-block.ts';
-import type { HeaderList } from '../header-list.ts';
+import { headerValue, type HeaderList } from '../header-list.ts';
 import { clientResponseHeaders, type ResponseHeaderRules } from '../response-headers.ts';
 
 /** What the headers of one client's answer depend on beside those of the upstream. */
@@ -22,15 +22,7 @@ export class ReadHead {
 
   /** The value of a header by its name in lower case; of several lines, all of them (RFC 9110 §5.3). */
   header(lowerName: string): string | undefined {
-    let value: string | undefined;
-    for (let i = 0; i < this.raw.length; i += 2) {
-      const name = this.raw[i] ?? '';
-      // Its length first: most are told by that.
-      if (name.length !== lowerName.length || name.toLowerCase() !== lowerName) continue;
-      const line = this.raw[i + 1] ?? '';
-      value = value === undefined ? line : `${value}, ${line}`;
-    }
-    return value;
+    return headerValue(this.raw, lowerName);
   }
 
   /** Whether the body's events cannot be told apart, because they are compressed. */

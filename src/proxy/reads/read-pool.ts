@@ -74,11 +74,14 @@ export class ReadPool {
   /** Keeps a connection whose read has ended well, if it may serve another one. */
   giveBack(connection: ReadConnection): void {
     if (!this.all.has(connection)) return;
-    const next = connection.usableUntilMs > 0 ? this.nextWaiting() : undefined;
+    if (connection.usableUntilMs === 0) {
+      this.drop(connection);
+      return;
+    }
+    const next = this.nextWaiting();
     if (next) next.send(connection);
-    else if (connection.usableUntilMs > 0 && this.idle.length < MAX_IDLE_CONNECTIONS) {
-      this.idle.push(connection);
-    } else this.drop(connection);
+    else if (this.idle.length < MAX_IDLE_CONNECTIONS) this.idle.push(connection);
+    else this.drop(connection);
   }
 
   /** Closes every connection, whatever is under way, and opens none for those who wait. */

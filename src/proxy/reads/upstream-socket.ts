@@ -1,5 +1,6 @@
 import { connect as connectPlain, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
+import { tcpAddress } from '../tcp-address.ts';
 
 /** How long a connection is silent before TCP asks whether its other end is still there. */
 const TCP_KEEP_ALIVE_DELAY_MS = 60_000;
@@ -14,20 +15,16 @@ export function connectorTo(url: URL): Connector {
     connect(onread, onOpen).setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_DELAY_MS);
 }
 
-function plainConnector({ hostname, port }: URL): Connector {
-  const address = { host: bareHost(hostname), port: Number(port || 80) };
+function plainConnector(url: URL): Connector {
+  const address = tcpAddress(url);
   return (onread, onOpen) => connectPlain({ ...address, onread }, onOpen);
 }
 
-function tlsConnector({ hostname, port }: URL): Connector {
-  const host = bareHost(hostname);
-  const address = {
-    host,
-    port: Number(port || 443),
-    // An address is no server's name (RFC 6066 §3).
-    ...(isIP(host) === 0 && { servername: host }),
-    ALPNProtocols: ['http/1.1'],
-  };
+function tlsConnector(url: URL): Connector {
+  const { host, port } = tcpAddress(url);
+  // An address is no server's name (RFC 6066 §3).
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  const address = { host, port, ...servername, ALPNProtocols: ['http/1.1'] };
   // The next connection begins where this one left off, which saves a round trip and a signature.
   let session: Buffer | undefined;
   return (onread, onOpen) => {
@@ -39,9 +36,4 @@ function tlsConnector({ hostname, port }: URL): Connector {
     });
     return socket;
   };
-}
-
-/** A URL has the address of IPv6 in brackets. */
-function bareHost(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '');
 }

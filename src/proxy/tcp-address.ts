@@ -1,0 +1,14 @@
+/** Where to connect to for a URL. */
+export interface TcpAddress {
+  host: string;
+  port: number;
+}
+
+export function tcpAddress({ hostname, port, protocol }: URL): TcpAddress {
+  const byDefault = protocol === 'https:' ? 443 : 80;
+  return {
+    // A URL has an address of IPv6 in brackets.
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: port === '' ? byDefault : Number(port),
+  };
+}

@@ -3,13 +3,13 @@ import type { CommandsTable } from './scenarios/commands.ts';
 import type { FanOutTable } from './scenarios/fan-out.ts';
 import type { LargeBodyTable } from './scenarios/large-body.ts';
 import type { MemoryTable } from './scenarios/memory.ts';
-import type { ReadsTable } from './scenarios/reads.ts';
+import type { PlainTables } from './scenarios/plain.ts';
 import type { SameUrlTables } from './scenarios/same-url.ts';
 import type { StartTable } from './scenarios/start.ts';
 
 /** What each part measured. */
 export interface Measurements {
-  plain: ReadsTable;
+  plain: PlainTables;
   'same-url': SameUrlTables;
   'fan-out': FanOutTable;
   memory: MemoryTable;

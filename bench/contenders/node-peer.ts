@@ -53,9 +53,11 @@ export const loggingFastify = nodePeer('fastify-logging', '@fastify/http-proxy, 
   env: { PEER_LOG: '1' },
 });
 
+export const fastifyHttpProxy = nodePeer('fastify-http-proxy', '@fastify/http-proxy');
+
 /** What one finds when one looks for a proxy in npm. */
 export const nodeProxies = [
-  nodePeer('fastify-http-proxy', '@fastify/http-proxy'),
+  fastifyHttpProxy,
   nodePeer('fast-proxy', 'fast-proxy'),
   nodePeer('http2-proxy', 'http2-proxy'),
   nodePeer('http-proxy', 'http-proxy'),

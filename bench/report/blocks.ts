@@ -10,8 +10,10 @@ import { sizing } from './sizing.ts';
 const NAMES = [
   'goals',
   'machine',
-  'plain',
-  'same-url-instant',
+  'plain-node',
+  'plain-nginx',
+  'same-url-node',
+  'same-url-nginx',
   'same-url-store',
   'fan-out',
   'memory',
@@ -41,11 +43,17 @@ export function partBlocks(
   measured: Partial<Measurements>,
 ): [name: string, block: string][] {
   const { plain, memory, commands, start } = measured;
-  if (part === 'plain' && plain) return [['plain', readsTables(plain)]];
+  if (part === 'plain' && plain) {
+    return [
+      ['plain-node', readsTables(plain.node)],
+      ['plain-nginx', readsTables(plain.nginx)],
+    ];
+  }
   const sameUrl = measured['same-url'];
   if (part === 'same-url' && sameUrl) {
     return [
-      ['same-url-instant', readsTables(sameUrl.instant)],
+      ['same-url-node', readsTables(sameUrl.node)],
+      ['same-url-nginx', readsTables(sameUrl.nginx)],
       ['same-url-store', readsTables(sameUrl.store)],
     ];
   }

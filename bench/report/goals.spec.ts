@@ -29,6 +29,8 @@ const fan = (id: string, requests: number, cpuUs: number, p99Ms: number) => ({
   storeCpuUs: of(cpuUs / 2),
 });
 
+const NOTHING = { rows: [], missing: [] };
+
 const verdicts = (measured: Partial<Measurements>) =>
   goals(measured).map(({ what, measured: value, isReached }) => [what, value, isReached]);
 
@@ -42,7 +44,7 @@ describe('goals', () => {
       read('fast-proxy', 64, 25_000),
       read('gateway', 256, 1),
     ];
-    expect(verdicts({ plain: { rows, missing: [] } })).toEqual([
+    expect(verdicts({ plain: { node: { rows, missing: [] }, nginx: NOTHING } })).toEqual([
       ['plain reads, 64 connections: rate ÷ nginx', '0.40', true],
       ['plain reads, 64 connections: rate ÷ @fastify/http-proxy', '1.25', false],
       ['plain reads, 64 connections: rate ÷ the fastest of the other Node proxies', '0.80', false],
@@ -51,7 +53,7 @@ describe('goals', () => {
 
   it('are neither reached nor missed where there is nothing to compare with', () => {
     const table = { rows: [read('gateway', 64, 20_000)], missing: [] };
-    expect(verdicts({ 'same-url': { instant: table, store: { rows: [], missing: [] } } })).toEqual([
+    expect(verdicts({ 'same-url': { node: table, nginx: NOTHING, store: NOTHING } })).toEqual([
       ['one URL, 64 connections, instant upstream: rate ÷ nginx', '–', undefined],
     ]);
   });

@@ -28,7 +28,7 @@ const FLAT_RATIO = 1.25;
 /** The goals whose parts were measured. */
 export function goals(measured: Measured): Goal[] {
   return [
-    ...(measured.plain ? plainGoals(measured.plain) : []),
+    ...(measured.plain ? plainGoals(measured.plain.node) : []),
     ...(measured['same-url'] ? sameUrlGoals(measured['same-url']) : []),
     ...(measured['fan-out'] ? measured['fan-out'].rows.flatMap(fanOutGoals) : []),
     ...(measured.memory ? memoryGoals(measured.memory) : []),
@@ -84,15 +84,15 @@ function plainGoals(table: ReadsTable): Goal[] {
   });
 }
 
-function sameUrlGoals({ instant, store }: Measurements['same-url']): Goal[] {
+function sameUrlGoals({ node, store }: Measurements['same-url']): Goal[] {
   const ratio = (table: ReadsTable, connections: number): number =>
     rateOf(table, 'gateway', connections) / rateOf(table, 'nginx', connections);
   return [
-    ...levels(instant).map((connections) =>
+    ...levels(node).map((connections) =>
       atLeast(
         `one URL, ${connections} connections, instant upstream: rate ÷ nginx`,
         0.7,
-        ratio(instant, connections),
+        ratio(node, connections),
       ),
     ),
     ...levels(store).map((connections) =>

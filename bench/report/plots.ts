@@ -14,7 +14,7 @@ const RATE_LINES: { id: string; label: string; colour: Colour }[] = [
 /** SVG files by name, of what was measured. */
 export function plots(measured: Partial<Measurements>): Map<string, string> {
   const files = new Map<string, string>();
-  if (measured.plain) files.set('performance-rate.svg', ratePlot(measured.plain));
+  if (measured.plain) files.set('performance-rate.svg', ratePlot(measured.plain.node));
   const fanOut = measured['fan-out'];
   if (fanOut) {
     files.set('performance-delivery.svg', deliveryPlot(fanOut));

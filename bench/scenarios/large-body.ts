@@ -9,7 +9,7 @@ import { groupCpuMs } from '../measure/cpu-time.ts';
 import { interleave } from '../measure/interleave.ts';
 import { spread, type Spread } from '../measure/statistics.ts';
 import { withStarted } from '../started.ts';
-import { LARGE_STREAM, startInstantUpstream } from '../upstreams/instant.ts';
+import { LARGE_STREAM, startNginxUpstream } from '../upstreams/nginx-upstream.ts';
 import type { BenchContext } from './context.ts';
 
 const BYTES_PER_MIB = 1_048_576;
@@ -33,7 +33,7 @@ export interface LargeBodyTable {
 export function measureLargeBody(context: BenchContext): Promise<LargeBodyTable> {
   return withStarted(async (started) => {
     const { options, say } = context;
-    const upstream = started.add(await startInstantUpstream(options.largeBytes));
+    const upstream = started.add(await startNginxUpstream(options.largeBytes));
     const line = context.chosen([
       gateway({ nodeArgs: context.gatewayNodeArgs('large-body') }),
       nginx(),

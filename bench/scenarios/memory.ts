@@ -5,7 +5,7 @@ import { loadReads } from '../load/wrk.ts';
 import { peakResidentBytes, residentBytes } from '../measure/memory.ts';
 import { settle } from '../measure/settle.ts';
 import { withStarted } from '../started.ts';
-import { LARGE_STREAM, startInstantUpstream } from '../upstreams/instant.ts';
+import { LARGE_STREAM, startNginxUpstream } from '../upstreams/nginx-upstream.ts';
 import { startStore } from '../upstreams/store.ts';
 import type { BenchContext } from './context.ts';
 import { deliver } from './delivery.ts';
@@ -82,7 +82,7 @@ function parked(
 
 function steps({ options, say }: BenchContext): Promise<MemoryStep[]> {
   return withStarted(async (started) => {
-    const upstream = started.add(await startInstantUpstream(options.largeBytes));
+    const upstream = started.add(await startNginxUpstream(options.largeBytes));
     const running = started.add(
       await startGateway({ env: { GATEWAY_HISTORY_URL: upstream.streamsUrl } }),
     );

@@ -2,14 +2,28 @@ import { direct } from '../contenders/direct.ts';
 import { gateway } from '../contenders/gateway.ts';
 import { haproxy } from '../contenders/haproxy.ts';
 import { nginx } from '../contenders/nginx.ts';
-import { bareSockets, bareUndici, loggingFastify, nodeProxies } from '../contenders/node-peer.ts';
+import {
+  bareSockets,
+  bareUndici,
+  fastifyHttpProxy,
+  loggingFastify,
+  nodeProxies,
+} from '../contenders/node-peer.ts';
 import { tracedGateway } from '../contenders/traced-gateway.ts';
 import { withStarted } from '../started.ts';
+import { INSTANT_BODY, INSTANT_HEADERS, type InstantUpstream } from '../upstreams/instant.ts';
+import { startNginxUpstream } from '../upstreams/nginx-upstream.ts';
+import { startNodeUpstream } from '../upstreams/node-upstream.ts';
 import { startTraceSink } from '../upstreams/trace-sink.ts';
-import { startInstantUpstream, type InstantUpstream } from '../upstreams/instant.ts';
 import type { ExpectedRead } from '../contenders/check.ts';
 import type { BenchContext } from './context.ts';
 import { measureReads, type ReadsTable } from './reads.ts';
+
+/** By the upstream that answers at once. */
+export interface PlainTables {
+  node: ReadsTable;
+  nginx: ReadsTable;
+}
 
 /** So many that no two of them are under way at once. */
 const DISTINCT_URLS = 20_000;
@@ -21,9 +35,14 @@ const CURVE = {
 };
 
 /** Reads of 1 KiB, no two alike, before an upstream that answers at once: the cost of the way through. */
-export function measurePlain(context: BenchContext): Promise<ReadsTable> {
+export async function measurePlain(context: BenchContext): Promise<PlainTables> {
+  return { node: await beforeNode(context), nginx: await beforeNginx(context) };
+}
+
+function beforeNode(context: BenchContext): Promise<ReadsTable> {
+  context.say('before an upstream of Node');
   return withStarted(async (started) => {
-    const upstream = started.add(await startInstantUpstream());
+    const upstream = started.add(await startNodeUpstream());
     const sink = started.add(await startTraceSink());
     const isWhole = context.options.connections.length > 1;
     return measureReads(context, {
@@ -52,16 +71,37 @@ export function measurePlain(context: BenchContext): Promise<ReadsTable> {
   });
 }
 
-export function instantRead({ streamsUrl, body }: InstantUpstream): ExpectedRead {
+function beforeNginx(context: BenchContext): Promise<ReadsTable> {
+  context.say('before an upstream of nginx');
+  return withStarted(async (started) => {
+    const upstream = started.add(await startNginxUpstream());
+    return measureReads(context, {
+      streamsUrl: upstream.streamsUrl,
+      contenders: [
+        gateway({ nodeArgs: context.gatewayNodeArgs('plain-nginx') }),
+        nginx(),
+        haproxy,
+        bareUndici,
+        bareSockets,
+        fastifyHttpProxy,
+        direct,
+      ],
+      expected: instantRead(upstream),
+      distinctUrls: DISTINCT_URLS,
+    });
+  });
+}
+
+export function instantRead({ streamsUrl }: InstantUpstream): ExpectedRead {
   const path = '/t/default/agents/chat/a1/timeline?offset=-1';
   return {
     path,
-    body,
+    body: INSTANT_BODY,
     headers: {
       'content-type': 'application/json',
       etag: `"${new URL(streamsUrl).pathname}${path}"`,
-      'stream-next-offset': '0000000000000000_0000000000001024',
-      'stream-up-to-date': 'true',
+      'stream-next-offset': INSTANT_HEADERS['Stream-Next-Offset'],
+      'stream-up-to-date': INSTANT_HEADERS['Stream-Up-To-Date'],
     },
   };
 }

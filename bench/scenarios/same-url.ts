@@ -4,7 +4,9 @@ import { gateway } from '../contenders/gateway.ts';
 import { nginx } from '../contenders/nginx.ts';
 import { bareUndici } from '../contenders/node-peer.ts';
 import { withStarted } from '../started.ts';
-import { startInstantUpstream } from '../upstreams/instant.ts';
+import type { InstantUpstream } from '../upstreams/instant.ts';
+import { startNginxUpstream } from '../upstreams/nginx-upstream.ts';
+import { startNodeUpstream } from '../upstreams/node-upstream.ts';
 import { startStore, writeTimeline } from '../upstreams/store.ts';
 import type { BenchContext } from './context.ts';
 import { instantRead } from './plain.ts';
@@ -13,23 +15,33 @@ import { measureReads, type ReadsTable } from './reads.ts';
 const TIMELINE = '/t/default/agents/chat/busy/timeline';
 const TIMELINE_BYTES = 20 * 1024;
 
+/** By upstream: two that answer at once, and the real one. */
 export interface SameUrlTables {
-  instant: ReadsTable;
+  node: ReadsTable;
+  nginx: ReadsTable;
   store: ReadsTable;
 }
 
-/** Everybody reads the same: what sharing is worth, before an upstream that costs nothing and a real one. */
+/** Everybody reads the same: what sharing is worth, by what it costs to ask the upstream. */
 export async function measureSameUrl(context: BenchContext): Promise<SameUrlTables> {
-  return { instant: await beforeInstant(context), store: await beforeStore(context) };
+  return {
+    node: await beforeInstant(context, 'node', startNodeUpstream),
+    nginx: await beforeInstant(context, 'nginx', startNginxUpstream),
+    store: await beforeStore(context),
+  };
 }
 
-function beforeInstant(context: BenchContext): Promise<ReadsTable> {
-  context.say('one URL, before an upstream that answers at once');
+function beforeInstant(
+  context: BenchContext,
+  kind: 'node' | 'nginx',
+  start: () => Promise<InstantUpstream>,
+): Promise<ReadsTable> {
+  context.say(`one URL, before an upstream of ${kind} that answers at once`);
   return withStarted(async (started) => {
-    const upstream = started.add(await startInstantUpstream());
+    const upstream = started.add(await start());
     return measureReads(context, {
       streamsUrl: upstream.streamsUrl,
-      contenders: line(context, 'same-url-instant'),
+      contenders: line(context, `same-url-${kind}`),
       expected: instantRead(upstream),
       distinctUrls: 1,
     });

@@ -10,8 +10,8 @@ type Check = (measured: Partial<Measurements>) => void;
 /** By what each part has to have measured, in words. */
 const CHECKS: Record<PartName, Record<string, Check>> = {
   plain: {
-    'every contender reads, and nothing goes wrong': ({ plain }) =>
-      assertReads(plain, [
+    'every contender reads, and nothing goes wrong': ({ plain }) => {
+      assertReads(plain?.node, [
         'gateway',
         'gateway-quiet',
         'gateway-traced',
@@ -27,12 +27,23 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
         'http-proxy-middleware',
         'fastify-logging',
         'direct',
-      ]),
+      ]);
+      assertReads(plain?.nginx, [
+        'gateway',
+        'nginx',
+        'haproxy',
+        'bare-undici',
+        'bare-sockets',
+        'fastify-http-proxy',
+        'direct',
+      ]);
+    },
   },
   'same-url': {
-    'every contender reads, before both upstreams': ({ 'same-url': tables }) => {
+    'every contender reads, before each upstream': ({ 'same-url': tables }) => {
       const ids = ['gateway', 'nginx', 'bare-undici', 'direct'];
-      assertReads(tables?.instant, ids);
+      assertReads(tables?.node, ids);
+      assertReads(tables?.nginx, ids);
       assertReads(tables?.store, ids);
     },
   },

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { stream, type ByteChunk, type StreamOptions } from '@durable-streams/client';
 import { CliError } from '../cli-error.ts';
 import type { Connection } from '../connection/connection.ts';
@@ -94,16 +95,17 @@ export class TimelineFollower {
     const ended = new AbortController();
     let isOver = false;
     try {
-      const options = this.#options(AbortSignal.any([signal, ended.signal]));
+      const aborting = AbortSignal.any([signal, ended.signal]);
       const live = this.#read.live ?? (this.#kind === 'json' ? 'sse' : 'long-poll');
-      const response = await stream({ ...options, live });
+      const response = await stream({ ...this.#options(aborting), live });
       response.subscribeBytes(async (chunk) => {
         // `closed` can settle before the last chunk is here: catching up brings it again.
         if (isOver || this.#isDone) return;
         await this.#take(chunk);
         if (this.#isDone) ended.abort();
       });
-      await response.closed;
+      // Aborted just when it begins its next request, the client never settles.
+      await Promise.race([response.closed, once(aborting, 'abort')]);
     } finally {
       isOver = true;
       ended.abort();

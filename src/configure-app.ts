@@ -52,7 +52,10 @@ export function configureApp(
     requestsPerSecond > 0 ? new RateLimitGuard(new RateLimit(requestsPerSecond)) : undefined;
   if (rateLimit) app.useGlobalGuards(rateLimit);
 
-  server.on('request', readPipeline(readParts(app, [...first, ...last], rateLimit, express)));
+  server.on(
+    'request',
+    readPipeline(readParts(app, [...first, ...last], rateLimit, connections, express)),
+  );
 
   // With no listener Node would ask for the body before anyone looked at the credential. Any other
   // expectation is let be, as RFC 9110 §10.1.1 allows.

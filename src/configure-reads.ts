@@ -5,7 +5,9 @@ import type { Request, Response } from 'express';
 import { ReadAccessGuard } from './auth/read-access.guard.ts';
 import { ProblemFilter } from './errors/problem.filter.ts';
 import type { RateLimitGuard } from './limits/rate-limit.guard.ts';
+import type { Connections } from './drain/connections.ts';
 import { BodyCapGuard } from './request/body-cap.guard.ts';
+import { Newcomers } from './request/newcomers.ts';
 import type { Middleware, ReadPipelineParts } from './request/read-pipeline.ts';
 import { ShapesController } from './shapes/shapes.controller.ts';
 import { StreamsController } from './streams/streams.controller.ts';
@@ -15,12 +17,14 @@ export function readParts(
   app: NestExpressApplication,
   middleware: readonly Middleware[],
   rateLimit: RateLimitGuard | undefined,
+  connections: Connections,
   otherwise: RequestListener,
 ): ReadPipelineParts {
   const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
   const filter = part(ProblemFilter);
   const streams = part(StreamsController);
   const shapes = part(ShapesController);
+  const newcomers = new Newcomers(() => connections.accepted);
   // The order in which Nest calls them.
   const guards = [part(ReadAccessGuard), part(BodyCapGuard), rateLimit];
   return {
@@ -30,6 +34,7 @@ export function readParts(
       { prefix: '/streams', pattern: '/streams/{*path}', read: reader(streams) },
       { prefix: '/shapes', pattern: '/shapes/{*path}', read: reader(shapes) },
     ],
+    isHeldUp: () => newcomers.areComing(),
     onFailure: (error, request, response) => filter.answer(error, request, response),
     otherwise,
   };

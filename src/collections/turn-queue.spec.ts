@@ -27,4 +27,21 @@ describe('TurnQueue', () => {
     await nextTurn();
     expect(done).toEqual(['first', 'second']);
   });
+
+  it('puts all of it off for as long as it is held up', async () => {
+    const done: number[] = [];
+    let isHeldUp = true;
+    const queue = new TurnQueue<number>(
+      (item) => done.push(item),
+      () => isHeldUp,
+    );
+    queue.add(1);
+    await nextTurn();
+    queue.add(2);
+    await nextTurn();
+    expect(done).toEqual([]);
+    isHeldUp = false;
+    await nextTurn();
+    expect(done).toEqual([1, 2]);
+  });
 });

@@ -6,11 +6,16 @@
  */
 export class TurnQueue<Item> {
   private readonly work: (item: Item) => void;
+  private readonly isHeldUp: () => boolean;
   private items: Item[] = [];
 
-  /** `work` is called for each item in the order in which they were added, and must not throw. */
-  constructor(work: (item: Item) => void) {
+  /**
+   * `work` is called for each item in the order in which they were added, and must not throw. `isHeldUp` is asked
+   * at the end of each turn whether all of it is to wait for another one.
+   */
+  constructor(work: (item: Item) => void, isHeldUp: () => boolean = () => false) {
     this.work = work;
+    this.isHeldUp = isHeldUp;
   }
 
   add(item: Item): void {
@@ -18,6 +23,10 @@ export class TurnQueue<Item> {
   }
 
   private readonly workOff = (): void => {
+    if (this.isHeldUp()) {
+      setImmediate(this.workOff);
+      return;
+    }
     const { items } = this;
     // What is added meanwhile belongs to the next turn.
     this.items = [];

@@ -22,6 +22,8 @@ export interface ReadPipelineParts {
   /** What Nest's guards judge by: true, or throws. */
   checks: readonly ((request: Request) => true | Promise<true>)[];
   routes: readonly ReadRoute[];
+  /** Asked once a turn while there are reads: whether they are to wait for another one. */
+  isHeldUp: () => boolean;
   /** Answers with a failure. */
   onFailure(error: unknown, request: Request, response: Response): void;
   /** Takes every other request. */
@@ -57,7 +59,7 @@ export function readPipeline(parts: ReadPipelineParts): RequestListener {
     } catch (error) {
       fail(error);
     }
-  });
+  }, parts.isHeldUp);
   return (request: IncomingMessage, response: ServerResponse): void => {
     const route = routeOf(request, parts.routes);
     if (!route) {

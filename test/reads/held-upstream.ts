@@ -65,6 +65,8 @@ export interface HeldRequests {
 
 export interface HeldUpstream {
   url: string;
+  /** How many connections it has accepted so far. */
+  readonly accepted: number;
   at(name: string): HeldRequests;
   stop(): Promise<void>;
 }
@@ -86,7 +88,9 @@ export async function startHeldUpstream(): Promise<HeldUpstream> {
     for (const [name, handle] of handlers) if (held.target.includes(name)) handle(held);
   });
   server.keepAliveTimeout = 60_000;
+  let accepted = 0;
   server.on('connection', (socket: Socket) => {
+    accepted++;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
@@ -96,6 +100,9 @@ export async function startHeldUpstream(): Promise<HeldUpstream> {
   const named = (name: string): HeldRequest[] => all.filter(({ target }) => target.includes(name));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get accepted() {
+      return accepted;
+    },
     at: (name) => ({
       get all() {
         return named(name);

@@ -91,7 +91,12 @@ export async function startSharingGateway(
   };
   const takenIn = async (): Promise<void> => {
     await Promise.all([...readers].map((reader) => reader.sent()));
-    await passWitness(gateway.url);
+    // Node accepts one connection a turn, and a kept one overtakes those that wait: until none does.
+    let accepted: number;
+    do {
+      ({ accepted } = upstream);
+      await passWitness(gateway.url);
+    } while (upstream.accepted !== accepted);
   };
   return {
     gateway,

@@ -2,12 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startProcess, untilReady } from '../../local/stack/process.ts';
 import { startRestate } from '../../local/stack/restate.ts';
 import type { Started } from '../started.ts';
+import { startNodeProgram } from './node-program.ts';
 
-const START_TIMEOUT_MS = 20_000;
-const AGENT_MAIN = join(import.meta.dirname, 'agent-main.ts');
 const POLL_MS = 50;
 const HANDLED_TIMEOUT_MS = 120_000;
 
@@ -25,17 +23,13 @@ export async function startRuntime(started: Started): Promise<Runtime> {
   const dataDir = await mkdtemp(join(tmpdir(), 'gateway-bench-restate-'));
   started.add({ stop: () => rm(dataDir, { recursive: true, force: true }) });
   const restate = started.add(await startRestate({ dataDir }));
-  const agent = startProcess({
+  const { process: agent, line } = await startNodeProgram({
     name: 'the agent',
-    command: process.execPath,
-    args: [AGENT_MAIN],
-    env: { PATH: process.env.PATH, NODE_ENV: 'production' },
-    readable: (line) => (line.startsWith('{') ? line : undefined),
+    main: 'agent-main.ts',
+    ready: '{',
+    readable: (text) => (text.startsWith('{') ? text : undefined),
   });
   started.add({ stop: () => agent.kill() });
-  const line = await untilReady(agent, START_TIMEOUT_MS, () =>
-    agent.waitForLine((text) => text.startsWith('{')),
-  );
   const { uri, countUrl } = JSON.parse(line) as { uri: string; countUrl: string };
   await register(restate.adminUrl, uri);
   const handled = async (): Promise<number> =>

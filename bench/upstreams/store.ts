@@ -1,8 +1,5 @@
-import { join } from 'node:path';
-import { startProcess, untilReady } from '../../local/stack/process.ts';
+import { startNodeProgram } from './node-program.ts';
 
-const START_TIMEOUT_MS = 20_000;
-const MAIN = join(import.meta.dirname, 'store-main.ts');
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** The real Durable Streams server as a process of its own, in memory. */
@@ -15,15 +12,11 @@ export interface Store {
 }
 
 export async function startStore(): Promise<Store> {
-  const store = startProcess({
+  const { process: store, line } = await startNodeProgram({
     name: 'the history store',
-    command: process.execPath,
-    args: [MAIN],
-    env: { PATH: process.env.PATH, NODE_ENV: 'production' },
+    main: 'store-main.ts',
+    ready: '{',
   });
-  const line = await untilReady(store, START_TIMEOUT_MS, () =>
-    store.waitForLine((text) => text.startsWith('{')),
-  );
   const { streamsUrl, countUrl } = JSON.parse(line) as { streamsUrl: string; countUrl: string };
   return {
     streamsUrl,

@@ -1,8 +1,4 @@
-import { join } from 'node:path';
-import { startProcess, untilReady } from '../../local/stack/process.ts';
-
-const START_TIMEOUT_MS = 20_000;
-const MAIN = join(import.meta.dirname, 'trace-sink-main.ts');
+import { startNodeProgram } from './node-program.ts';
 
 /** Where spans go, in a process of its own. */
 export interface TraceSink {
@@ -13,15 +9,11 @@ export interface TraceSink {
 }
 
 export async function startTraceSink(): Promise<TraceSink> {
-  const sink = startProcess({
+  const { process: sink, line: url } = await startNodeProgram({
     name: 'the sink of traces',
-    command: process.execPath,
-    args: [MAIN],
-    env: { PATH: process.env.PATH },
+    main: 'trace-sink-main.ts',
+    ready: 'http://',
   });
-  const url = await untilReady(sink, START_TIMEOUT_MS, () =>
-    sink.waitForLine((text) => text.startsWith('http://')),
-  );
   return {
     url,
     bytes: async () => ((await (await fetch(url)).json()) as { bytes: number }).bytes,

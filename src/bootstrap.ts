@@ -1,5 +1,6 @@
 import { ConfigError } from './config/config-error.ts';
 import { loadConfig } from './config/load-config.ts';
+import { unknownSettings } from './config/unknown-settings.ts';
 import { startGateway } from './gateway.ts';
 import { createLogger } from './log/create-logger.ts';
 import { LogOutput } from './log/log-output.ts';
@@ -10,6 +11,9 @@ async function bootstrap(): Promise<void> {
   const config = loadConfig(process.env);
   const output = new LogOutput();
   const logger = createLogger(config.logLevel, output);
+  for (const { name, message } of unknownSettings(process.env)) {
+    logger.warn({ setting: name }, message);
+  }
   // From the very start: as PID 1 a process gets no signal that it has no handler for.
   const signal = firstStopSignal();
   process.on('uncaughtException', (error) => {

@@ -120,6 +120,29 @@ describe('the start', () => {
     });
   });
 
+  // GATEWAY_CORS_ALLOWED_ORIGINS was ignored in silence, and CORS stayed open to every origin.
+  it('warns of a misspelt setting by its name alone, and goes on', async () => {
+    const gateway = await built.start({
+      ...REQUIRED,
+      GATEWAY_CORS_ALLOWED_ORIGINS: 'https://app.example',
+      GATEWAY_SERVICE_HOST: '10.0.0.1',
+      GATEWAY_URL: 'http://gateway:8787',
+    });
+    expect(gateway.log).toEqual([
+      {
+        level: 'warn',
+        time: expect.any(String),
+        service: 'agent-gateway',
+        setting: 'GATEWAY_CORS_ALLOWED_ORIGINS',
+        message:
+          'GATEWAY_CORS_ALLOWED_ORIGINS is no setting and has no effect; ' +
+          'the nearest one is GATEWAY_CORS_ALLOW_ORIGINS',
+      },
+      expect.objectContaining({ level: 'info', message: 'the gateway listens' }),
+    ]);
+    await gateway.process.kill();
+  });
+
   it.each(['GATEWAY_PORT', 'GATEWAY_MANAGEMENT_PORT'])(
     'ends with exit code 1 and a plain message when %s is taken',
     async (setting) => {

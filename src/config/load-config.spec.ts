@@ -43,7 +43,7 @@ function numberSetting(
     value,
     default: byDefault,
     good: [min, max].map((limit) => [String(limit), limit]),
-    bad: [...outside, '-1', '1.5', '1e3', '0x10', '5.0', ' 8 ', 'tcp://10.0.0.1:80'],
+    bad: [...outside, '-1', '1.5', '1e3', '0x10', '5.0', ' 8 ', 'http://10.0.0.1:80'],
     must: `must be a whole number from ${min} to ${max}`,
   };
 }
@@ -327,6 +327,18 @@ describe('loadConfig', () => {
       'GATEWAY_MANAGEMENT_PORT must be another port than GATEWAY_PORT',
     ]);
     expect(problemsOf({ ...REQUIRED, ...same('0') })).toEqual([]);
+  });
+
+  // The bare "must be a whole number" left an operator with a variable that they had never set.
+  it.each([
+    ['GATEWAY_PORT', 'gateway'],
+    ['GATEWAY_MANAGEMENT_PORT', 'gateway-management'],
+  ])('says of a %s that Kubernetes has set where it comes from', (name, service) => {
+    expect(problemsOf({ ...REQUIRED, [name]: 'tcp://10.0.0.1:8787' })).toEqual([
+      `${name} must be a whole number from 0 to 65535; ` +
+        `Kubernetes sets it to a URL for the Service "${service}": ` +
+        'set enableServiceLinks: false in the pod, or set the port yourself',
+    ]);
   });
 
   it('reports every problem at once, in a message that repeats no value', () => {

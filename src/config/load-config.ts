@@ -11,6 +11,7 @@ import {
   type ListForm,
   type ParsedList,
 } from './secret-lists.ts';
+import { serviceUrlHint } from './service-links.ts';
 import { traceConfig } from './trace-config.ts';
 
 /** The one variable for which an empty value means something: no tenant fence. */
@@ -29,7 +30,8 @@ export function loadConfig(
   });
   const problems = validateSync(env).map(
     ({ property, constraints = {} }) =>
-      `${property} ${[...new Set(Object.values(constraints))].join(', ')}`,
+      `${property} ${[...new Set(Object.values(constraints))].join(', ')}` +
+      serviceUrlHint(property, variables[property]),
   );
   const apiKeys = secretSource(env, 'GATEWAY_API_KEYS', parseApiKeys, readFile, problems);
   if (apiKeys.count === 0 && !problems.some((problem) => problem.startsWith('GATEWAY_API_KEYS'))) {

@@ -77,7 +77,7 @@ describe('a whole answer of the runtime', () => {
     runtime = await startScriptedUpstream((request, response) => answer(request, response));
     gateway = await startTestGateway({
       GATEWAY_RUNTIME_INGRESS_URL: `${runtime.url}/base/path/`,
-      GATEWAY_RUNTIME_TOKEN: 'runtime-credential',
+      GATEWAY_RUNTIME_INGRESS_TOKEN: 'runtime-credential',
       GATEWAY_RUNTIME_KEY_TEMPLATE: '{tenant}/{type} {id}',
     });
   });

@@ -35,7 +35,7 @@ describe('headers through a proxied route', () => {
       GATEWAY_SYNC_URL: upstream.url,
       GATEWAY_SYNC_SECRET: SECRET,
       GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
-      GATEWAY_RUNTIME_TOKEN: 'runtime-token',
+      GATEWAY_RUNTIME_ADMIN_TOKEN: 'runtime-token',
     };
     gateway = await startTestGateway(env);
     pinned = await startTestGateway({
@@ -150,7 +150,7 @@ describe('headers through a proxied route', () => {
       expect(JSON.stringify(upstream.seen)).not.toContain(API_KEY);
     });
 
-    it('carry the runtime credential to the admin API', async () => {
+    it('carry the credential of the admin API to that', async () => {
       const seen = await sent('DELETE /registry/deployments/dp_1', ['Connection: close']);
       expect(seen).toEqual({
         ...own(),

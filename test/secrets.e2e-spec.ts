@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { buildGateway, type BuiltGateway } from './support/built-gateway.ts';
-import { startGatewayChild } from './support/gateway-child.ts';
-import { startScriptedUpstream } from './support/scripted-upstream.ts';
+import { startGatewayChild, type GatewayChild } from './support/gateway-child.ts';
+import { AUTHORIZED } from './support/credentials.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from './support/scripted-upstream.ts';
 import {
   SECRET,
   secretSettings,
@@ -59,4 +60,98 @@ describe('the program', () => {
     },
     END_TIMEOUT_MS,
   );
+});
+
+/** A credential of its own for each upstream. */
+const CREDENTIALS = {
+  GATEWAY_RUNTIME_INGRESS_TOKEN: 'credential-of-the-ingress',
+  GATEWAY_RUNTIME_ADMIN_TOKEN: 'credential-of-the-admin-api',
+  GATEWAY_HISTORY_TOKEN: 'credential-of-the-history-store',
+  GATEWAY_SYNC_SECRET: 'credential-of-the-sync-engine',
+};
+const FORMER_TOKEN = 'credential-of-the-whole-runtime';
+
+describe('the credentials of the upstreams', () => {
+  const upstreams = {} as Record<'ingress' | 'admin' | 'history' | 'sync', ScriptedUpstream>;
+  let built: BuiltGateway;
+  let gateway: GatewayChild | undefined;
+
+  beforeAll(async () => {
+    built = await buildGateway();
+    for (const name of ['ingress', 'admin', 'history', 'sync'] as const) {
+      upstreams[name] = await startScriptedUpstream((_request, response) =>
+        response.writeHead(202).end('{"invocationId":"inv_1"}'),
+      );
+    }
+  }, END_TIMEOUT_MS);
+  afterEach(async () => {
+    await gateway?.process.kill();
+    for (const { seen } of Object.values(upstreams)) seen.length = 0;
+  });
+  afterAll(async () => {
+    for (const upstream of Object.values(upstreams)) await upstream.stop();
+    await built?.remove();
+  });
+
+  /** Starts the program and sends something to each upstream. */
+  async function useAll(env: Record<string, string>): Promise<GatewayChild> {
+    gateway = await startGatewayChild({
+      main: built.main,
+      env: {
+        GATEWAY_RUNTIME_INGRESS_URL: upstreams.ingress.url,
+        GATEWAY_RUNTIME_ADMIN_URL: upstreams.admin.url,
+        GATEWAY_HISTORY_URL: upstreams.history.url,
+        GATEWAY_SYNC_URL: upstreams.sync.url,
+        ...env,
+      },
+    });
+    for (const [method, path, body] of [
+      ['POST', '/api/spawn', '{"type":"chat"}'],
+      ['POST', '/api/a/chat/a1/send', 'hello'],
+      ['POST', '/api/a/chat/a1/control', '{"verb":"pause"}'],
+      ['GET', '/registry/deployments', undefined],
+      ['POST', '/registry/deployments', '{}'],
+      ['GET', '/streams/x', undefined],
+      ['POST', '/streams/x', 'event'],
+      ['GET', '/shapes/v1/shape?table=entities', undefined],
+    ] as const) {
+      const answer = await fetch(gateway.url + path, { method, body, headers: AUTHORIZED });
+      expect([path, answer.status]).toEqual([path, 202]);
+    }
+    return gateway;
+  }
+
+  /** The credentials that an upstream got to see, in whatever place. */
+  const credentialsAt = ({ seen }: ScriptedUpstream): string[] => {
+    const text = seen.map(({ target, rawHeaders, body }) => [target, ...rawHeaders, body].join());
+    return [...new Set(text.join().match(/credential-of-the-[a-z]+(?:-[a-z]+)?/g) ?? [])];
+  };
+  const credentialsSeen = () =>
+    Object.fromEntries(Object.entries(upstreams).map(([name, up]) => [name, credentialsAt(up)]));
+
+  // One credential went to both ports of the runtime: what agents find in their headers opened the admin API.
+  it('go each to its own upstream and to no other', async () => {
+    await useAll(CREDENTIALS);
+    expect(credentialsSeen()).toEqual({
+      ingress: ['credential-of-the-ingress'],
+      admin: ['credential-of-the-admin-api'],
+      history: ['credential-of-the-history-store'],
+      sync: ['credential-of-the-sync-engine'],
+    });
+  });
+
+  it('are not sent where there are none, nor is a GATEWAY_RUNTIME_TOKEN, of which a warning tells', async () => {
+    const { log, output } = await useAll({ GATEWAY_RUNTIME_TOKEN: FORMER_TOKEN });
+    expect(credentialsSeen()).toEqual({ ingress: [], admin: [], history: [], sync: [] });
+    expect(log[0]).toEqual({
+      level: 'warn',
+      time: expect.any(String),
+      service: 'agent-gateway',
+      setting: 'GATEWAY_RUNTIME_TOKEN',
+      message: expect.stringMatching(
+        /^GATEWAY_RUNTIME_TOKEN is sent nowhere .*GATEWAY_RUNTIME_ADMIN_TOKEN .*GATEWAY_RUNTIME_INGRESS_TOKEN /,
+      ),
+    });
+    expect(output.join()).not.toContain(FORMER_TOKEN);
+  });
 });

@@ -44,7 +44,7 @@ export class RuntimeClient implements OnApplicationShutdown {
   ) {
     const url = new URL(runtime.ingressUrl);
     this.basePath = url.pathname.replace(/\/$/, '');
-    this.authorization = runtime.token && `Bearer ${runtime.token}`;
+    this.authorization = runtime.ingressToken && `Bearer ${runtime.ingressToken}`;
     this.budgetMs = timeouts.responseMs;
     this.pool = new Pool(url.origin, {
       connect: { timeout: timeouts.connectMs },

@@ -51,7 +51,11 @@ export class Environment {
 
   @IsOptional()
   @Matches(BEARER_VALUE, { message: BEARER_MESSAGE })
-  GATEWAY_RUNTIME_TOKEN?: string;
+  GATEWAY_RUNTIME_INGRESS_TOKEN?: string;
+
+  @IsOptional()
+  @Matches(BEARER_VALUE, { message: BEARER_MESSAGE })
+  GATEWAY_RUNTIME_ADMIN_TOKEN?: string;
 
   @Matches(/^(?=.*\{id\})(?:[^{}\p{Cc}\p{Cs}]|\{(?:tenant|type|id)\})+$/u, {
     message: 'must hold {id}, and may hold {tenant} and {type}; no other braces',

@@ -27,7 +27,9 @@ export interface GatewayConfig {
   runtime: {
     ingressUrl: string;
     adminUrl: string;
-    token: string | undefined;
+    /** Sent with every command, and so in the runtime's journal: it must open nothing else. */
+    ingressToken: string | undefined;
+    adminToken: string | undefined;
     keyTemplate: string;
   };
   history: { url: string; token: string | undefined };

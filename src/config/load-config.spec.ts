@@ -137,7 +137,8 @@ const SETTINGS: Setting[] = [
     (config) => config.runtime.adminUrl,
     'http://localhost:9070',
   ),
-  bearerSetting('GATEWAY_RUNTIME_TOKEN', (config) => config.runtime.token),
+  bearerSetting('GATEWAY_RUNTIME_INGRESS_TOKEN', (config) => config.runtime.ingressToken),
+  bearerSetting('GATEWAY_RUNTIME_ADMIN_TOKEN', (config) => config.runtime.adminToken),
   {
     name: 'GATEWAY_RUNTIME_KEY_TEMPLATE',
     value: (config) => config.runtime.keyTemplate,
@@ -349,7 +350,7 @@ describe('loadConfig', () => {
       ...Object.fromEntries(wrong),
       GATEWAY_API_KEYS: 'too-short-key',
       GATEWAY_READ_TOKEN_SECRETS: 'too-short-secret',
-      GATEWAY_RUNTIME_TOKEN: 'runtime token with spaces',
+      GATEWAY_RUNTIME_ADMIN_TOKEN: 'runtime token with spaces',
       GATEWAY_HISTORY_URL: 'http://user:url-password@history',
     };
     const problems = problemsOf(env);

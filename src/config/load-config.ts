@@ -69,7 +69,8 @@ export function loadConfig(
     runtime: {
       ingressUrl: withoutTrailingSlash(env.GATEWAY_RUNTIME_INGRESS_URL),
       adminUrl: withoutTrailingSlash(env.GATEWAY_RUNTIME_ADMIN_URL),
-      token: env.GATEWAY_RUNTIME_TOKEN,
+      ingressToken: env.GATEWAY_RUNTIME_INGRESS_TOKEN,
+      adminToken: env.GATEWAY_RUNTIME_ADMIN_TOKEN,
       keyTemplate: env.GATEWAY_RUNTIME_KEY_TEMPLATE,
     },
     history: {

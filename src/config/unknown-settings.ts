@@ -11,6 +11,13 @@ export interface UnknownSetting {
 /** What else of the project begins with `GATEWAY_`: of the command line, of agents, of the Compose file. */
 const NOT_OF_THE_GATEWAY = new Set(['GATEWAY_URL', 'GATEWAY_API_KEY', 'GATEWAY_LISTEN']);
 
+/** Settings of earlier versions, and what is to be done about them. */
+const FORMER: Readonly<Record<string, string>> = {
+  GATEWAY_RUNTIME_TOKEN:
+    'is sent nowhere any more: set GATEWAY_RUNTIME_ADMIN_TOKEN for the admin API and ' +
+    'GATEWAY_RUNTIME_INGRESS_TOKEN for the ingress, each with a credential of its own',
+};
+
 /**
  * The `GATEWAY_…` variables that are no setting. The start goes on with them: the next version may have one
  * that this one, which a rollback brings back, does not know.
@@ -21,10 +28,10 @@ export function unknownSettings(variables: Variables): UnknownSetting[] {
     .filter(([name, value]) => name.startsWith('GATEWAY_') && value !== undefined && value !== '')
     .filter(([name]) => !settings.includes(name) && !NOT_OF_THE_GATEWAY.has(name))
     .filter(([name, value]) => !isServiceVariable(name, value))
-    .map(([name]) => ({
-      name,
-      message: `${name} is no setting and has no effect; the nearest one is ${nearest(name, settings)}`,
-    }));
+    .map(([name]) => {
+      const isNone = `is no setting and has no effect; the nearest one is ${nearest(name, settings)}`;
+      return { name, message: `${name} ${FORMER[name] ?? isNone}` };
+    });
 }
 
 /** The setting that shares the most words with a name, and of those the one that is fewest edits away. */

@@ -57,7 +57,7 @@ export class Upstreams implements OnModuleDestroy {
     this.runtimeAdmin = {
       name: 'runtime-admin',
       prefix: '/registry',
-      token: runtime.token,
+      token: runtime.adminToken,
       ...location(runtime.adminUrl),
       ...call,
       agent: singleUseAgent(runtime.adminUrl),

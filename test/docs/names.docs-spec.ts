@@ -7,8 +7,13 @@ import { projectFiles, readPages, readProjectFile, ROOT } from './pages.ts';
 
 const pages = readPages();
 const settings = new Set(Object.keys(new Environment()));
-/** Not of the gateway: of its clients, of the Compose file, and of the page that says "any". */
-const OTHER_VARIABLES = new Set(['GATEWAY_URL', 'GATEWAY_API_KEY', 'GATEWAY_LISTEN']);
+/** Not of the gateway: of its clients and of the Compose file; and a former one, of which the changes tell. */
+const OTHER_VARIABLES = new Set([
+  'GATEWAY_URL',
+  'GATEWAY_API_KEY',
+  'GATEWAY_LISTEN',
+  'GATEWAY_RUNTIME_TOKEN',
+]);
 
 /** Everything of a page: prose and blocks. */
 const wholeText = (path: string): string => readProjectFile(path);

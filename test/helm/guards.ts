@@ -192,7 +192,17 @@ const REFUSED_CREDENTIALS: [string, Tree, RegExp][] = [
     { readTokenSecrets: ['sesame-sesame-sesame\nsesame-sesame-sesame'] },
     /secrets\.readTokenSecrets\[0\] must be/,
   ],
-  ['a token has spaces', { runtimeToken: 'sesame sesame' }, /secrets\.runtimeToken must be/],
+  [
+    'a token has spaces',
+    { runtimeIngressToken: 'sesame sesame' },
+    /secrets\.runtimeIngressToken must be/,
+  ],
+  // One for both ports: it went into Restate's journal, and opened the admin API.
+  [
+    'the former credential of the whole runtime is given',
+    { runtimeToken: 'sesame-sesame' },
+    /secrets.*'runtimeToken' not allowed/s,
+  ],
 ];
 
 export async function checkGuards(checks: Checks): Promise<void> {

@@ -75,7 +75,7 @@ async function checkRotation(checks: Checks): Promise<void> {
     ),
   );
   await checks.check('a new credential for an upstream makes new pods', () => {
-    for (const name of ['runtimeToken', 'historyToken', 'syncSecret']) {
+    for (const name of ['runtimeIngressToken', 'runtimeAdminToken', 'historyToken', 'syncSecret']) {
       assert.notEqual(checksum({ [name]: 'changed' }), checksum({}), name);
     }
   });
@@ -170,5 +170,10 @@ async function checkNotes(checks: Checks): Promise<void> {
     assert.match(text, /GATEWAY=https:\/\/agents\.example/);
     assert.match(text, /in the key api-keys of the Secret acme-gateway/);
     assert.doesNotMatch(text, /port-forward/);
+  });
+  await checks.check('the notes say what a credential of the ingress is exposed to', () => {
+    const warning = /Restate journals the credential of its ingress/;
+    assert.match(notes(ciValues('production-values.yaml')), warning);
+    assert.doesNotMatch(notes(ciValues('minimal-values.yaml')), warning);
   });
 }

@@ -387,7 +387,8 @@ const ownSecret: Scene = {
   effects: [
     inSecret('apiKeys', ['key-0123456789abcdef', 'key-fedcba9876543210'], 'api-keys'),
     inSecret('readTokenSecrets', ['s'.repeat(32), 't'.repeat(32)], 'read-token-secrets'),
-    inSecret('runtimeToken', 'runtime', 'runtime-token'),
+    inSecret('runtimeIngressToken', 'ingress', 'runtime-ingress-token'),
+    inSecret('runtimeAdminToken', 'admin', 'runtime-admin-token'),
     inSecret('historyToken', 'history', 'history-token'),
     inSecret('syncSecret', 'sync', 'sync-secret'),
   ],
@@ -413,11 +414,18 @@ const existingSecret: Scene = {
       { key: 'b', path: 'read-token-secrets' },
     ],
     [
-      'secrets.existingKeys.runtimeToken',
+      'secrets.existingKeys.runtimeIngressToken',
       'c',
       'Deployment',
-      'env:GATEWAY_RUNTIME_TOKEN',
+      'env:GATEWAY_RUNTIME_INGRESS_TOKEN',
       from('c'),
+    ],
+    [
+      'secrets.existingKeys.runtimeAdminToken',
+      'f',
+      'Deployment',
+      'env:GATEWAY_RUNTIME_ADMIN_TOKEN',
+      from('f'),
     ],
     [
       'secrets.existingKeys.historyToken',

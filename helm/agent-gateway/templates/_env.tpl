@@ -13,7 +13,7 @@
   value: {{ include "agent-gateway.secretFile" $holds }}
 {{- end }}
 {{- end }}
-{{- range $holds := list "runtimeToken" "historyToken" "syncSecret" }}
+{{- range $holds := list "runtimeIngressToken" "runtimeAdminToken" "historyToken" "syncSecret" }}
 {{- if hasKey $keys $holds }}
 - name: {{ include "agent-gateway.envName" $holds }}
   valueFrom:

@@ -36,7 +36,7 @@ which is always rendered.
 {{- $problems = append $problems (printf "secrets.readTokenSecrets[%d] must be one line without spaces around it." $index) }}
 {{- end }}
 {{- end }}
-{{- range $name := list "runtimeToken" "historyToken" }}
+{{- range $name := list "runtimeIngressToken" "runtimeAdminToken" "historyToken" }}
 {{- if not (regexMatch "^[\\x21-\\x7e]*$" (index $.Values.secrets $name)) }}
 {{- $problems = append $problems (printf "secrets.%s must be visible ASCII characters without spaces." $name) }}
 {{- end }}

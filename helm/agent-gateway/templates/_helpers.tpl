@@ -81,13 +81,13 @@ are named, of the chart's own those that have a value.
 {{- end }}
 
 {{- define "agent-gateway.ownSecretKeys" -}}
-{"apiKeys": "api-keys", "readTokenSecrets": "read-token-secrets", "runtimeToken": "runtime-token", "historyToken": "history-token", "syncSecret": "sync-secret"}
+{"apiKeys": "api-keys", "readTokenSecrets": "read-token-secrets", "runtimeIngressToken": "runtime-ingress-token", "runtimeAdminToken": "runtime-admin-token", "historyToken": "history-token", "syncSecret": "sync-secret"}
 {{- end }}
 
 {{/* Values for the chart's own Secret, of which there must be some where no existing one is named. */}}
 {{- define "agent-gateway.hasOwnSecret" -}}
 {{- with .Values.secrets }}
-{{- if or .apiKeys .readTokenSecrets .runtimeToken .historyToken .syncSecret }}true{{ end }}
+{{- if or .apiKeys .readTokenSecrets .runtimeIngressToken .runtimeAdminToken .historyToken .syncSecret }}true{{ end }}
 {{- end }}
 {{- end }}
 

@@ -10,6 +10,7 @@ import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from './support
 import { parseRaw, rawRequest, sendRaw } from './support/raw-client.ts';
 import { mintReadToken } from './support/read-tokens.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from './support/scripted-upstream.ts';
+import { spellings, twinOf } from './support/token-spellings.ts';
 
 const UNAVAILABLE = problemAnswer(
   503,
@@ -22,6 +23,12 @@ const BAD_SIGNATURE = problemAnswer(
   'invalid_credentials',
   'Credentials are not valid',
   "The read token's signature is not valid here.",
+);
+const NOT_CANONICAL = problemAnswer(
+  401,
+  'invalid_credentials',
+  'Credentials are not valid',
+  'The read token is not valid here: each of its parts must be in canonical base64url.',
 );
 
 describe('a read token of a key set', () => {
@@ -129,6 +136,27 @@ describe('a read token of a key set', () => {
       await startWith('http://127.0.0.1:1/keys');
       expect(await read(await pair('EdDSA').token())).toEqual(UNAVAILABLE);
     });
+  });
+
+  // An ES256 signature has a twin that anybody can make, and sixteen spellings of each: 32 credentials
+  // that each had a rate and open reads of their own.
+  it('has one limit whatever its signature looks like', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'jwks-'));
+    const file = join(folder, 'keys.json');
+    const keys = pair('ES256');
+    await writeFile(file, JSON.stringify({ keys: [keys.jwk] }));
+    gateway = await startTestGateway({
+      GATEWAY_HISTORY_URL: upstream.url,
+      GATEWAY_READ_TOKEN_JWKS: file,
+      // Bursts of two.
+      GATEWAY_RATE_LIMIT_PER_SECOND: '1',
+    });
+    const token = await keys.token();
+    for (const spelling of spellings(token)) expect(await read(spelling)).toEqual(NOT_CANONICAL);
+    const answers = [];
+    for (const one of [token, twinOf(token), token, twinOf(token)]) answers.push(await read(one));
+    expect(answers).toMatchObject([200, 429, 429, 429].map((status) => ({ status })));
+    await rm(folder, { recursive: true });
   });
 
   it('in a file is let in by the keys that stand in it now', async () => {

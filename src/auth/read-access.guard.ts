@@ -23,16 +23,16 @@ export class ReadAccessGuard implements CanActivate {
   check(request: Request): true | Promise<true> {
     const credential = bearerCredential(request);
     const digest = credentialDigest(credential);
-    const credentialId = digest.toString('base64');
-    const context = requestContext(request);
-    context.credentialId = credentialId;
+    const name = digest.toString('base64');
     if (this.apiKeys.has(digest)) {
+      const context = requestContext(request);
+      context.credentialId = name;
       context.credential = 'api-key';
       return true;
     }
-    const known = this.readTokens.known(credentialId);
+    const known = this.readTokens.known(name);
     if (known) return letIn(request, known);
-    return this.readTokens.verify(credential, credentialId).then((token) => letIn(request, token));
+    return this.readTokens.verify(credential, name).then((token) => letIn(request, token));
   }
 }
 
@@ -41,6 +41,7 @@ function letIn(request: Request, token: ReadToken): true {
   const context = requestContext(request);
   checkReadAccess(token, request.method, context.path);
   context.readToken = token;
+  context.credentialId = token.credentialId;
   context.credential = 'read-token';
   return true;
 }

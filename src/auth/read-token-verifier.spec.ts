@@ -4,6 +4,7 @@ import { CompactEncrypt, CompactSign, SignJWT, type CompactJWSHeaderParameters }
 import { GatewayError } from '../errors/gateway-error.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { TokenKeySet } from './token-key-set.ts';
+import { spellings, twinOf } from '../../test/support/token-spellings.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const NOW = NOW_MS / 1000;
@@ -263,6 +264,52 @@ describe('ReadTokenVerifier', () => {
       emptyKey.setProtectedHeader({ alg: 'HS256' });
       const token = await emptyKey.sign(new Uint8Array(32));
       expect(await codeOf(verifier([]), token)).toBe('invalid_credentials');
+    });
+  });
+
+  // Each spelling of a signature had limits of its own: one token opened sixteen times as many reads.
+  describe('given other spellings of one token', () => {
+    const judge = verifier([SECRET], PUBLIC_KEYS);
+
+    it.each(['HS256', 'EdDSA', 'ES256', 'RS256'] as const)(
+      'refuses every one of an %s token that is not canonical base64url, in any part',
+      async (alg) => {
+        const key = alg === 'HS256' ? SECRET : PAIRS[alg].privateKey;
+        let count = 0;
+        // So that the last group of each part is once full, once of two bytes and once of one.
+        for (const filling of ['', 'x', 'xx']) {
+          const token = await sign(alg, key, { x: filling }, { ...CLAIMS, sub: filling });
+          for (const spelling of spellings(token)) {
+            count++;
+            expect([spelling, await codeOf(judge, spelling)]).toEqual([
+              spelling,
+              'invalid_credentials',
+            ]);
+          }
+          expect(await codeOf(judge, token)).toBe('accepted');
+        }
+        expect(count).toBeGreaterThanOrEqual(2 * (3 + 15));
+      },
+    );
+
+    it('says what is wrong, before the signature is looked at', async () => {
+      const [spelling = ''] = spellings(handmade({ alg: 'HS256' }, CLAIMS, 'c2ln-w'));
+      await expect(judge.verify(spelling)).rejects.toMatchObject({
+        code: 'invalid_credentials',
+        message:
+          'The read token is not valid here: each of its parts must be in canonical base64url.',
+      });
+    });
+
+    it('counts the two signatures of an ES256 token as one credential', async () => {
+      const token = await sign('ES256', PAIRS.ES256.privateKey);
+      const one = await judge.verify(token);
+      const twin = await judge.verify(twinOf(token));
+      expect(twin).toEqual(one);
+      const other = await judge.verify(
+        await sign('ES256', PAIRS.ES256.privateKey, {}, { ...CLAIMS, sub: 'another' }),
+      );
+      expect(other.credentialId).not.toBe(one.credentialId);
     });
   });
 

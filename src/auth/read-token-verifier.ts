@@ -1,7 +1,7 @@
 import { compactVerify, decodeProtectedHeader, type CompactVerifyResult } from 'jose';
 import type { SecretList } from '../config/secret-list.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { invalidCredentials, tokenExpired } from './bearer.ts';
+import { credentialDigest, invalidCredentials, tokenExpired } from './bearer.ts';
 import { JWKS_ALGORITHMS, KeysUnavailable, type TokenKeySet } from './token-key-set.ts';
 import { VerifiedTokens } from './verified-tokens.ts';
 import {
@@ -77,13 +77,20 @@ export class ReadTokenVerifier {
   /** The token that a credential is. Throws `TokenRefusal` or `KeysUnavailable`. */
   private async judge(credential: string): Promise<ReadToken> {
     const payload = await this.verifiedPayload(credential);
-    return readTokenFromClaims(parseClaims(payload), this.rules, this.now() / 1000);
+    const grant = readTokenFromClaims(parseClaims(payload), this.rules, this.now() / 1000);
+    return { ...grant, credentialId: credentialIdOf(credential) };
   }
 
   private async verifiedPayload(credential: string): Promise<Uint8Array> {
     // A JWE has five parts, so it is refused here.
     if (!COMPACT_JWS.test(credential)) throw malformed();
     const algorithm = headerAlgorithm(credential);
+    if (!credential.split('.').every(isCanonical)) {
+      throw new TokenRefusal(
+        'malformed',
+        'The read token is not valid here: each of its parts must be in canonical base64url.',
+      );
+    }
     // The configured keys say which algorithms there are; the header only chooses among them.
     if (algorithm === SECRET_ALGORITHM && this.secrets.entries.length > 0) {
       return this.verifyWithSecrets(credential);
@@ -103,6 +110,22 @@ export class ReadTokenVerifier {
     }
     throw new TokenRefusal('signature', "The read token's signature is not valid here.");
   }
+}
+
+/**
+ * Whether the bits behind the last byte are 0 (RFC 4648 §3.5). Decoders ignore them, so that a signature of
+ * 64 bytes has sixteen spellings.
+ */
+function isCanonical(part: string): boolean {
+  return Buffer.from(part, 'base64url').toString('base64url') === part;
+}
+
+/**
+ * Made of what was signed, without the signature: of one ECDSA signature (r, s) anybody can make another
+ * one, (r, n − s), and whoever has the key can make any number.
+ */
+function credentialIdOf(credential: string): string {
+  return credentialDigest(credential.slice(0, credential.lastIndexOf('.'))).toString('base64');
 }
 
 function headerAlgorithm(credential: string): string {

@@ -2,7 +2,13 @@ import { parsePathScope, type PathScope } from './path-scope.ts';
 import { parseShapeScope, type ShapeScope } from './shape-scope.ts';
 
 /** A verified read token. */
-export interface ReadToken {
+export interface ReadToken extends TokenGrant {
+  /** Tells it from others, for limits: the same for every signature of the same header and claims. */
+  credentialId: string;
+}
+
+/** What the claims of a read token say. */
+export interface TokenGrant {
   scope: PathScope;
   shape: ShapeScope | undefined;
   /** `exp`, in seconds since 1970. */
@@ -41,7 +47,7 @@ export function readTokenFromClaims(
   claims: Record<string, unknown>,
   rules: ClaimRules,
   nowSeconds: number,
-): ReadToken {
+): TokenGrant {
   const { aud, sub, shape } = claims;
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud];
   if (!audiences.every((entry) => typeof entry === 'string') || !audiences.includes(rules.tenant)) {

@@ -50,7 +50,7 @@ export class RequestContext implements BagItem {
   command?: CommandVerb;
   /** Whether the runtime had the command already. */
   isReplay?: boolean;
-  /** Tells one credential from another, for limits; made of a digest, and never logged. */
+  /** Tells one credential from another, for limits, whatever its spelling; a digest, and never logged. */
   credentialId?: string;
   /** Ends a read under way: with the error if its answer has not begun, else where it can resume. */
   endRead?: (error: GatewayError) => void;

@@ -205,6 +205,17 @@ describe('a spawn that is not valid', () => {
       'invalid_body',
       [{ field: 'id', message: 'must be given only once' }],
     ],
+    // The gateway judged the last of two parents, and an agent may read the first.
+    [
+      '{"type":"chat","parent":"/t/other/a/chat/x","parent":"/t/default/a/chat/a1"}',
+      'invalid_body',
+      [{ field: 'parent', message: 'must be given only once' }],
+    ],
+    [
+      '{"args":1,"type":"chat","\\u0061rgs":1}',
+      'invalid_body',
+      [{ field: 'args', message: 'must be given only once' }],
+    ],
     [
       '{"type":"openapi"}',
       'invalid_entity_type',
@@ -271,6 +282,12 @@ describe('a control that is not valid', () => {
     ['{"verb":["pause"]}', 'unknown_verb', 'verb', oneOf],
     ['{}', 'invalid_body', 'verb', 'is required: one of interrupt, pause, resume, archive'],
     ['{"verb":"pause","v\\u0065rb":"archive"}', 'invalid_body', 'verb', 'must be given only once'],
+    [
+      '{"reason":"x","verb":"pause","reason":"x"}',
+      'invalid_body',
+      'reason',
+      'must be given only once',
+    ],
     ['{"verb":"pause","reason":7}', 'invalid_body', 'reason', 'must be a string'],
     ['{"verb":"pause","__proto__":7}', 'invalid_body', '__proto__', 'is not a known field'],
   ])('as %s is 400', async (body, code, field, message) => {

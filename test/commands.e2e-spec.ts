@@ -138,8 +138,8 @@ describe('the body of a command', () => {
 
   it('reaches the agent as it came, typed JSON whatever it says it is: a spawn', async () => {
     const body =
-      `\n{ "args" : {"n":12345678901234567890,"x":1,"x":2, "deep":[[[{}]]]},\t"id":"bytes-spawn",` +
-      `"workspaceRef":"default/team","type" :"${TYPE}", "args":1e400,` +
+      `\n{ "args" : {"n":12345678901234567890,"x":1,"x":2, "y":1e400, "deep":[[[{}]]]},\t"id":"bytes-spawn",` +
+      `"workspaceRef":"default/team","type" :"${TYPE}", ` +
       `"parent":"/t/default/a/${TYPE}/p1" } `;
     await accepted(post('/api/spawn', body, { 'content-type': 'text/plain' }));
 
@@ -149,7 +149,7 @@ describe('the body of a command', () => {
   });
 
   it('reaches the agent as it came, typed JSON whatever it says it is: a control', async () => {
-    const body = '{ "reason":"a", "verb":"\\u0061rchive" ,"reason" : "b\\n"}\r\n';
+    const body = '{ "verb":"\\u0061rchive" ,"reason" : "b\\n"}\r\n';
     await accepted(
       post(`/api/a/${TYPE}/bytes-control/control`, body, { 'content-type': 'application/x-foo' }),
     );

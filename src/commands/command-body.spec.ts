@@ -8,11 +8,11 @@ import { SpawnDto } from './dto/spawn.dto.ts';
 describe('parseCommandBody', () => {
   it('gives what a spawn says, and the very bytes that came', () => {
     const bytes = Buffer.from(
-      ' {"args": 12345678901234567890, "id":"a1",\n"type":"chat", "args": null } ',
+      ' {"id":"a1",\n"type":"chat", "args": {"n": 12345678901234567890, "n": null} } ',
     );
     const body = parseCommandBody(bytes, SpawnDto);
     expect(body.bytes).toBe(bytes);
-    expect(body.dto).toEqual({ type: 'chat', id: 'a1', args: null });
+    expect(body.dto).toEqual({ type: 'chat', id: 'a1', args: { n: null } });
   });
 
   it.each([
@@ -80,6 +80,20 @@ describe('parseCommandBody', () => {
     ['{"type":"a","type":"a"}', 'invalid_body', [{ field: 'type', message: twice }]],
     ['{"type":"a","\\u0074ype":"b"}', 'invalid_body', [{ field: 'type', message: twice }]],
     ['{"type":"a","id":"1","i\\u0064":"1"}', 'invalid_body', [{ field: 'id', message: twice }]],
+    // Passed once: the gateway judged the last parent, and an agent may read the first.
+    [
+      '{"type":"a","parent":"/t/other/a/b/c","p\\u0061rent":"/t/default/a/b/c"}',
+      'invalid_body',
+      [{ field: 'parent', message: twice }],
+    ],
+    [
+      '{"type":"a","args":1,"args":1,"workspaceRef":"a/b","workspaceRef":"a/b"}',
+      'invalid_body',
+      [
+        { field: 'args', message: twice },
+        { field: 'workspaceRef', message: twice },
+      ],
+    ],
     ['{"type":"a","x":1}', 'invalid_body', [{ field: 'x', message: unknown }]],
     ['{"type":"a","":1}', 'invalid_body', [{ field: '', message: unknown }]],
     ['{"type":"a","Id":"1"}', 'invalid_body', [{ field: 'Id', message: unknown }]],
@@ -128,6 +142,7 @@ describe('parseCommandBody', () => {
     ['{}', 'verb', 'is required: one of interrupt, pause, resume, archive'],
     ['{"verb":"pause","verb":"pause"}', 'verb', twice],
     ['{"verb":"pause","\\u0076erb":"archive"}', 'verb', twice],
+    ['{"verb":"pause","reason":"x","reason":"y"}', 'reason', twice],
     ['{"verb":"pause","reason":null}', 'reason', 'must be a string'],
     ['{"verb":"pause","reason":["x"]}', 'reason', 'must be a string'],
     ['{"verb":"pause","type":"a"}', 'type', unknown],

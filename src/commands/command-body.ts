@@ -11,10 +11,8 @@ export interface CommandBody<Dto> {
 
 export interface CommandDtoClass<Dto extends object> {
   new (): Dto;
-  /** The fields it knows; any other is refused by name. */
+  /** The fields it knows, each once; any other is refused by name. */
   readonly fields: readonly string[];
-  /** The fields that the gateway itself acts on, which must not be given twice. */
-  readonly decisive: readonly string[];
 }
 
 /** A field error that may have a code of its own, such as `unknown_verb`. */
@@ -42,7 +40,7 @@ export function parseCommandBody<Dto extends object>(
   // Two readers must not read two things: JSON parsers differ on which of two equal keys counts.
   const keys = topLevelKeys(text);
   const errors: CodedFieldError[] = [
-    ...Dto.decisive
+    ...Dto.fields
       .filter((field) => keys.indexOf(field) !== keys.lastIndexOf(field))
       .map((field) => ({ field, message: 'must be given only once' })),
     ...Object.keys(object)

@@ -5,7 +5,6 @@ export const CONTROL_VERBS = ['interrupt', 'pause', 'resume', 'archive'] as cons
 /** The body of a control command. */
 export class ControlDto {
   static readonly fields = ['verb', 'reason'] as const;
-  static readonly decisive = ['verb'] as const;
 
   @IsDefined({ message: `is required: one of ${CONTROL_VERBS.join(', ')}` })
   @IsIn(CONTROL_VERBS, {

@@ -4,7 +4,6 @@ import { entityIdProblem, entityTypeProblem } from '../entity-address.ts';
 /** The body of a spawn command. */
 export class SpawnDto {
   static readonly fields = ['type', 'id', 'args', 'parent', 'workspaceRef'] as const;
-  static readonly decisive = ['type', 'id'] as const;
 
   /** Entity type to spawn. */
   @IsDefined({ message: 'is required: the entity type to spawn' })

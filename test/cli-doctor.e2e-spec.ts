@@ -92,6 +92,29 @@ describe('agent-gateway doctor', () => {
     });
   });
 
+  // A 401 of the admin API was taken for one of the gateway: the doctor said that the key was wrong.
+  it('names the settings of servers that refuse the gateway itself', async () => {
+    const refusing = await startScriptedUpstream((_, response) => response.writeHead(401).end());
+    const refused = await startTestGateway({
+      GATEWAY_RUNTIME_INGRESS_URL: refusing.url,
+      GATEWAY_RUNTIME_ADMIN_URL: refusing.url,
+      GATEWAY_HISTORY_URL: refusing.url,
+      GATEWAY_SYNC_URL: refusing.url,
+    });
+    const { code, out } = await runCli(['doctor'], { env: reaches(refused.url) });
+    await refused.stop();
+    await refusing.stop();
+    expect(code).toBe(6);
+    expect(out).toContain('✓ key       the API key from AGENT_GATEWAY_KEY works');
+    expect(out.split('\n').filter((line) => line.includes('→'))).toEqual(
+      ['RUNTIME_INGRESS_TOKEN', 'RUNTIME_ADMIN_TOKEN', 'HISTORY_TOKEN', 'SYNC_SECRET'].map(
+        (credential) =>
+          `            → Are GATEWAY_${credential.replace(/_[A-Z]+$/, '')}_URL and GATEWAY_${credential} ` +
+          'of the gateway right? Its log tells what came.',
+      ),
+    );
+  });
+
   it('says that the key is refused, or missing, and asks nothing more', async () => {
     const key = 'wrong-key-0123456789';
     const wrong = await runCli(['doctor', '--json'], {

@@ -1,4 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
+import { refusedCredential } from '../proxy/upstream-error.ts';
 import type { RuntimeAnswer } from './runtime-attempt.ts';
 
 /** A command that the runtime has in its journal. */
@@ -29,7 +30,7 @@ export function interpretAnswer({ status, headers, text }: RuntimeAnswer): Accep
       });
     case 401:
     case 403:
-      throw unusable(`the runtime refused the gateway's own credential with ${status}`);
+      throw unusable(refusedCredential(status, 'GATEWAY_RUNTIME_INGRESS_TOKEN'));
   }
   if (status >= 400 && status < 500) {
     throw new GatewayError(
@@ -37,13 +38,13 @@ export function interpretAnswer({ status, headers, text }: RuntimeAnswer): Accep
       `The runtime rejected the command: ${messageOf(text)}`,
     );
   }
-  throw unusable(`the runtime answered ${status}`);
+  throw unusable(new Error(`the runtime answered ${status}`));
 }
 
 function accepted(text: string): AcceptedCommand {
   const { invocationId, status } = (parseJson(text) ?? {}) as Record<string, unknown>;
   if (typeof invocationId !== 'string' || !invocationId.startsWith('inv_')) {
-    throw unusable('the runtime accepted without an invocation id');
+    throw unusable(new Error('the runtime accepted without an invocation id'));
   }
   return { invocationId, isReplay: status === 'PreviouslyAccepted' };
 }
@@ -60,11 +61,11 @@ function retryAfter(headers: RuntimeAnswer['headers']): Record<string, string> {
   return { 'Retry-After': typeof value === 'string' && value !== '' ? value : '1' };
 }
 
-function unusable(reason: string): GatewayError {
+function unusable(cause: Error): GatewayError {
   return new GatewayError(
     'upstream_invalid_response',
     'The runtime gave an answer that the gateway cannot use; nothing is known of the command.',
-    { cause: new Error(reason) },
+    { cause },
   );
 }
 

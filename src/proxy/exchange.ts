@@ -2,6 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { ClientGone } from '../request/client-gone.ts';
 import type { UpstreamCall } from './http-proxy-engine.ts';
 import { invalidUpstreamResponse, upstreamError, upstreamTimeout } from './upstream-error.ts';
+import { answerProblem } from './usable-answer.ts';
 
 /**
  * A kept connection that the upstream had closed in the meantime: nothing was answered, and the
@@ -72,8 +73,11 @@ export class Exchange {
       answer.destroy();
       return;
     }
-    if (!isUsable(answer)) {
-      this.cancel(invalidUpstreamResponse());
+    const { statusCode = 0, headers } = answer;
+    const header = (name: string): string | undefined => headers[name]?.toString();
+    const problem = answerProblem(this.call.upstream, statusCode, header);
+    if (problem) {
+      this.cancel(problem);
       return;
     }
     this.upstreamAnswer = answer;
@@ -138,10 +142,4 @@ export class Exchange {
     this.call.response.off('close', this.onClientGone);
     finish();
   }
-}
-
-/** Node's parser lets pass a status below 100, and a transfer coding that it does not undo. */
-function isUsable({ statusCode = 0, headers }: IncomingMessage): boolean {
-  const coding = headers['transfer-encoding'];
-  return statusCode >= 200 && (coding === undefined || coding.toLowerCase() === 'chunked');
 }

@@ -27,7 +27,14 @@ export function upstreamTimeout(timeoutMs: number, cause?: unknown): GatewayErro
   );
 }
 
-/** An answer that is cut or garbled in its headers. */
+/** Why a 401 or 403 of an upstream cannot be used, for the log: which setting it is about. */
+export function refusedCredential(status: number, setting: string): Error {
+  return new Error(
+    `the upstream refused the gateway's own credential with ${status}: see ${setting}`,
+  );
+}
+
+/** An answer that is cut or garbled in its headers, or is not for clients. */
 export function invalidUpstreamResponse(cause?: unknown): GatewayError {
   return new GatewayError(
     'upstream_invalid_response',

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { OnModuleDestroy } from '@nestjs/common';
+import type { Environment } from '../config/environment.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { ProxiedPrefix } from '../request/routes.ts';
 
@@ -14,6 +15,8 @@ export interface Upstream {
   basePath: string;
   /** The upstream's own bearer credential. */
   token: string | undefined;
+  /** The setting that its credential comes from, for the log. */
+  credentialSetting: keyof Environment;
   agent: http.Agent;
   /** How long to wait for the response headers of a GET or HEAD, in milliseconds. */
   readTimeoutMs: number;
@@ -44,6 +47,7 @@ export class Upstreams implements OnModuleDestroy {
       name: 'history',
       prefix: '/streams',
       token: history.token,
+      credentialSetting: 'GATEWAY_HISTORY_TOKEN',
       ...location(history.url),
       ...read,
     };
@@ -51,6 +55,7 @@ export class Upstreams implements OnModuleDestroy {
       name: 'sync',
       prefix: '/shapes',
       token: undefined,
+      credentialSetting: 'GATEWAY_SYNC_SECRET',
       ...location(sync.url),
       ...read,
     };
@@ -58,6 +63,7 @@ export class Upstreams implements OnModuleDestroy {
       name: 'runtime-admin',
       prefix: '/registry',
       token: runtime.adminToken,
+      credentialSetting: 'GATEWAY_RUNTIME_ADMIN_TOKEN',
       ...location(runtime.adminUrl),
       ...call,
       agent: singleUseAgent(runtime.adminUrl),

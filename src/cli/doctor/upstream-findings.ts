@@ -8,13 +8,35 @@ export interface Upstream {
   name: string;
   what: string;
   setting: string;
+  /** The setting of the credential that the gateway sends it. */
+  credentialSetting: string;
 }
 
 export const UPSTREAMS = {
-  runtime: { name: 'runtime', what: 'Restate', setting: 'GATEWAY_RUNTIME_INGRESS_URL' },
-  registry: { name: 'registry', what: "Restate's admin API", setting: 'GATEWAY_RUNTIME_ADMIN_URL' },
-  history: { name: 'history', what: 'the history store', setting: 'GATEWAY_HISTORY_URL' },
-  catalog: { name: 'catalog', what: 'Electric', setting: 'GATEWAY_SYNC_URL' },
+  runtime: {
+    name: 'runtime',
+    what: 'Restate',
+    setting: 'GATEWAY_RUNTIME_INGRESS_URL',
+    credentialSetting: 'GATEWAY_RUNTIME_INGRESS_TOKEN',
+  },
+  registry: {
+    name: 'registry',
+    what: "Restate's admin API",
+    setting: 'GATEWAY_RUNTIME_ADMIN_URL',
+    credentialSetting: 'GATEWAY_RUNTIME_ADMIN_TOKEN',
+  },
+  history: {
+    name: 'history',
+    what: 'the history store',
+    setting: 'GATEWAY_HISTORY_URL',
+    credentialSetting: 'GATEWAY_HISTORY_TOKEN',
+  },
+  catalog: {
+    name: 'catalog',
+    what: 'Electric',
+    setting: 'GATEWAY_SYNC_URL',
+    credentialSetting: 'GATEWAY_SYNC_SECRET',
+  },
 } as const satisfies Record<string, Upstream>;
 
 /**
@@ -22,20 +44,31 @@ export const UPSTREAMS = {
  * tells which of its answers were to be expected.
  */
 export function upstreamFinding(
-  { name, what, setting }: Upstream,
+  upstream: Upstream,
   probed: Probed,
   isAnswer: (status: number, code: string | undefined) => boolean,
   more = '',
 ): Finding {
+  const { name, what } = upstream;
   if (probed.answered && isAnswer(probed.status, probed.refusal.code)) {
     return ok(name, `${what} answers, in ${Math.round(probed.tookMs)} ms${more}`);
   }
   if (!probed.answered) return bad(name, EXIT.unreachable, inWords(probed));
-  const isGone = probed.refusal.code?.startsWith('upstream_') === true;
-  const hint = isGone
+  return bad(
+    name,
+    exitCodeOf(probed.status),
+    inWords(probed),
+    hintFor(upstream, probed.refusal.code),
+  );
+}
+
+function hintFor({ what, setting, credentialSetting }: Upstream, code = ''): string {
+  if (code === 'upstream_invalid_response') {
+    return `Are ${setting} and ${credentialSetting} of the gateway right? Its log tells what came.`;
+  }
+  return code.startsWith('upstream_')
     ? `Is ${what} running, and is ${setting} of the gateway right?`
     : `${plainLine(what)} is there, and refuses what the doctor asked; its log may tell why.`;
-  return bad(name, exitCodeOf(probed.status), inWords(probed), hint);
 }
 
 /** 404 of the store's own: it has no such stream, as is right. */

@@ -1,5 +1,6 @@
 import type { GatewayError } from '../../errors/gateway-error.ts';
-import { invalidUpstreamResponse, upstreamError } from '../upstream-error.ts';
+import { upstreamError } from '../upstream-error.ts';
+import { answerProblem } from '../usable-answer.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { UpstreamCall, UpstreamCalls } from '../../telemetry/upstream-calls.ts';
 import { withHeaders, type HeaderList } from '../header-list.ts';
@@ -96,8 +97,10 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
 
   onHead(statusCode: number, headers: HeaderList): void {
     const head = new ReadHead(statusCode, headers);
-    if (!isUsable(head)) {
-      this.fail(invalidUpstreamResponse());
+    const { upstream } = this.call;
+    const problem = answerProblem(upstream, statusCode, (name) => head.header(name));
+    if (problem) {
+      this.fail(problem);
       return;
     }
     this.told?.answered(statusCode);
@@ -148,10 +151,4 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.cancel();
     this.observer.onFailure(error);
   }
-}
-
-/** A status that is none, or a transfer coding that nobody undoes. */
-function isUsable(head: ReadHead): boolean {
-  const coding = head.header('transfer-encoding');
-  return head.statusCode >= 200 && (coding === undefined || coding.toLowerCase() === 'chunked');
 }

@@ -34,7 +34,12 @@ const HEADERS = {
     schema: flag,
     example: 'true',
   },
-  Location: { description: 'The absolute URL of what was made, at the gateway.', schema: text },
+  Location: {
+    description:
+      'What was made, at the gateway: absolute where `GATEWAY_PUBLIC_URL` is set, else relative to it.',
+    schema: text,
+    example: '/registry/deployments/dp_15YAK0lEMo4CbIBmzQYuXUR',
+  },
   ETag: { description: 'For `If-None-Match`.', schema: text, example: '"L3Q:-1:0000_0042"' },
   'Stream-Next-Offset': {
     description: 'Where to go on: the `offset` of the next read.',

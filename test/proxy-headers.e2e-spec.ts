@@ -377,13 +377,13 @@ describe('headers through a proxied route', () => {
         );
 
       it.each([
-        ['{origin}/v1/stream/t/x', 'http://gateway.test/streams/t/x'],
-        ['{origin}/v1/stream/t/x?a=1&secret=s#f', 'http://gateway.test/streams/t/x?a=1&secret=s#f'],
-        ['/v1/stream/y', 'http://gateway.test/streams/y'],
-        ['y', 'http://gateway.test/streams/a/y'],
-        ['../y', 'http://gateway.test/streams/y'],
-        ['?offset=1', 'http://gateway.test/streams/a/x?offset=1'],
-        ['//HOST/v1/stream/y', 'http://gateway.test/streams/y'],
+        ['{origin}/v1/stream/t/x', '/streams/t/x'],
+        ['{origin}/v1/stream/t/x?a=1&secret=s#f', '/streams/t/x?a=1&secret=s#f'],
+        ['/v1/stream/y', '/streams/y'],
+        ['y', '/streams/a/y'],
+        ['../y', '/streams/y'],
+        ['?offset=1', '/streams/a/x?offset=1'],
+        ['//HOST/v1/stream/y', '/streams/y'],
       ])('map %s, which is below the base, to the same place on the gateway', async (from, to) => {
         const host = `127.0.0.1:${upstream.port}`;
         expect(await at(from.replace('HOST', host), { path: '/streams/a/x?q' })).toEqual([to]);
@@ -410,22 +410,18 @@ describe('headers through a proxied route', () => {
       );
 
       it('do not follow it', async () => {
-        expect(await at('/v1/stream/y', { status: 307, method: 'GET' })).toEqual([
-          'http://gateway.test/streams/y',
-        ]);
+        expect(await at('/v1/stream/y', { status: 307, method: 'GET' })).toEqual(['/streams/y']);
         expect(upstream.seen).toHaveLength(1);
       });
 
       it('resolve the relative one of the admin API', async () => {
         const options = { path: '/registry/deployments', method: 'POST' };
-        expect(await at('deployments/dp_1', options)).toEqual([
-          'http://gateway.test/registry/deployments/dp_1',
-        ]);
+        expect(await at('deployments/dp_1', options)).toEqual(['/registry/deployments/dp_1']);
       });
 
       it.each([
-        [`/v1/shape?a=1&secret=${SECRET}&b=2`, 'http://gateway.test/shapes/v1/shape?a=1&b=2'],
-        [`?api_secret=x&%73ecret=${SECRET}`, 'http://gateway.test/shapes/v1/shape'],
+        [`/v1/shape?a=1&secret=${SECRET}&b=2`, '/shapes/v1/shape?a=1&b=2'],
+        [`?api_secret=x&%73ecret=${SECRET}`, '/shapes/v1/shape'],
         [`https://cdn.example/s?secret=${SECRET}&b=2`, 'https://cdn.example/s?b=2'],
       ])('take the sync secret out of %s', async (from, to) => {
         const options = { path: '/shapes/v1/shape?table=entities', status: 302, method: 'GET' };
@@ -439,25 +435,21 @@ describe('headers through a proxied route', () => {
         ]);
       });
 
-      it.each(['a b', 'x/y', 'user@x', 'x:123456', '<x>', ''])(
-        'make it relative where the Host %j cannot be part of a URL',
+      // Behind TLS it said http://, and it named whatever host a client had sent.
+      it.each(['gateway.test', 'evil.example', '[::1]:8787', 'user@x', '<x>', ''])(
+        'make it relative without that setting, whatever the Host: %j',
         async (host) => {
-          answerHeaders = ['Location', '/v1/stream/y'];
+          answerHeaders = ['Location', `${upstream.url}/v1/stream/y?a=1&b=%2F`];
           answerStatus = 201;
-          const request = `PUT /streams/x HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${KEY}\r\n\r\n`;
-          const { head } = parseRaw(await sendRaw(gateway.port, request));
-          expect(/^Location: (.*)$/m.exec(head)?.[1]).toBe('/streams/y');
-        },
-      );
-
-      it.each(['[::1]:8787', 'gw.example', 'GW.example:1'])(
-        'build it on the Host %s',
-        async (host) => {
-          answerHeaders = ['Location', '/v1/stream/y'];
-          answerStatus = 201;
-          const request = `PUT /streams/x HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${KEY}\r\n\r\n`;
-          const { head } = parseRaw(await sendRaw(gateway.port, request));
-          expect(/^Location: (.*)$/m.exec(head)?.[1]).toBe(`http://${host}/streams/y`);
+          const headers = [
+            'Connection: close',
+            KEY,
+            'X-Forwarded-Host: evil',
+            'Forwarded: host=evil',
+          ];
+          const request = [`PUT /streams/x HTTP/1.1`, `Host: ${host}`, ...headers, '', ''];
+          const { head } = parseRaw(await sendRaw(gateway.port, request.join('\r\n')));
+          expect(/^Location: (.*)$/m.exec(head)?.[1]).toBe('/streams/y?a=1&b=%2F');
         },
       );
     });

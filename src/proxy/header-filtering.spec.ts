@@ -107,7 +107,7 @@ describe('the headers toward a client', () => {
     upstream: UPSTREAM,
     requestTarget: '/v1/stream/a',
     status: 200,
-    publicBaseUrl: () => 'http://gateway.test',
+    publicBaseUrl: 'http://gateway.test',
     varyNames: ['Authorization'],
   };
 

@@ -20,7 +20,6 @@ import type { AnswerRules } from './reads/read-head.ts';
 import { ReadService } from './reads/read.service.ts';
 import { upstreamRequestHeaders } from './request-headers.ts';
 import { clientResponseHeaders } from './response-headers.ts';
-import { publicBaseUrl } from './public-base-url.ts';
 import { safeEventOf } from './sse-boundary.ts';
 import { upstreamTarget } from './target.ts';
 import type { Upstream } from './upstreams.ts';
@@ -65,7 +64,7 @@ export class ProxyService {
     const rules: AnswerRules = {
       upstream,
       requestTarget: target,
-      publicBaseUrl: () => publicBaseUrl(this.config.publicUrl, request.headers.host),
+      publicBaseUrl: this.config.publicUrl ?? '',
       varyNames: this.varyNames,
     };
     const { method } = request;

@@ -30,8 +30,12 @@ export interface LocationContext {
   requestTarget: string;
   /** The status of the answer that the `Location` came with. */
   status: number;
-  /** The gateway's own address as the client knows it, empty where it cannot be told. */
-  publicBaseUrl: () => string;
+  /**
+   * The gateway's own address as clients know it; empty where no setting tells, for a reference relative to
+   * whatever they asked (RFC 9110 §10.2.2). Never made of `Host`, which the client chooses, nor of the
+   * scheme, which a proxy in front may have changed.
+   */
+  publicBaseUrl: string;
 }
 
 /**
@@ -58,5 +62,5 @@ export function publicLocation(
   }
   if (!url.pathname.startsWith(`${upstream.basePath}/`)) return undefined;
   const path = upstream.prefix + url.pathname.slice(upstream.basePath.length);
-  return publicBaseUrl() + path + search + url.hash;
+  return publicBaseUrl + path + search + url.hash;
 }

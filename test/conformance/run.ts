@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startHistory } from '../../local/stack/history.ts';
+import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, untilReady, type RunningPart } from '../../local/stack/process.ts';
 import { compare } from './compare.ts';
 import { EXPECTED_DIFFERENCES } from './differences.ts';
@@ -60,23 +61,26 @@ async function runThrough(seed: number, workDir: string): Promise<Outcomes> {
 
 /** The built gateway, with nothing behind it but the history store. */
 async function startGateway(historyUrl: string): Promise<{ process: RunningPart; port: number }> {
+  const { gateway: port } = await choosePorts({ gateway: 0 });
   const gateway = startProcess({
     name: 'the gateway',
     command: process.execPath,
     args: [join(import.meta.dirname, '../../dist/main.js')],
     env: {
       GATEWAY_HOST: '127.0.0.1',
-      GATEWAY_PORT: '0',
+      GATEWAY_PORT: String(port),
       GATEWAY_MANAGEMENT_PORT: '0',
       GATEWAY_API_KEYS: API_KEY,
       GATEWAY_HISTORY_URL: historyUrl,
+      // The suite wants an absolute Location; without this one it is relative.
+      GATEWAY_PUBLIC_URL: `http://127.0.0.1:${port}`,
       GATEWAY_DRAIN_TIMEOUT_MS: '1000',
     },
   });
-  const line = await untilReady(gateway, START_TIMEOUT_MS, () =>
+  await untilReady(gateway, START_TIMEOUT_MS, () =>
     gateway.waitForLine((text) => text.includes('"the gateway listens"')),
   );
-  return { process: gateway, port: (JSON.parse(line) as { port: number }).port };
+  return { process: gateway, port };
 }
 
 function report(without: Outcomes, through: Outcomes): boolean {

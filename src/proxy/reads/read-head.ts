@@ -3,7 +3,7 @@ import { HeaderBlock } from '../header-block.ts';
 import { headerValue, type HeaderList } from '../header-list.ts';
 import { clientResponseHeaders, type ResponseHeaderRules } from '../response-headers.ts';
 
-/** What the headers of one client's answer depend on beside those of the upstream. */
+/** What the headers of an answer depend on beside those of the upstream; the same for all that share it. */
 export type AnswerRules = Omit<ResponseHeaderRules, 'status'>;
 
 /** The status and headers of an upstream's answer to a read, as one or more clients get them. */
@@ -36,16 +36,11 @@ export class ReadHead {
     return declared === undefined ? undefined : Number(declared);
   }
 
-  /**
-   * The headers for one client. All get the same, but for a `Location`, which has the client's address.
-   * Throws `upstream_invalid_response` where one cannot be sent.
-   */
+  /** The headers for a client; all get the same. Throws `upstream_invalid_response` where one cannot be sent. */
   headersFor(rules: AnswerRules): HeaderBlock {
-    if (this.forAll) return this.forAll;
-    const headers = new HeaderBlock(
+    this.forAll ??= new HeaderBlock(
       clientResponseHeaders(this.raw, { ...rules, status: this.statusCode }),
     );
-    if (this.header('location') === undefined) this.forAll = headers;
-    return headers;
+    return this.forAll;
   }
 }

@@ -229,6 +229,7 @@ describe('headers through a proxied route', () => {
       const headers = await answered(
         [
           ['Server', 'upstream/1', 'X-Powered-By', 'Express', 'Set-Cookie', 'a=1'],
+          ['Set-Cookie2', 'a=1', 'electric-server', 'ElectricSQL/1.4', 'Surrogate-Control', 'x'],
           ['Access-Control-Allow-Origin', '*', 'access-control-allow-credentials', 'true'],
           ['Access-Control-Expose-Headers', 'x', 'Access-Control-Whatever', 'x'],
           ['Connection', 'keep-alive, X-Nominated', 'X-Nominated', '1'],
@@ -255,6 +256,28 @@ describe('headers through a proxied route', () => {
         ['constructor', 'c'],
       ]);
     });
+
+    // Electric has put the URL that it was asked for into headers, and the gateway's secret stands there.
+    it.each(['/streams/x', '/shapes/v1/shape', '/registry/x'])(
+      'never hold the sync secret, on %s',
+      async (path) => {
+        const encoded = SECRET.replace(/./g, (char) => `%${char.charCodeAt(0).toString(16)}`);
+        const headers = await answered(
+          [
+            ['X-Plain', SECRET, 'X-Within', `a ${SECRET}, b`, 'X-Encoded', encoded],
+            ['Link', `<${upstream.url}/v1/shape?secret=${SECRET}&a=1>; rel="next"`],
+            ['Content-Location', `/v1/shape?a=1&secret=${encoded}`],
+            ['Location', `/v1/stream/${SECRET}`, 'Location', `https://cdn.example/#${encoded}`],
+            ['Cache-Control', `max-age=1, x="${SECRET}"`, 'Vary', SECRET, 'X-Other', 'kept'],
+          ].flat(),
+          { path, status: 307 },
+        );
+        expect(headers.filter(([name]) => name !== 'Vary' && name !== 'Cache-Control')).toEqual([
+          ['X-Other', 'kept'],
+        ]);
+        expect(JSON.stringify(headers)).not.toMatch(new RegExp(`${SECRET}|${encoded}`));
+      },
+    );
 
     it("give the request id once, and the gateway's own", async () => {
       answerHeaders = ['X-Request-Id', 'of-the-upstream'];

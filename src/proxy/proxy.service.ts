@@ -12,6 +12,7 @@ import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts
 import { flushAnswerHead, isEventStream, writeAnswerHead } from './answer-head.ts';
 import { HeaderBlock } from './header-block.ts';
 import { headerObject, type HeaderList } from './header-list.ts';
+import { asHeaderBytes } from './held-secret.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
 import { outgoingBody } from './outgoing-body.ts';
 import { Relay } from './relay.ts';
@@ -28,6 +29,7 @@ import type { Upstream } from './upstreams.ts';
 @Injectable()
 export class ProxyService {
   private readonly varyNames: readonly string[];
+  private readonly secretBytes: string | undefined;
 
   constructor(
     @InjectConfig() private readonly config: GatewayConfig,
@@ -38,6 +40,7 @@ export class ProxyService {
     private readonly upstreamCalls: UpstreamCalls,
   ) {
     this.varyNames = config.corsOrigins === '*' ? ['Authorization'] : ['Authorization', 'Origin'];
+    this.secretBytes = config.sync.secret && asHeaderBytes(config.sync.secret);
   }
 
   /**
@@ -66,6 +69,7 @@ export class ProxyService {
       requestTarget: target,
       publicBaseUrl: this.config.publicUrl ?? '',
       varyNames: this.varyNames,
+      secretBytes: this.secretBytes,
     };
     const { method } = request;
     if (isReadMethod(method) && upstream.isRead && !hasBody(request)) {

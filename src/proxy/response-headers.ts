@@ -1,14 +1,25 @@
 import type { HeaderList } from './header-list.ts';
+import { holdsSecret } from './held-secret.ts';
 import { eachEndToEndHeader } from './hop-by-hop.ts';
 import { extendVary, privateCacheControl } from './read-caching.ts';
 import { publicLocation, type LocationContext } from './target.ts';
 
 /** What of an upstream's answer is not for the client: CORS, too, is the gateway's alone. */
-const DROPPED = new Set(['server', 'x-powered-by', 'set-cookie', 'x-request-id']);
+const DROPPED = new Set([
+  'server',
+  'electric-server',
+  'x-powered-by',
+  'set-cookie',
+  'set-cookie2',
+  'surrogate-control',
+  'x-request-id',
+]);
 
 export interface ResponseHeaderRules extends LocationContext {
   /** What a read's answer depends on beside the path, for `Vary`. */
   varyNames: readonly string[];
+  /** The sync engine's secret, as `asHeaderBytes` gives it: no header that holds it goes to a client. */
+  secretBytes: string | undefined;
 }
 
 /** The headers of an upstream's answer as the client gets them. */
@@ -22,13 +33,12 @@ export function clientResponseHeaders(
   let contentLength: string | undefined;
   eachEndToEndHeader(rawHeaders, (lowerName, name, value) => {
     if (isDropped(lowerName, rules)) return;
-    if (lowerName === 'cache-control') cacheControl = joined(cacheControl, value);
-    else if (lowerName === 'vary') vary = joined(vary, value);
-    else if (lowerName === 'content-length') contentLength = value;
-    else {
-      const passed = lowerName === 'location' ? publicLocation(value, rules) : value;
-      if (passed !== undefined) headers.push(name, passed);
-    }
+    const passed = lowerName === 'location' ? publicLocation(value, rules) : value;
+    if (passed === undefined || isSecret(passed, rules)) return;
+    if (lowerName === 'cache-control') cacheControl = joined(cacheControl, passed);
+    else if (lowerName === 'vary') vary = joined(vary, passed);
+    else if (lowerName === 'content-length') contentLength = passed;
+    else headers.push(name, passed);
   });
   if (rules.upstream.isRead) {
     headers.push('Cache-Control', privateCacheControl(cacheControl));
@@ -55,5 +65,10 @@ function isDropped(lowerName: string, { upstream }: ResponseHeaderRules): boolea
 
 /** RFC 9213: these speak to shared caches only, and would overrule `Cache-Control` there. */
 function isSharedCacheHeader(lowerName: string): boolean {
-  return lowerName === 'surrogate-control' || lowerName.endsWith('cdn-cache-control');
+  return lowerName.endsWith('cdn-cache-control');
+}
+
+/** As in a redirect, or a link, to the very URL that the gateway has asked for. */
+function isSecret(value: string, { secretBytes }: ResponseHeaderRules): boolean {
+  return secretBytes !== undefined && holdsSecret(value, secretBytes);
 }

@@ -8,6 +8,7 @@ const RULES = {
   requestTarget: '/v1/stream/x',
   publicBaseUrl: 'http://gateway.test',
   varyNames: ['Authorization'],
+  secretBytes: undefined,
 };
 
 function headOf(...raw: string[]): ReadHead {

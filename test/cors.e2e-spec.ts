@@ -10,7 +10,7 @@ import { mintReadToken } from './support/read-tokens.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from './support/scripted-upstream.ts';
 
 const PAGE = 'https://app.example';
-const PINNED = [PAGE, 'http://localhost:5173'];
+const PINNED = [PAGE, 'http://localhost:5173', 'capacitor://localhost'];
 
 /** As real upstreams do it, and worse: each of these would widen what the gateway says. */
 const UPSTREAM_CORS = {
@@ -154,6 +154,7 @@ describe('CORS', () => {
       'https://xapp.example',
       'https://APP.example',
       'https://app.example/',
+      'capacitor://localhost:80',
       'null',
       '*',
       `${PAGE}, https://evil.example`,

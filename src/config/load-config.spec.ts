@@ -197,8 +197,20 @@ const SETTINGS: Setting[] = [
     good: [
       ['*', '*'],
       ['https://a.example, http://b:81', ['https://a.example', 'http://b:81']],
+      // A page in an app: the start was refused, and only * would do.
+      ...['capacitor://localhost', 'chrome-extension://abcdef', 'tauri://localhost:1420'].map(
+        (origin): [string, string[]] => [origin, [origin]],
+      ),
     ],
     bad: [
+      'capacitor://localhost/',
+      'capacitor://LOCALHOST',
+      'capacitor://*',
+      'capacitor://user@localhost',
+      'capacitor:localhost',
+      'capacitor://',
+      'file://host',
+      'file://',
       'a.example',
       'https://A.example',
       'https://a.example/',

@@ -3,6 +3,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { ConfigError } from './config-error.ts';
 import { Environment } from './environment.ts';
+import { isExactOrigin } from './exact-origin.ts';
 import type { GatewayConfig, SecretSource } from './gateway-config.ts';
 import type { ReadFile, Variables } from './otel-variables.ts';
 import {
@@ -153,9 +154,7 @@ function originList(value: string, problems: string[]): '*' | string[] {
     .split(',')
     .map((origin) => origin.trim())
     .filter((origin) => origin !== '');
-  const exact = (origin: string): boolean =>
-    !origin.includes('*') && URL.canParse(origin) && new URL(origin).origin === origin;
-  if (origins.length === 0 || !origins.every(exact)) {
+  if (origins.length === 0 || !origins.every(isExactOrigin)) {
     problems.push(
       'GATEWAY_CORS_ALLOW_ORIGINS must be * or comma-separated exact origins such as ' +
         'https://app.example (lower case, no path, no trailing slash, no default port)',

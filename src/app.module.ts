@@ -8,6 +8,7 @@ import type { GatewayConfig } from './config/gateway-config.ts';
 import { GatewayConfigModule } from './config/gateway-config.module.ts';
 import { ProblemFilter } from './errors/problem.filter.ts';
 import { HealthModule } from './health/health.module.ts';
+import { LimitsModule } from './limits/limits.module.ts';
 import { LOGGER, LogModule } from './log/log.module.ts';
 import { RegistryModule } from './registry/registry.module.ts';
 import { BodyCapGuard } from './request/body-cap.guard.ts';
@@ -26,6 +27,7 @@ export class AppModule {
         GatewayConfigModule.with(config),
         LogModule.with(logger),
         TelemetryModule.with(telemetry),
+        LimitsModule,
         AuthModule,
         CommandsModule,
         StreamsModule,

@@ -5,19 +5,31 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import type { Observable } from 'rxjs';
+import { finalize, type Observable } from 'rxjs';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
-import { letBodyCome, readBody } from '../request/request-body.ts';
+import { HeldBytes } from '../limits/held-bytes.ts';
+import { BodyRoom, letBodyCome, readBody } from '../request/request-body.ts';
 
 /** Reads a command's body, at most up to the cap, as the very bytes that came. */
 @Injectable()
 export class RawBodyInterceptor implements NestInterceptor {
-  constructor(@InjectConfig() private readonly config: GatewayConfig) {}
+  constructor(
+    @InjectConfig() private readonly config: GatewayConfig,
+    private readonly held: HeldBytes,
+  ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = context.switchToHttp().getRequest<Request>();
-    letBodyCome(request, context.switchToHttp().getResponse<Response>());
-    request.body = await readBody(request, this.config.maxBodyBytes);
-    return next.handle();
+    const response = context.switchToHttp().getResponse<Response>();
+    letBodyCome(request, response);
+    const room = new BodyRoom(this.held);
+    try {
+      request.body = await readBody(request, this.config.maxBodyBytes, room);
+    } catch (error) {
+      room.release();
+      throw error;
+    }
+    // Not when the client has gone: the runtime may still have to get it.
+    return next.handle().pipe(finalize(() => room.release()));
   }
 }

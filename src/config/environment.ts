@@ -88,14 +88,18 @@ export class Environment {
   @TrueOrFalse()
   GATEWAY_SHARED_READS = true;
 
+  // The defaults of these three follow from the memory that there is.
+  @IsOptional()
   @WholeNumber(1, 10_000_000)
-  GATEWAY_MAX_CONNECTIONS = 50_000;
+  GATEWAY_MAX_CONNECTIONS?: number;
 
+  @IsOptional()
   @WholeNumber(1, 10_000_000)
-  GATEWAY_MAX_OPEN_READS = 40_000;
+  GATEWAY_MAX_OPEN_READS?: number;
 
+  @IsOptional()
   @WholeNumber(1, 10_000_000)
-  GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL = 20_000;
+  GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL?: number;
 
   @WholeNumber(0, 1_000_000)
   GATEWAY_RATE_LIMIT_PER_SECOND = 0;
@@ -108,6 +112,9 @@ export class Environment {
 
   @WholeNumber(1, MILLISECONDS_PER_DAY)
   GATEWAY_LIVE_TIMEOUT_MS = 120_000;
+
+  @WholeNumber(1, MILLISECONDS_PER_DAY)
+  GATEWAY_CLIENT_STALL_TIMEOUT_MS = 60_000;
 
   @WholeNumber(0, MILLISECONDS_PER_DAY)
   GATEWAY_DRAIN_TIMEOUT_MS = 25_000;

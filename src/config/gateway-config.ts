@@ -43,10 +43,18 @@ export interface GatewayConfig {
     maxConnections: number;
     maxOpenReads: number;
     maxOpenReadsPerCredential: number;
+    /** Bytes that may be held for others; see `HeldBytes`. */
+    maxHeldBytes: number;
     /** Requests a second with one credential; 0 for no limit. */
     requestsPerSecond: number;
   };
-  timeouts: { connectMs: number; responseMs: number; liveMs: number; drainMs: number };
+  timeouts: {
+    connectMs: number;
+    responseMs: number;
+    liveMs: number;
+    clientStallMs: number;
+    drainMs: number;
+  };
   logLevel: Environment['GATEWAY_LOG_LEVEL'];
   /** Undefined where the gateway makes no spans. */
   traces: TraceConfig | undefined;

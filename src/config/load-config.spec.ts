@@ -2,10 +2,17 @@ import { describe, expect, it } from '@jest/globals';
 import { ConfigError } from './config-error.ts';
 import { Environment } from './environment.ts';
 import type { GatewayConfig } from './gateway-config.ts';
-import { loadConfig } from './load-config.ts';
+import { loadConfig as loadConfigWith } from './load-config.ts';
 
 const API_KEY = 'an-api-key-0123456789';
 const REQUIRED = { GATEWAY_API_KEYS: API_KEY };
+/** What follows from the memory of a large machine. */
+const PLAN = { maxOpenReads: 40_000, maxConnections: 50_000, maxHeldBytes: 1_000_000_000 };
+
+const loadConfig = (
+  env: Record<string, string>,
+  readFile?: (path: string) => string,
+): ReturnType<typeof loadConfigWith> => loadConfigWith(env, readFile, PLAN);
 
 function problemsOf(env: Record<string, string>): string[] {
   try {
@@ -254,6 +261,12 @@ const SETTINGS: Setting[] = [
     [1, 10_000_000],
   ),
   numberSetting(
+    'GATEWAY_CLIENT_STALL_TIMEOUT_MS',
+    (config) => config.timeouts.clientStallMs,
+    60_000,
+    [1, 86_400_000],
+  ),
+  numberSetting(
     'GATEWAY_RATE_LIMIT_PER_SECOND',
     (config) => config.limits.requestsPerSecond,
     0,
@@ -306,6 +319,15 @@ describe('loadConfig', () => {
       ...LISTS.map((l) => `${l}_FILE`),
     ];
     expect(new Set(Object.keys(new Environment()))).toEqual(new Set(tested));
+  });
+
+  it('lets connections be as many as the open reads that are asked for', () => {
+    const { limits } = loadConfig({ ...REQUIRED, GATEWAY_MAX_OPEN_READS: '60000' });
+    expect(limits).toMatchObject({
+      maxOpenReads: 60_000,
+      maxOpenReadsPerCredential: 30_000,
+      maxConnections: 60_000,
+    });
   });
 
   it('needs nothing but an API key', () => {

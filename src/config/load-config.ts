@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { getHeapStatistics } from 'node:v8';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
+import { memoryPlan, type MemoryPlan } from '../limits/memory-plan.ts';
+import { processMemory } from '../limits/process-memory.ts';
 import { ConfigError } from './config-error.ts';
 import { Environment } from './environment.ts';
 import { isExactOrigin } from './exact-origin.ts';
@@ -25,6 +28,7 @@ const MAY_BE_EMPTY = new Set(['GATEWAY_SHAPES_TENANT_COLUMN']);
 export function loadConfig(
   variables: Variables,
   readFile: ReadFile = (path) => readFileSync(path, 'utf8'),
+  plan: MemoryPlan = memoryPlan(processMemory().limitBytes, getHeapStatistics().heap_size_limit),
 ): GatewayConfig {
   const env = plainToInstance(Environment, gatewayVariables(variables), {
     exposeDefaultValues: true,
@@ -54,6 +58,7 @@ export function loadConfig(
   checkPortsDiffer(env, problems);
   const traces = traceConfig(variables, readFile, problems);
   if (problems.length > 0) throw new ConfigError(problems);
+  const maxOpenReads = env.GATEWAY_MAX_OPEN_READS ?? plan.maxOpenReads;
 
   return {
     host: env.GATEWAY_HOST,
@@ -84,15 +89,21 @@ export function loadConfig(
     corsOrigins,
     sharedReads: env.GATEWAY_SHARED_READS,
     limits: {
-      maxConnections: env.GATEWAY_MAX_CONNECTIONS,
-      maxOpenReads: env.GATEWAY_MAX_OPEN_READS,
-      maxOpenReadsPerCredential: env.GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL,
+      maxConnections:
+        env.GATEWAY_MAX_CONNECTIONS ??
+        Math.max(plan.maxConnections, env.GATEWAY_MAX_OPEN_READS ?? 0),
+      maxOpenReads,
+      // One caller alone cannot take all of it.
+      maxOpenReadsPerCredential:
+        env.GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL ?? Math.ceil(maxOpenReads / 2),
+      maxHeldBytes: plan.maxHeldBytes,
       requestsPerSecond: env.GATEWAY_RATE_LIMIT_PER_SECOND,
     },
     timeouts: {
       connectMs: env.GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS,
       responseMs: env.GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS,
       liveMs: env.GATEWAY_LIVE_TIMEOUT_MS,
+      clientStallMs: env.GATEWAY_CLIENT_STALL_TIMEOUT_MS,
       drainMs: env.GATEWAY_DRAIN_TIMEOUT_MS,
     },
     logLevel: env.GATEWAY_LOG_LEVEL,

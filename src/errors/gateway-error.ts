@@ -23,8 +23,12 @@ export type ErrorReason =
   | 'open_reads'
   | 'open_reads_per_credential'
   | 'requests_per_second'
+  | 'memory'
   | 'slow_reader'
   | 'runtime';
+
+/** Why Node refused a request before the gateway had it: the code of its parser, or that it did not come in time. */
+export type ParserReason = `HPE_${string}` | 'ERR_HTTP_REQUEST_TIMEOUT';
 
 export interface GatewayErrorOptions {
   cause?: unknown;

@@ -1,4 +1,5 @@
 import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
+import type { HeldBytes } from './held-bytes.ts';
 
 export interface OpenReadCaps {
   /** Reads open at once, of all callers together. */
@@ -14,10 +15,12 @@ export interface OpenReadCaps {
 export class OpenReadLimits {
   private readonly caps: OpenReadCaps;
   private readonly byCredential = new Map<string, number>();
+  private readonly held: Pick<HeldBytes, 'isClosed'>;
   private open = 0;
 
-  constructor(caps: OpenReadCaps) {
+  constructor(caps: OpenReadCaps, held: Pick<HeldBytes, 'isClosed'>) {
     this.caps = caps;
+    this.held = held;
   }
 
   get openReads(): number {
@@ -33,6 +36,7 @@ export class OpenReadLimits {
 
   /** Takes a place; the returned function gives it back, once. Throws `overloaded`. */
   enter(credentialId: string): () => void {
+    if (this.held.isClosed) throw overloaded('memory', 'The gateway is short of memory');
     const ofCredential = this.byCredential.get(credentialId) ?? 0;
     if (this.open >= this.caps.total) {
       throw overloaded('open_reads', 'The gateway has too many reads open');

@@ -1,6 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { hasBody, letBodyCome, readBody } from '../request/request-body.ts';
+import type { HeldBytes } from '../limits/held-bytes.ts';
+import { BodyRoom, hasBody, letBodyCome, readBody } from '../request/request-body.ts';
+
+/** What is held at most of a body on its way: the buffers of the two streams. */
+const STREAMED_BODY_BYTES = 131_072;
 
 /** A request's body as it goes to an upstream. */
 export interface OutgoingBody {
@@ -11,18 +15,26 @@ export interface OutgoingBody {
 /**
  * The body of a request, undefined where it is empty. One of declared length is streamed, its length
  * checked already; one of unknown length is held, at most up to the cap, so that one beyond it never
- * reaches the upstream. Rejects with `body_too_large`, or `ClientGone`.
+ * reaches the upstream. Rejects with `body_too_large`, `overloaded`, or `ClientGone`.
  */
 export async function outgoingBody(
   request: IncomingMessage,
   response: ServerResponse,
   maxBodyBytes: number,
+  held: HeldBytes,
 ): Promise<OutgoingBody | undefined> {
   if (!hasBody(request)) return undefined;
-  letBodyCome(request, response);
+  const room = new BodyRoom(held);
+  response.once('close', () => room.release());
   const declared = request.headers['content-length'];
-  if (declared !== undefined) return { stream: request, lengthBytes: Number(declared) };
-  const bytes = await readBody(request, maxBodyBytes);
-  if (bytes.length === 0) return undefined;
-  return { stream: Readable.from([bytes], { objectMode: false }), lengthBytes: bytes.length };
+  if (declared === undefined) {
+    letBodyCome(request, response);
+    const bytes = await readBody(request, maxBodyBytes, room);
+    if (bytes.length === 0) return undefined;
+    return { stream: Readable.from([bytes], { objectMode: false }), lengthBytes: bytes.length };
+  }
+  const lengthBytes = Number(declared);
+  room.take(Math.min(lengthBytes, STREAMED_BODY_BYTES));
+  letBodyCome(request, response);
+  return { stream: request, lengthBytes };
 }

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { getConfigToken } from '@nestjs/config';
 import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
-import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
 import { ProxyService } from './proxy.service.ts';
 import { ReadExpiry } from './read-expiry.ts';
@@ -18,15 +17,6 @@ import { Upstreams } from './upstreams.ts';
     ReadSharing,
     ReadSender,
     ReadExpiry,
-    {
-      provide: OpenReadLimits,
-      inject: [getConfigToken(CONFIG_NAMESPACE)],
-      useFactory: ({ limits }: GatewayConfig) =>
-        new OpenReadLimits({
-          total: limits.maxOpenReads,
-          perCredential: limits.maxOpenReadsPerCredential,
-        }),
-    },
     {
       provide: Upstreams,
       inject: [getConfigToken(CONFIG_NAMESPACE)],

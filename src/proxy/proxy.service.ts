@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
+import { HeldBytes } from '../limits/held-bytes.ts';
 import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { ClientGone } from '../request/client-gone.ts';
 import { liveModeOf } from '../request/live-read.ts';
-import { hasBody } from '../request/request-body.ts';
 import { requestContext } from '../request/request-context.ts';
 import { isReadMethod } from '../request/routes.ts';
 import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts';
@@ -38,6 +38,7 @@ export class ProxyService {
     private readonly expiry: ReadExpiry,
     private readonly readLimits: OpenReadLimits,
     private readonly upstreamCalls: UpstreamCalls,
+    private readonly held: HeldBytes,
   ) {
     this.varyNames = config.corsOrigins === '*' ? ['Authorization'] : ['Authorization', 'Origin'];
     this.secretBytes = config.sync.secret && asHeaderBytes(config.sync.secret);
@@ -72,7 +73,7 @@ export class ProxyService {
       secretBytes: this.secretBytes,
     };
     const { method } = request;
-    if (isReadMethod(method) && upstream.isRead && !hasBody(request)) {
+    if (isReadMethod(method) && upstream.isRead) {
       return this.reads.answer({ upstream, method, target, headers, context }, response, rules);
     }
     return this.forwardWithBody(request, response, { upstream, target, headers, rules });
@@ -86,7 +87,7 @@ export class ProxyService {
     const context = requestContext(request);
     const isRead = isReadMethod(request.method);
     const sent = headerObject(headers);
-    const body = await outgoingBody(request, response, this.config.maxBodyBytes);
+    const body = await outgoingBody(request, response, this.config.maxBodyBytes, this.held);
     if (body) sent['content-length'] = String(body.lengthBytes);
     const abort = new AbortController();
     if (isRead) context.endRead = (error) => abort.abort(error);
@@ -120,7 +121,7 @@ export class ProxyService {
         isEventStream: isEventStream(answer.headers['content-type']),
       });
       flushAnswerHead(response);
-      const relay = new Relay(answer, response, safeEventOf(upstream));
+      const relay = new Relay(answer, response, this.held, safeEventOf(upstream));
       abort.signal.addEventListener('abort', () => relay.endAtBoundary());
       if (expiry) response.once('close', () => expiry.callOff());
       relay.start();

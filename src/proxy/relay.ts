@@ -1,26 +1,38 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes, type SlowClient } from '../limits/held-bytes.ts';
 import { breakOff } from '../request/break-off.ts';
 import { isEncoded, isEventStream } from './answer-head.ts';
 import { SseBoundary, STALLED_EVENT_MS } from './sse-boundary.ts';
 
 /**
- * Passes an upstream's body on to the client as it comes, with backpressure. A body that the
- * upstream breaks off is broken off toward the client, never ended as if it were whole; a client
+ * Passes an upstream's body on to the client as it comes, one piece at a time, the next when the kernel has taken the
+ * last. A body that the upstream breaks off is broken off toward the client, never ended as if it were whole; a client
  * that goes away ends the upstream's answer at once.
  */
-export class Relay {
+export class Relay implements SlowClient {
   private readonly source: IncomingMessage;
   private readonly response: ServerResponse;
+  private readonly held: HeldBytes;
   private readonly isEventStream: boolean;
   /** None where the events are compressed, and so cannot be told apart. */
   private readonly boundary: SseBoundary | undefined;
   private isEnding = false;
+  /** Nothing is written any more: a source that was paused hands over what it has even after it is destroyed. */
+  private isOver = false;
+  /** Of the piece that is under way to the client. */
+  private heldBytes = 0;
   private stallTimer: NodeJS.Timeout | undefined;
 
   /** `safeEvent` is the event after which an event stream may end; see `SseBoundary`. */
-  constructor(source: IncomingMessage, response: ServerResponse, safeEvent?: string) {
+  constructor(
+    source: IncomingMessage,
+    response: ServerResponse,
+    held: HeldBytes,
+    safeEvent?: string,
+  ) {
     this.source = source;
     this.response = response;
+    this.held = held;
     this.isEventStream = isEventStream(source.headers['content-type']);
     if (this.isEventStream && !isEncoded(source.headers['content-encoding'])) {
       this.boundary = new SseBoundary(safeEvent);
@@ -35,16 +47,12 @@ export class Relay {
       return;
     }
     source.on('data', (chunk: Buffer) => this.pass(chunk));
-    source.once('end', () => response.end());
-    source.once('error', () => breakOff(response));
+    source.once('end', () => this.end());
+    source.on('error', () => this.breakOff());
     source.once('close', () => {
-      if (!source.readableEnded && !response.writableEnded) breakOff(response);
+      if (!source.readableEnded) this.breakOff();
     });
-    response.on('drain', () => source.resume());
-    response.once('close', () => {
-      clearTimeout(this.stallTimer);
-      source.destroy();
-    });
+    response.once('close', () => this.onClosed());
   }
 
   /**
@@ -52,29 +60,75 @@ export class Relay {
    * Any other body under way is finite and is left to finish.
    */
   endAtBoundary(): void {
-    if (!this.isEventStream || this.isEnding || this.response.writableEnded) return;
+    if (!this.isEventStream || this.isEnding || this.isOver) return;
     this.isEnding = true;
-    if (!this.boundary) breakOff(this.response);
+    if (!this.boundary) this.breakOff();
     else if (this.boundary.isSafe) this.finish();
-    else this.stallTimer = setTimeout(() => breakOff(this.response), STALLED_EVENT_MS);
+    else this.stallTimer = setTimeout(() => this.breakOff(), STALLED_EVENT_MS);
+  }
+
+  shed(): void {
+    this.isOver = true;
+    breakOff(this.response);
   }
 
   private pass(chunk: Buffer): void {
+    if (this.isOver) return;
     if (this.isEnding && this.boundary) {
       const end = this.boundary.firstSafeEnd(chunk);
       if (end !== -1) {
-        this.response.write(chunk.subarray(0, end));
+        this.write(chunk.subarray(0, end));
         this.finish();
         return;
       }
     } else {
       this.boundary?.follow(chunk);
     }
-    if (!this.response.write(chunk)) this.source.pause();
+    this.write(chunk);
+  }
+
+  private write(chunk: Buffer): void {
+    const bytes = chunk.length + PIECE_OVERHEAD_BYTES;
+    this.heldBytes += bytes;
+    this.source.pause();
+    this.held.addSlow(this);
+    this.held.hold('answers', bytes);
+    if (this.isOver) return;
+    this.held.sent(chunk.length);
+    this.response.write(chunk, (error) => {
+      if (error) return;
+      this.release();
+      if (!this.isOver) this.source.resume();
+    });
+  }
+
+  private end(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.response.end();
   }
 
   private finish(): void {
-    this.response.end();
+    this.end();
     this.source.destroy();
+  }
+
+  private breakOff(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    breakOff(this.response);
+  }
+
+  private onClosed(): void {
+    this.isOver = true;
+    clearTimeout(this.stallTimer);
+    this.release();
+    this.source.destroy();
+  }
+
+  private release(): void {
+    this.held.deleteSlow(this);
+    this.held.release('answers', this.heldBytes);
+    this.heldBytes = 0;
   }
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { resetConnection } from '../http/reset-connection.ts';
 
 /**
  * Breaks off an answer that has begun, so that the client cannot take what it got for the whole.
@@ -8,6 +9,8 @@ import type { ServerResponse } from 'node:http';
  */
 export function breakOff(response: ServerResponse): void {
   const { socket, useChunkedEncodingByDefault: isHttp11 } = response;
-  if (socket && response.headersSent && !isHttp11) socket.resetAndDestroy();
+  // Its turn has not come: those before it on the connection are answered first.
+  if (!socket) response.once('socket', (itsSocket) => itsSocket.destroy());
+  if (socket && response.headersSent && !isHttp11) resetConnection(socket);
   else response.destroy();
 }

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../limits/held-bytes.ts';
+import { overloaded } from '../limits/open-read-limits.ts';
 import { ClientGone } from './client-gone.ts';
 
 /**
@@ -45,11 +47,38 @@ export function hasBody(request: IncomingMessage): boolean {
   );
 }
 
+/** The room that one body takes in the budget, from when it comes until nobody needs it any more. */
+export class BodyRoom {
+  private readonly held: HeldBytes;
+  private takenBytes = 0;
+
+  constructor(held: HeldBytes) {
+    this.held = held;
+  }
+
+  /** Throws `overloaded` where the budget has no room for so many bytes more. */
+  take(bytes: number): void {
+    if (!this.held.tryTake('bodies', bytes)) {
+      throw overloaded('memory', 'The gateway holds too many request bodies');
+    }
+    this.takenBytes += bytes;
+  }
+
+  release(): void {
+    this.held.release('bodies', this.takenBytes);
+    this.takenBytes = 0;
+  }
+}
+
 /**
- * Reads the whole body, at most `maxBodyBytes` of it. Rejects with `body_too_large`, or with
- * `ClientGone` when the client breaks off.
+ * Reads the whole body, at most `maxBodyBytes` of it, into its room; who called releases that. Rejects with
+ * `body_too_large`, with `overloaded`, or with `ClientGone` when the client breaks off.
  */
-export function readBody(request: IncomingMessage, maxBodyBytes: number): Promise<Buffer> {
+export function readBody(
+  request: IncomingMessage,
+  maxBodyBytes: number,
+  room: BodyRoom,
+): Promise<Buffer> {
   // One without a body has ended from the start, and tells so by no event (`optimizeEmptyRequests`).
   if (request.readableEnded) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve, reject) => {
@@ -61,9 +90,13 @@ export function readBody(request: IncomingMessage, maxBodyBytes: number): Promis
     };
     const onData = (chunk: Buffer): void => {
       length += chunk.length;
-      if (length > maxBodyBytes) {
-        settle(() => reject(bodyTooLarge('counted_length', maxBodyBytes)));
-      } else chunks.push(chunk);
+      try {
+        if (length > maxBodyBytes) throw bodyTooLarge('counted_length', maxBodyBytes);
+        room.take(chunk.length + PIECE_OVERHEAD_BYTES);
+        chunks.push(chunk);
+      } catch (error) {
+        settle(() => reject(error as GatewayError));
+      }
     };
     const onEnd = (): void => settle(() => resolve(Buffer.concat(chunks, length)));
     const onGone = (): void => settle(() => reject(new ClientGone()));

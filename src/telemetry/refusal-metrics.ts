@@ -64,6 +64,7 @@ const KINDS: readonly RefusalKind[] = [
       'open_reads',
       'open_reads_per_credential',
       'requests_per_second',
+      'memory',
       'runtime',
     ],
   },

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { LiveMode } from '../request/live-read.ts';
 import { LabeledCounter, type CounterSeries } from './instruments.ts';
 
@@ -17,8 +17,6 @@ const SHARES: readonly ReadShare[] = ['first', 'joined', 'apart'];
 
 /** What the engine of shared reads counts. Upstream requests that it sent are `first` plus `apart`. */
 export class SharedReads {
-  /** Bytes held for readers that come later, of all event streams together. */
-  replayBufferBytes = 0;
   private readonly counts = new Map<ReadMode, Map<ReadShare, CounterSeries>>();
 
   constructor(registry: Registry) {
@@ -31,15 +29,6 @@ export class SharedReads {
       const shares = SHARES.map((share) => [share, reads.series({ mode, share })] as const);
       this.counts.set(mode, new Map(shares));
     }
-    const bytes = (): number => this.replayBufferBytes;
-    new Gauge({
-      name: 'gateway_replay_buffer_bytes',
-      help: 'Bytes held of open event streams for readers that come later.',
-      registers: [registry],
-      collect() {
-        this.set(bytes());
-      },
-    });
   }
 
   /** Counts a reader; `mode` is that of its request's context, undefined for a catch-up. */

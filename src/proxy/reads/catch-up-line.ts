@@ -3,7 +3,6 @@ import { EventStream } from './event-stream.ts';
 import { Flight, type FlightOwner, type FlightParts } from './flight.ts';
 import type { ReadHead } from './read-head.ts';
 import type { Reader, ReadSource } from './reader.ts';
-import { NO_REPLAY } from './replay-budget.ts';
 import type { UpstreamRead } from './upstream-read.ts';
 
 /** How long readers wait for an answer that was asked for before they came; then they ask again. */
@@ -44,14 +43,6 @@ export class CatchUpLine implements FlightOwner, ReadSource {
     this.waiting?.delete(reader);
   }
 
-  onBehind(): void {
-    // Nothing is written to who waits.
-  }
-
-  onDrained(): void {
-    // The same.
-  }
-
   onClosed(): void {
     // Nobody joins a flight that has begun.
   }
@@ -68,7 +59,9 @@ export class CatchUpLine implements FlightOwner, ReadSource {
   }
 
   toEventStream(read: UpstreamRead, head: ReadHead): EventStream {
-    return new EventStream(read, head, NO_REPLAY, () => undefined);
+    const stream = new EventStream(read, head, this.parts.held, () => undefined);
+    stream.stopReplay();
+    return stream;
   }
 
   sendAlone(reader: Reader): void {
@@ -83,7 +76,7 @@ export class CatchUpLine implements FlightOwner, ReadSource {
   }
 
   private launch(readers: readonly Reader[]): void {
-    const flight = new Flight(this);
+    const flight = new Flight(this, this.parts.held);
     this.current = flight;
     const [first] = readers;
     for (const reader of readers) {

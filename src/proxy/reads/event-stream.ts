@@ -1,57 +1,65 @@
+import { TurnQueue } from '../../collections/turn-queue.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { HeldBytes, SlowClient } from '../../limits/held-bytes.ts';
 import { overloaded } from '../../limits/open-read-limits.ts';
 import { safeEventOf, SseBoundary } from '../sse-boundary.ts';
+import { ByteLog } from './byte-log.ts';
 import type { ReadHead } from './read-head.ts';
-import type { Reader, ReadSource } from './reader.ts';
-import type { ReplayBudget } from './replay-budget.ts';
+import type { BodySource, Reader } from './reader.ts';
 import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
 
-/** How far behind the fastest reader another one may fall, in bytes, before its stream is ended. */
+/** How far behind the newest event a reader may fall, in bytes, before its stream is ended. */
 const MAX_BEHIND_BYTES = 1_048_576;
+/** What is kept for readers that come later: all that was sent, as long as it is no more than this. */
+const MAX_REPLAY_BYTES = 262_144;
+/** Events wait for the end of the turn, to go out together, until there are so many bytes of them. */
+const MAX_UNDELIVERED_BYTES = 65_536;
+/** A reader that is ended gets no more than this on top, to come to the end of an event. */
+const MAX_TAIL_BYTES = 1_048_576;
 
 /**
- * An event stream of the upstream and its readers. It goes at the pace of the fastest: one that falls
- * far behind is ended where it can resume, so that it neither holds up others nor fills the memory.
+ * An event stream of the upstream and its readers. What came is kept in one log for all of them, as long as one of
+ * them has still to take it; each reader has its own place there, and the next bytes are written to it when it has
+ * taken the last ones. The stream goes at the pace of the fastest: one that falls far behind is ended where it can
+ * resume, so that it neither holds up others nor fills the memory.
  *
- * A reader that comes later gets all that was sent so far, as long as the replay buffer holds that.
+ * A reader that comes later gets all that was sent so far, as long as the log holds that.
  */
-export class EventStream implements ReadObserver, ReadSource {
+export class EventStream implements ReadObserver, BodySource, SlowClient {
   private readonly read: UpstreamRead;
   private readonly head: ReadHead;
+  private readonly held: HeldBytes;
   private readonly readers = new Set<Reader>();
+  /** Marked with the boundary at the beginning of each block. */
+  private readonly log = new ByteLog<SseBoundary | undefined>();
   /** None where the events are compressed, and so cannot be told apart. */
   private readonly boundary: SseBoundary | undefined;
-  private readonly replayBudget: ReplayBudget;
   private readonly onUnjoinable: () => void;
-  /** All that was sent so far; none once that is more than a later reader may be given. */
-  private replay: Buffer[] | undefined;
-  private replayBytes = 0;
-  private isOver = false;
-  /** How many readers are behind. */
-  private behind = 0;
+  /** Later readers may join: the log is kept from its beginning. */
+  private isJoinable = true;
+  private hasEnded = false;
+  private isDue = false;
+  private deliveredTo = 0;
+  private heldBytes = 0;
+  /** How many readers have bytes under way. */
+  private sending = 0;
+  /** Readers that wait for the end of an event, to end there; there are none most of the time. */
+  private ending: Set<Reader> | undefined;
 
   /** `onUnjoinable` is called once, when later readers cannot be given what was sent so far. */
-  constructor(
-    read: UpstreamRead,
-    head: ReadHead,
-    replayBudget: ReplayBudget,
-    onUnjoinable: () => void,
-  ) {
+  constructor(read: UpstreamRead, head: ReadHead, held: HeldBytes, onUnjoinable: () => void) {
     this.read = read;
     this.head = head;
-    this.replayBudget = replayBudget;
+    this.held = held;
     this.onUnjoinable = onUnjoinable;
-    this.replay = [];
     if (!head.isEncoded) this.boundary = new SseBoundary(safeEventOf(read.call.upstream));
   }
 
   /** Takes a reader in, who gets the stream from its beginning. */
   join(reader: Reader): void {
-    reader.source = this;
     this.readers.add(reader);
-    reader.begin(this.head, this.boundary);
-    for (const chunk of this.replay ?? []) reader.write(chunk);
-    this.pace();
+    reader.begin(this.head, this);
+    if (!this.hasEnded) this.read.resume();
   }
 
   onHead(): void {
@@ -59,95 +67,181 @@ export class EventStream implements ReadObserver, ReadSource {
   }
 
   onChunk(chunk: Buffer): void {
-    this.keepForReplay(chunk);
-    const before = this.hasEndingReader() ? this.boundary?.clone() : undefined;
-    this.boundary?.follow(chunk);
-    const safeEnd = before ? before.firstSafeEnd(chunk) : -1;
-    for (const reader of this.readers) {
-      if (reader.isEnding && safeEnd !== -1) {
-        reader.write(chunk.subarray(0, safeEnd));
-        reader.endHere();
-      } else {
-        reader.write(chunk);
-        if (reader.isBehind) this.endIfSlow(reader);
-      }
+    this.log.append(chunk, () => this.boundary?.clone());
+    this.followBoundary(chunk);
+    if (this.isJoinable && (this.log.end > MAX_REPLAY_BYTES || !this.held.hasRoom())) {
+      this.stopReplay();
+    }
+    this.countHeld();
+    if (this.log.end - this.deliveredTo >= MAX_UNDELIVERED_BYTES) this.deliver();
+    else if (!this.isDue) {
+      this.isDue = true;
+      deliveries.add(this);
     }
   }
 
   onEnd(): void {
-    this.finish();
-    for (const reader of this.readers) reader.end();
+    this.hasEnded = true;
+    this.stopReplay();
+    this.deliver();
   }
 
   onFailure(error: GatewayError): void {
-    this.finish();
+    this.hasEnded = true;
+    this.stopReplay();
     for (const reader of this.readers) reader.fail(error);
   }
 
+  /** Wakes the readers that have taken all that was there before. */
+  deliver(): void {
+    this.isDue = false;
+    this.deliveredTo = this.log.end;
+    let behind = 0;
+    for (const reader of this.readers) {
+      if (reader.isSending) behind++;
+      else reader.wake();
+    }
+    if (behind === 0) {
+      this.held.deleteSlow(this);
+      return;
+    }
+    this.held.addSlow(this);
+    if (behind === this.readers.size) {
+      if (!this.hasEnded) this.read.pause();
+    } else this.endTooSlow();
+  }
+
+  next(reader: Reader): Buffer | undefined {
+    if (reader.writtenTo === this.log.end) return undefined;
+    const piece = this.log.view(reader.writtenTo);
+    reader.writtenTo += piece.length;
+    this.sending++;
+    return piece;
+  }
+
+  isWhole(reader: Reader): boolean {
+    return this.hasEnded && reader.writtenTo === this.log.end;
+  }
+
+  onTaken(reader: Reader): void {
+    reader.takenTo = reader.writtenTo;
+    if (--this.sending === 0) this.trim();
+    if (!this.hasEnded && reader.writtenTo === this.log.end) this.read.resume();
+  }
+
+  endSoon(reader: Reader, reason: Error): void {
+    if (!this.boundary) {
+      reader.fail(reason);
+      return;
+    }
+    const end = this.safeEndFrom(reader.writtenTo);
+    if (end !== undefined) {
+      this.endAt(reader, end, reason);
+      return;
+    }
+    this.ending ??= new Set();
+    this.ending.add(reader);
+    reader.breakOffSoon();
+  }
+
   leave(reader: Reader): void {
-    this.readers.delete(reader);
-    if (reader.isBehind) this.behind--;
-    if (this.readers.size === 0) {
-      this.finish();
-      this.read.cancel();
-    } else {
-      this.pace();
+    if (!this.readers.delete(reader)) return;
+    this.ending?.delete(reader);
+    if (reader.isSending) this.sending--;
+    if (this.readers.size > 0) {
+      if (reader.takenTo < this.log.end) this.trim();
+      return;
     }
-  }
-
-  onBehind(): void {
-    this.behind++;
-    this.pace();
-  }
-
-  onDrained(): void {
-    this.behind--;
-    this.pace();
-  }
-
-  /** The upstream waits while every reader is behind, and for none that has joined since. */
-  private pace(): void {
-    if (this.behind === this.readers.size) this.read.pause();
-    else this.read.resume();
-  }
-
-  /** A lone reader is never too slow: the upstream waits for it. */
-  private endIfSlow(reader: Reader): void {
-    if (this.readers.size === 1 || reader.bytesBehind <= MAX_BEHIND_BYTES) return;
-    const tooSlow = overloaded('slow_reader', 'This reader is too slow for its event stream');
-    // Its answer has begun, so that no error can tell.
-    reader.call.context.errorReason = 'slow_reader';
-    if (reader.bytesBehind > 2 * MAX_BEHIND_BYTES) reader.fail(tooSlow);
-    else reader.endEarly(tooSlow);
-  }
-
-  private hasEndingReader(): boolean {
-    for (const reader of this.readers) if (reader.isEnding) return true;
-    return false;
-  }
-
-  private keepForReplay(chunk: Buffer): void {
-    if (!this.replay) return;
-    if (this.replayBudget.take(this.replayBytes, chunk.length)) {
-      this.replay.push(chunk);
-      this.replayBytes += chunk.length;
-    } else {
-      this.stopReplay();
-    }
+    this.stopReplay();
+    this.log.trim(this.log.end);
+    this.countHeld();
+    this.held.deleteSlow(this);
+    if (!this.hasEnded) this.read.cancel();
   }
 
   /** Lets nobody join any more. */
   stopReplay(): void {
-    if (!this.replay) return;
-    this.replay = undefined;
-    this.replayBudget.giveBack(this.replayBytes);
-    this.replayBytes = 0;
+    if (!this.isJoinable) return;
+    this.isJoinable = false;
     this.onUnjoinable();
+    this.trim();
   }
 
-  private finish(): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.stopReplay();
+  /** Ends the readers that are furthest behind, as the memory is needed. */
+  shed(): void {
+    const behind = [...this.readers].filter(({ isSending }) => isSending);
+    const furthest = Math.min(...behind.map(({ takenTo }) => takenTo));
+    for (const reader of behind) if (reader.takenTo === furthest) reader.shed();
+    if (behind.some(({ takenTo }) => takenTo > furthest)) this.held.addSlow(this);
+  }
+
+  /** Readers that wait for the end of an event end as soon as that is there. */
+  private followBoundary(chunk: Buffer): void {
+    const isAwaited = this.ending !== undefined && this.ending.size > 0;
+    const safeEnd = isAwaited ? (this.boundary?.clone().firstSafeEnd(chunk) ?? -1) : -1;
+    this.boundary?.follow(chunk);
+    if (safeEnd === -1) return;
+    const end = this.log.end - chunk.length + safeEnd;
+    for (const reader of this.ending ?? []) this.endAt(reader, end, tooSlow());
+  }
+
+  /** A lone reader is never too slow: the upstream waits for it. */
+  private endTooSlow(): void {
+    if (this.log.end - this.log.start <= MAX_BEHIND_BYTES) return;
+    for (const reader of this.readers) {
+      if (!reader.isSending || this.log.end - reader.takenTo <= MAX_BEHIND_BYTES) continue;
+      // Its answer has begun, so that no error can tell.
+      reader.call.context.errorReason = 'slow_reader';
+      const end = this.safeEndFrom(reader.writtenTo);
+      if (end === undefined) reader.fail(tooSlow());
+      else this.endAt(reader, end, tooSlow());
+    }
+  }
+
+  private endAt(reader: Reader, end: number, reason: Error): void {
+    const { writtenTo } = reader;
+    if (end - writtenTo > MAX_TAIL_BYTES) reader.fail(reason);
+    else reader.endWith(end > writtenTo ? this.log.copy(writtenTo, end) : undefined);
+  }
+
+  /** The first place from here on where the stream may end, if one is there. */
+  private safeEndFrom(place: number): number | undefined {
+    if (!this.boundary) return undefined;
+    if (place === this.log.end) return this.boundary.isSafe ? place : undefined;
+    let follower: SseBoundary | undefined;
+    for (const { start, bytes, mark } of this.log.stretches(place)) {
+      follower ??= mark?.clone();
+      if (start >= place && follower?.isSafe) return start;
+      for (let at = 0; ;) {
+        const length = follower?.firstSafeEnd(bytes.subarray(at)) ?? -1;
+        if (length === -1) break;
+        at += length;
+        if (start + at >= place) return start + at;
+      }
+    }
+    return undefined;
+  }
+
+  /** Lets go of what every reader has taken. */
+  private trim(): void {
+    if (this.isJoinable || this.log.start === this.log.end) return;
+    let needed = this.log.end;
+    for (const { takenTo } of this.readers) if (takenTo < needed) needed = takenTo;
+    this.log.trim(needed);
+    this.countHeld();
+  }
+
+  private countHeld(): void {
+    const grownBytes = this.log.heldBytes - this.heldBytes;
+    this.heldBytes += grownBytes;
+    if (grownBytes > 0) this.held.hold('events', grownBytes);
+    else if (grownBytes < 0) this.held.release('events', -grownBytes);
   }
 }
+
+function tooSlow(): GatewayError {
+  return overloaded('slow_reader', 'This reader is too slow for its event stream');
+}
+
+/** Event streams that have got events in this turn of the event loop. */
+const deliveries = new TurnQueue<EventStream>((stream) => stream.deliver());

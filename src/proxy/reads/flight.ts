@@ -1,19 +1,23 @@
 import { Bag } from '../../collections/bag.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
+import type { HeldBytes } from '../../limits/held-bytes.ts';
 import type { ReadShare } from '../../telemetry/shared-reads.ts';
 import type { EventStream } from './event-stream.ts';
+import { PieceQueue } from './piece-queue.ts';
 import type { ReadHead } from './read-head.ts';
 import { dependsOnReader } from './read-key.ts';
-import { joinedWithHead, type Reader, type ReadSource } from './reader.ts';
+import { joinedWithHead, type BodySource, type Reader } from './reader.ts';
 import type { ReadSender } from './read-sender.ts';
+import { MAX_SHARED_BODY_BYTES, SharedBody } from './shared-body.ts';
 import type { ReadCall, ReadObserver, UpstreamRead } from './upstream-read.ts';
 
-/** The largest answer that is collected for several readers; beyond it each sends its own request. */
-export const MAX_SHARED_BODY_BYTES = 1_048_576;
+/** With so many bytes waiting for its client the upstream has to wait. */
+const MAX_WAITING_BYTES = 65_536;
 
 /** What every flight's owner needs. */
 export interface FlightParts {
   sender: ReadSender;
+  held: HeldBytes;
   /** Sends a request for this reader and no other. */
   sendAlone(reader: Reader): void;
   /**
@@ -39,22 +43,27 @@ export interface FlightOwner {
  * One request to an upstream and the readers that wait for its answer. With one reader the answer
  * passes straight through at that reader's pace; for several it is collected, up to a limit.
  */
-export class Flight implements ReadObserver, ReadSource {
+export class Flight implements ReadObserver, BodySource {
   private readonly owner: FlightOwner;
+  private readonly held: HeldBytes;
   private readonly readers = new Bag<Reader>();
   private read!: UpstreamRead;
   private head: ReadHead | undefined;
   /** The reader whose request was sent. */
   private sentFor: Reader | undefined;
-  /** The one reader that the answer passes straight through to. */
+  /** The one reader that the answer passes straight through to, and what waits for its client. */
   private sole: Reader | undefined;
-  private chunks: Buffer[] = [];
+  private queue: PieceQueue | undefined;
+  /** The body that is collected for several readers. */
+  private shared: SharedBody | undefined;
   private bodyBytes = 0;
+  private hasEnded = false;
   private isClosed = false;
   private isReleased = false;
 
-  constructor(owner: FlightOwner) {
+  constructor(owner: FlightOwner, held: HeldBytes) {
     this.owner = owner;
+    this.held = held;
   }
 
   /** Sends the request of the first reader that has joined. */
@@ -85,58 +94,102 @@ export class Flight implements ReadObserver, ReadSource {
     this.close();
     if (this.readers.size === 1) this.passTo(first, head);
     else if ((head.contentLength ?? 0) > MAX_SHARED_BODY_BYTES) this.split(head);
+    else this.collect(() => (this.shared = new SharedBody(this.held, head.contentLength)));
   }
 
   onChunk(chunk: Buffer): void {
     this.bodyBytes += chunk.length;
-    if (this.sole) this.sole.write(chunk);
-    else this.chunks.push(chunk);
-    if (this.bodyBytes <= MAX_SHARED_BODY_BYTES) return;
-    if (this.sole) this.release();
-    else if (this.head) this.split(this.head);
+    const isLarge = this.bodyBytes > MAX_SHARED_BODY_BYTES;
+    if (this.sole) {
+      this.passOn(chunk);
+      if (isLarge) this.release();
+      return;
+    }
+    this.collect(() => this.shared?.add(chunk));
+    if (isLarge && this.head) this.split(this.head);
   }
 
   onEnd(): void {
     this.close();
-    const { head, sole } = this;
-    if (sole) sole.end();
-    else if (head) this.answerAll(head);
+    this.hasEnded = true;
+    if (this.sole) this.sole.wake();
+    else if (this.head) this.answerAll(this.head);
     this.release();
   }
 
   onFailure(error: GatewayError): void {
     this.close();
-    for (const reader of this.readers.snapshot()) reader.fail(error);
+    this.hasEnded = true;
+    this.failAll(error);
     this.release();
+  }
+
+  next(reader: Reader): Buffer | undefined {
+    const piece = this.queue?.next();
+    if (piece) this.held.addSlow(reader);
+    return piece;
+  }
+
+  isWhole(): boolean {
+    return this.hasEnded && (this.queue?.isEmpty ?? true);
+  }
+
+  onTaken(reader: Reader): void {
+    this.held.deleteSlow(reader);
+    this.queue?.taken();
+    if (!this.hasEnded && (this.queue?.bytes ?? 0) < MAX_WAITING_BYTES) this.read.resume();
+  }
+
+  endSoon(): void {
+    // Its body is finite, and is left to finish.
   }
 
   leave(reader: Reader): void {
     this.readers.delete(reader);
+    if (reader === this.sole) {
+      this.held.deleteSlow(reader);
+      this.queue?.clear();
+    }
     this.endIfLeft();
   }
 
-  onBehind(): void {
+  private passTo(reader: Reader, head: ReadHead): void {
+    this.sole = reader;
+    this.queue = new PieceQueue(this.held);
+    reader.begin(head, this);
+  }
+
+  private passOn(chunk: Buffer): void {
+    this.queue?.add(chunk);
+    this.sole?.wake();
+    if ((this.queue?.bytes ?? 0) < MAX_WAITING_BYTES) return;
     this.read.pause();
     // A slow client must not hold up those that wait for their turn.
     this.release();
   }
 
-  onDrained(): void {
-    this.read.resume();
+  /** Takes room in the budget for all of the readers, or turns them away. */
+  private collect(take: () => void): void {
+    try {
+      take();
+    } catch (error) {
+      this.failAll(error as GatewayError);
+    }
   }
 
-  private passTo(reader: Reader, head: ReadHead): void {
-    this.sole = reader;
-    reader.begin(head);
-    for (const chunk of this.chunks) reader.write(chunk);
-    this.chunks = [];
+  private failAll(error: GatewayError): void {
+    for (const reader of this.readers.snapshot()) reader.fail(error);
   }
 
   /** The first reader goes on with this answer, and every other sends a request of its own. */
   private split(head: ReadHead): void {
     const { first } = this.readers;
+    const collected = this.shared?.whole();
+    this.shared?.release();
+    this.shared = undefined;
     this.sendOthersAlone(first);
     if (first) this.passTo(first, head);
+    if (collected) this.passOn(collected);
     this.release();
   }
 
@@ -151,8 +204,14 @@ export class Flight implements ReadObserver, ReadSource {
   }
 
   private answerAll(head: ReadHead): void {
-    const body = this.chunks.length > 0 ? joinedWithHead(Buffer.concat(this.chunks)) : undefined;
-    for (const reader of this.readers.snapshot()) reader.answer(head, body);
+    const { shared } = this;
+    if (!shared) return;
+    this.shared = undefined;
+    const whole = shared.whole();
+    const body = whole && joinedWithHead(whole);
+    const readers = this.readers.snapshot();
+    shared.giveTo(readers.length);
+    for (const reader of readers) reader.answer(head, body, shared);
   }
 
   private becomeEventStream(stream: EventStream): void {
@@ -164,7 +223,9 @@ export class Flight implements ReadObserver, ReadSource {
   private endIfLeft(): void {
     if (this.readers.size > 0) return;
     this.close();
-    this.read.cancel();
+    this.shared?.release();
+    this.shared = undefined;
+    if (!this.hasEnded) this.read.cancel();
     this.release();
   }
 

@@ -2,7 +2,6 @@ import { EventStream } from './event-stream.ts';
 import { Flight, type FlightOwner, type FlightParts } from './flight.ts';
 import type { ReadHead } from './read-head.ts';
 import type { Reader } from './reader.ts';
-import type { ReplayBudget } from './replay-budget.ts';
 import type { ReadCall, UpstreamRead } from './upstream-read.ts';
 
 /**
@@ -11,18 +10,18 @@ import type { ReadCall, UpstreamRead } from './upstream-read.ts';
  */
 export class LiveGroup implements FlightOwner {
   private readonly parts: FlightParts;
-  private readonly replayBudget: ReplayBudget;
+  private readonly mayBeJoined: boolean;
   private readonly onFull: () => void;
   private readonly first: ReadCall;
   private joinable: Flight | EventStream;
 
-  /** `onFull` is called once, when no further reader may join. */
-  constructor(first: Reader, parts: FlightParts, replayBudget: ReplayBudget, onFull: () => void) {
+  /** `onFull` is called once, when no further reader may join; undefined where none may from the beginning. */
+  constructor(first: Reader, parts: FlightParts, onFull?: () => void) {
     this.parts = parts;
-    this.replayBudget = replayBudget;
-    this.onFull = onFull;
+    this.mayBeJoined = onFull !== undefined;
+    this.onFull = onFull ?? (() => undefined);
     this.first = first.call;
-    this.joinable = new Flight(this);
+    this.joinable = new Flight(this, parts.held);
     this.joinable.join(first);
   }
 
@@ -44,8 +43,8 @@ export class LiveGroup implements FlightOwner {
   }
 
   toEventStream(read: UpstreamRead, head: ReadHead, isForOne: boolean): EventStream {
-    const stream = new EventStream(read, head, this.replayBudget, this.onFull);
-    if (isForOne) stream.stopReplay();
+    const stream = new EventStream(read, head, this.parts.held, this.onFull);
+    if (isForOne || !this.mayBeJoined) stream.stopReplay();
     this.joinable = stream;
     return stream;
   }

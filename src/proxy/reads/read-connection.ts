@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { joined } from '../../collections/joined.ts';
 import { headerValue, type HeaderList } from '../header-list.ts';
 import { AnswerParser } from './answer-parser.ts';
 import type { Connector } from './upstream-socket.ts';
@@ -10,6 +11,8 @@ import type { Connector } from './upstream-socket.ts';
 const IDLE_TIMEOUT_MS = 60_000;
 const IDLE_MARGIN_MS = 2_000;
 const READ_BYTES = 65_536;
+/** Pieces of a chunked body that came together are joined up to this size. */
+const MAX_JOINED_BYTES = 16_384;
 
 /**
  * What all connections read into: each parses what it has read before the next one reads. Windows reads in
@@ -61,6 +64,8 @@ export class ReadConnection {
   private readonly socket: Socket;
   private readonly received = isReadAtOnce ? sharedBuffer : Buffer.allocUnsafeSlow(READ_BYTES);
   private readonly parser: AnswerParser;
+  /** Pieces of the body in the bytes that are parsed just now. */
+  private pieces: Buffer[] = [];
   private readonly connectTimer: NodeJS.Timeout;
   /** Of the read under way. */
   private handler: AnswerHandler | undefined;
@@ -75,7 +80,7 @@ export class ReadConnection {
     this.options = options;
     this.parser = new AnswerParser({
       onHead: (statusCode, headers) => this.onHead(statusCode, headers),
-      onBody: (chunk) => this.handler?.onChunk(chunk),
+      onBody: (piece) => this.pieces.push(piece),
     });
     const onread = { buffer: this.received, callback: (length: number) => this.onBytes(length) };
     this.socket = options.connect(onread, () => this.onOpen());
@@ -136,6 +141,7 @@ export class ReadConnection {
     } catch (thrown) {
       error = thrown as Error;
     }
+    if (this.pieces.length > 0) this.passOnPieces();
     if (this.parser.isComplete) this.finish(error === undefined && !this.parser.hasExcess);
     else if (error) this.fail(error);
     return true;
@@ -144,6 +150,20 @@ export class ReadConnection {
   private onHead(statusCode: number, headers: HeaderList): void {
     this.idleTimeoutMs = idleTimeoutMs(headers);
     this.handler?.onHead(statusCode, headers);
+  }
+
+  /** Small pieces that came together go on as one: each costs as much as a large one. */
+  private passOnPieces(): void {
+    const { pieces } = this;
+    this.pieces = [];
+    for (let from = 0, to = 0; from < pieces.length; from = to) {
+      let bytes = 0;
+      do bytes += pieces[to++]?.length ?? 0;
+      while (to < pieces.length && bytes + (pieces[to]?.length ?? 0) <= MAX_JOINED_BYTES);
+      const run = pieces.slice(from, to);
+      const [only] = run;
+      this.handler?.onChunk(run.length === 1 && only ? only : joined(run, bytes));
+    }
   }
 
   private onEof(): void {

@@ -8,12 +8,7 @@ import { readKey } from './read-key.ts';
 import { ReadSender } from './read-sender.ts';
 import type { Reader } from './reader.ts';
 import type { ReadCall } from './upstream-read.ts';
-import { NO_REPLAY, ReplayBudget } from './replay-budget.ts';
-
-/** What of one event stream is kept for readers that come later. */
-const MAX_REPLAY_BYTES_OF_STREAM = 262_144;
-/** The same of all event streams together. */
-const MAX_REPLAY_BYTES = 67_108_864;
+import { HeldBytes } from '../../limits/held-bytes.ts';
 
 /** Brings the readers of the same read together, so that one request to the upstream serves them all. */
 @Injectable()
@@ -21,18 +16,18 @@ export class ReadSharing {
   private readonly isOn: boolean;
   private readonly liveGroups = new Map<string, LiveGroup>();
   private readonly catchUpLines = new Map<string, CatchUpLine>();
-  private readonly replayBudget: ReplayBudget;
   private readonly parts: FlightParts;
 
   constructor(
     @InjectConfig() { sharedReads }: GatewayConfig,
     sender: ReadSender,
     counts: SharedReads,
+    held: HeldBytes,
   ) {
     this.isOn = sharedReads;
-    this.replayBudget = new ReplayBudget(MAX_REPLAY_BYTES_OF_STREAM, MAX_REPLAY_BYTES, counts);
     this.parts = {
       sender,
+      held,
       sendAlone: (reader) => this.sendAlone(reader),
       count: ({ call: { context } }, share, first) => {
         context.sharedWith = first?.context;
@@ -56,7 +51,7 @@ export class ReadSharing {
 
   private sendAlone(reader: Reader): void {
     this.parts.count(reader, 'apart');
-    new LiveGroup(reader, this.parts, NO_REPLAY, () => undefined).launch();
+    new LiveGroup(reader, this.parts).launch();
   }
 
   private addCatchUp(key: string, reader: Reader): void {
@@ -74,9 +69,7 @@ export class ReadSharing {
       group.join(reader);
       return;
     }
-    const opened = new LiveGroup(reader, this.parts, this.replayBudget, () =>
-      this.liveGroups.delete(key),
-    );
+    const opened = new LiveGroup(reader, this.parts, () => this.liveGroups.delete(key));
     this.liveGroups.set(key, opened);
     this.parts.count(reader, 'first');
     opened.launch();

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
+import { HeldBytes } from '../../limits/held-bytes.ts';
 import { Deadlines } from '../deadlines.ts';
 import { ReadExpiry } from '../read-expiry.ts';
 import { upstreamTimeout } from '../upstream-error.ts';
@@ -16,12 +17,13 @@ export class ReadService {
   constructor(
     private readonly sharing: ReadSharing,
     private readonly expiry: ReadExpiry,
+    private readonly held: HeldBytes,
   ) {}
 
   /** Resolves when the answer has begun. Rejects with a `GatewayError`, or `ClientGone`. */
   answer(call: ReadCall, response: ServerResponse, rules: AnswerRules): Promise<void> {
     const { context, upstream } = call;
-    const reader = new Reader(call, response, rules);
+    const reader = new Reader(call, response, rules, this.held);
     context.endRead = (error) => reader.endEarly(error);
     reader.setDeadlines(
       this.timeouts.add(performance.now() + upstream.readTimeoutMs, () =>

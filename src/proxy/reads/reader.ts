@@ -1,12 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import { breakOff } from '../../request/break-off.ts';
-import { ClientGone } from '../../request/client-gone.ts';
 import type { BagItem } from '../../collections/bag.ts';
 import { TurnQueue } from '../../collections/turn-queue.ts';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes, type SlowClient } from '../../limits/held-bytes.ts';
+import { overloaded } from '../../limits/open-read-limits.ts';
+import { breakOff } from '../../request/break-off.ts';
+import { ClientGone } from '../../request/client-gone.ts';
 import { flushAnswerHead, writeAnswerHead } from '../answer-head.ts';
 import type { Deadline } from '../deadlines.ts';
-import { STALLED_EVENT_MS, type SseBoundary } from '../sse-boundary.ts';
+import { STALLED_EVENT_MS } from '../sse-boundary.ts';
 import type { AnswerRules, ReadHead } from './read-head.ts';
+import type { SharedBody } from './shared-body.ts';
 import type { ReadCall } from './upstream-read.ts';
 
 /** How long the client of a read that was ended may take to fetch what lies ready for it. */
@@ -14,51 +17,69 @@ const LAST_BYTES_MS = 30_000;
 /** A body up to this goes out in one piece with its head: to copy it costs less than a second piece. */
 const MAX_JOINED_BODY_BYTES = 16_384;
 
-/** What a reader's answer comes from. */
+/** What a reader waits for. */
 export interface ReadSource {
   /** The reader is gone, or has all that it gets. */
   leave(reader: Reader): void;
-  /** The client has to be waited for. */
-  onBehind(reader: Reader): void;
-  /** The client has taken what was written so far. */
-  onDrained(reader: Reader): void;
+}
+
+/** What a reader's answer comes from, piece by piece, as its client takes it. */
+export interface BodySource extends ReadSource {
+  /** The next piece, if one is there; a string is latin1. Asked for when the piece before it has been taken. */
+  next(reader: Reader): Buffer | string | undefined;
+  /** Whether the body is whole with what `next` has given. */
+  isWhole(reader: Reader): boolean;
+  /** The client has taken the last piece. */
+  onTaken(reader: Reader): void;
+  /** The reader is to end where it can resume. */
+  endSoon(reader: Reader, reason: Error): void;
 }
 
 /**
  * One client's read, from its admission to the end of its answer. Several may share what comes from the
  * upstream; each has its own client, deadlines and headers.
+ *
+ * It writes one piece at a time, and the next when the kernel has taken that one. What waits meanwhile waits at the
+ * source, which several readers may share: in the response of a client that has stopped, each piece of 50 bytes
+ * would take several objects.
  */
-export class Reader implements BagItem {
+export class Reader implements BagItem, SlowClient {
   /** Where its source has it. */
   bagIndex: number | undefined;
   readonly call: ReadCall;
   /** Resolves when the head is written; rejects with the error to answer instead, or `ClientGone`. */
   readonly answerBegan: Promise<void>;
   source: ReadSource | undefined;
-  /** What has been written waits for the client to take it. */
-  isBehind = false;
+  /** A piece has been written that the kernel has not taken yet. */
+  isSending = false;
   /** Its event stream is to end at the next safe place. */
   isEnding = false;
+  /** Of an event stream: the place behind what was written, and behind what was taken. */
+  writtenTo = 0;
+  takenTo = 0;
   private readonly response: ServerResponse;
   private readonly rules: AnswerRules;
+  private readonly held: HeldBytes;
   private stage: 'waiting' | 'answering' | 'over' = 'waiting';
   private resolve!: () => void;
   private reject!: (error: Error) => void;
   private head: ReadHead | undefined;
+  private body: BodySource | undefined;
   private isHeadSent = false;
-  /** The body has ended before any of the answer was sent. */
-  private isWhole = false;
-  /** The body's first piece, held until it is known whether it is the only one. */
-  private firstChunk: Buffer | undefined;
-  private boundary: SseBoundary | undefined;
+  /** Of the piece that is under way. */
+  private sendingBytes = 0;
+  /** The last bytes of its answer, which its client has still to take; or those that it takes with others. */
+  private lastBytes = 0;
+  private shared: SharedBody | undefined;
   private timer: NodeJS.Timeout | undefined;
   private timeout: Deadline | undefined;
   private expiry: Deadline | undefined;
 
-  constructor(call: ReadCall, response: ServerResponse, rules: AnswerRules) {
+  constructor(call: ReadCall, response: ServerResponse, rules: AnswerRules, held: HeldBytes) {
     this.call = call;
     this.response = response;
     this.rules = rules;
+    this.held = held;
     this.answerBegan = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -77,43 +98,27 @@ export class Reader implements BagItem {
     return this.stage === 'waiting';
   }
 
-  /** How much was written that the client has not taken yet, in bytes. */
-  get bytesBehind(): number {
-    return this.response.writableLength;
-  }
-
   /**
    * Begins the answer. Its head goes out when this turn of the event loop ends, with what of the body
-   * is there by then. `boundary` tells where an event stream may end.
+   * is there by then.
    */
-  begin(head: ReadHead, boundary?: SseBoundary): void {
+  begin(head: ReadHead, body: BodySource): void {
     this.startAnswer(head);
-    this.boundary = boundary;
+    this.body = body;
+    this.source = body;
     answersToSend.add(this);
   }
 
-  /** Passes a piece of the body on. */
-  write(chunk: Buffer): void {
-    if (!this.isHeadSent && !this.firstChunk) {
-      this.firstChunk = chunk;
-      return;
-    }
-    this.flush();
-    if (this.isHeadSent) this.pass(chunk);
+  /** The source has more, or has ended. Nothing happens before the head is sent, or while a piece is under way. */
+  wake(): void {
+    if (this.isHeadSent && !this.isSending) this.sendNext();
   }
 
-  /** Ends an answer that is whole. */
-  end(): void {
-    if (this.isHeadSent) this.response.end();
-    else this.isWhole = true;
-    this.finish();
-  }
-
-  /** Sends an answer of which everything is there; a body that is a string is latin1. */
-  answer(head: ReadHead, body: Buffer | string | undefined): void {
+  /** Sends an answer of which everything is there, as `shared` has it; a body that is a string is latin1. */
+  answer(head: ReadHead, body: Buffer | string | undefined, shared: SharedBody): void {
+    this.shared = shared;
     this.startAnswer(head);
     this.sendWhole(body);
-    this.finish();
   }
 
   /** The upstream gave no answer, or broke it off: the client hears an error, or sees it broken. */
@@ -121,7 +126,7 @@ export class Reader implements BagItem {
     if (this.stage === 'waiting') {
       this.refuse(error);
     } else if (this.stage === 'answering') {
-      this.flush();
+      this.open();
       this.finish();
       if (this.isHeadSent) breakOff(this.response);
     }
@@ -136,37 +141,45 @@ export class Reader implements BagItem {
     if (this.stage === 'waiting') this.fail(error);
     else if (this.stage === 'answering' && !this.isEnding && this.head?.isEventStream) {
       this.isEnding = true;
-      if (!this.boundary) this.fail(error);
-      else if (this.boundary.isSafe) this.endHere();
-      else this.breakOffIn(STALLED_EVENT_MS);
+      this.body?.endSoon(this, error);
     }
   }
 
-  /** Ends an event stream behind what was written, although its source may go on. */
-  endHere(): void {
-    this.flush();
-    if (!this.isHeadSent) return;
-    this.response.end();
-    this.finish();
+  /** Its event stream ends with these bytes, although its source may go on. */
+  endWith(tail: Buffer | undefined): void {
+    if (!this.isHeadSent && !this.sendHead()) return;
+    this.end(tail);
     this.breakOffIn(LAST_BYTES_MS);
   }
 
-  /** Sends what is held back. */
-  flush(): void {
-    if (this.isHeadSent) return;
+  /** Breaks its event stream off unless it has ended until then. */
+  breakOffSoon(): void {
+    this.breakOffIn(STALLED_EVENT_MS);
+  }
+
+  /** Its client has been slow for longest, and what is held for it is needed for others. */
+  shed(): void {
+    this.call.context.errorReason = 'slow_reader';
+    if (this.stage === 'over') breakOff(this.response);
+    else this.fail(overloaded('slow_reader', 'This reader is too slow'));
+  }
+
+  /** Sends the head, with what is there of the body. */
+  open(): void {
+    const { body } = this;
+    if (this.isHeadSent || this.stage !== 'answering' || !body) return;
     if (this.response.destroyed) {
       this.reject(new ClientGone());
       return;
     }
-    const chunk = this.firstChunk;
-    this.firstChunk = undefined;
-    if (this.isWhole) {
-      this.sendWhole(chunk && joinedWithHead(chunk));
+    const piece = body.next(this);
+    if (body.isWhole(this)) {
+      this.sendWhole(typeof piece === 'object' ? joinedWithHead(piece) : piece);
       return;
     }
     if (!this.sendHead()) return;
-    if (chunk) this.pass(chunk);
-    else flushAnswerHead(this.response);
+    if (piece === undefined) flushAnswerHead(this.response);
+    else this.write(piece);
   }
 
   private startAnswer(head: ReadHead): void {
@@ -197,19 +210,43 @@ export class Reader implements BagItem {
   }
 
   private sendWhole(body: Buffer | string | undefined): void {
-    if (!this.sendHead(body?.length)) return;
-    if (body === undefined) this.response.end();
-    else this.response.end(body, 'latin1');
+    if (this.sendHead(body?.length)) this.end(body);
   }
 
-  private pass(chunk: Buffer): void {
-    if (this.response.write(chunk) || this.isBehind) return;
-    this.isBehind = true;
-    this.response.once('drain', () => {
-      this.isBehind = false;
-      this.source?.onDrained(this);
+  private sendNext(): void {
+    const { body } = this;
+    if (!body) return;
+    const piece = body.next(this);
+    if (body.isWhole(this)) this.end(piece);
+    else if (piece !== undefined) this.write(piece);
+  }
+
+  private write(piece: Buffer | string): void {
+    this.isSending = true;
+    this.sendingBytes = piece.length;
+    this.held.sent(piece.length);
+    this.response.write(piece, 'latin1', (error) => {
+      if (!error) this.onTaken();
     });
-    this.source?.onBehind(this);
+  }
+
+  private onTaken(): void {
+    this.isSending = false;
+    if (this.stage !== 'answering') return;
+    this.body?.onTaken(this);
+    this.sendNext();
+  }
+
+  /** Ends the answer. Nothing is written behind it: `finish` lets go of the source. */
+  private end(lastPiece: Buffer | string | undefined): void {
+    const ownBytes = this.shared ? 0 : (lastPiece?.length ?? 0);
+    this.lastBytes = PIECE_OVERHEAD_BYTES + ownBytes + (this.isSending ? this.sendingBytes : 0);
+    this.held.hold('answers', this.lastBytes);
+    this.held.addSlow(this);
+    this.held.sent(lastPiece?.length ?? 0);
+    if (lastPiece === undefined) this.response.end();
+    else this.response.end(lastPiece, 'latin1');
+    this.finish();
   }
 
   private breakOffIn(timeoutMs: number): void {
@@ -223,6 +260,11 @@ export class Reader implements BagItem {
 
   private onClose(): void {
     clearTimeout(this.timer);
+    this.held.deleteSlow(this);
+    this.held.release('answers', this.lastBytes);
+    this.lastBytes = 0;
+    this.shared?.leave();
+    this.shared = undefined;
     const wasWaiting = this.stage === 'waiting';
     this.finish();
     if (wasWaiting) this.reject(new ClientGone());
@@ -240,8 +282,10 @@ export class Reader implements BagItem {
     this.stage = 'over';
     clearTimeout(this.timer);
     this.expiry?.callOff();
-    this.source?.leave(this);
+    this.body = undefined;
+    const { source } = this;
     this.source = undefined;
+    source?.leave(this);
   }
 }
 
@@ -251,4 +295,4 @@ export function joinedWithHead(body: Buffer): Buffer | string {
 }
 
 /** Answers that have begun in this turn of the event loop. */
-const answersToSend = new TurnQueue<Reader>((reader) => reader.flush());
+const answersToSend = new TurnQueue<Reader>((reader) => reader.open());

@@ -1,0 +1,30 @@
+import { Global, Module } from '@nestjs/common';
+import { getConfigToken } from '@nestjs/config';
+import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
+import { HeldBytes } from './held-bytes.ts';
+import { OpenReadLimits } from './open-read-limits.ts';
+
+const CONFIG = getConfigToken(CONFIG_NAMESPACE);
+
+/** How much of what there may be at once. */
+@Global()
+@Module({
+  providers: [
+    {
+      provide: HeldBytes,
+      inject: [CONFIG],
+      useFactory: ({ limits }: GatewayConfig) => new HeldBytes(limits.maxHeldBytes),
+    },
+    {
+      provide: OpenReadLimits,
+      inject: [CONFIG, HeldBytes],
+      useFactory: ({ limits }: GatewayConfig, held: HeldBytes) =>
+        new OpenReadLimits(
+          { total: limits.maxOpenReads, perCredential: limits.maxOpenReadsPerCredential },
+          held,
+        ),
+    },
+  ],
+  exports: [HeldBytes, OpenReadLimits],
+})
+export class LimitsModule {}

@@ -1,0 +1,120 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** The memory that this process may use, and what it uses of it, in bytes. */
+export interface ProcessMemory {
+  readonly limitBytes: number;
+  /** Without what the kernel can take back at once, such as cached files. */
+  usedBytes(): number;
+}
+
+/** Above this share of the limit cached files are told apart from memory that is really in use. */
+const LOOK_CLOSER_AT = 0.5;
+const NO_LIMIT_BYTES = 2 ** 60;
+
+/**
+ * The memory of the control group that limits this process most, such as its container's; of the machine and of the
+ * process alone where there is none. The kernel ends a process that goes beyond its group's limit. The group counts
+ * what the kernel holds for the process too, such as the buffers of its sockets.
+ *
+ * Sources: the kernel's documentation, "Control Group v2" (memory.current, memory.max, memory.stat) and "Memory
+ * Resource Controller" (version 1).
+ */
+export function processMemory(
+  groupsFolder = '/sys/fs/cgroup',
+  ownGroupsFile = '/proc/self/cgroup',
+): ProcessMemory {
+  const groups = [...version2Groups(groupsFolder, ownGroupsFile)];
+  if (groups.length === 0) groups.push(...version1Groups(groupsFolder, ownGroupsFile));
+  const machine: ProcessMemory = {
+    limitBytes: totalmem(),
+    usedBytes: () => process.memoryUsage.rss(),
+  };
+  return groups.reduce(
+    (least: ProcessMemory, group) => (group.limitBytes < least.limitBytes ? group : least),
+    machine,
+  );
+}
+
+function* version2Groups(root: string, ownGroupsFile: string): Iterable<ProcessMemory> {
+  const path = /^0::(.*)$/m.exec(readText(ownGroupsFile))?.[1];
+  if (path === undefined) return;
+  for (const folder of foldersOf(root, path)) {
+    if (!existsSync(join(folder, 'memory.current'))) continue;
+    yield {
+      limitBytes: limitIn(join(folder, 'memory.max')),
+      usedBytes: withoutCache(
+        () => numberIn(join(folder, 'memory.current')),
+        () => limitIn(join(folder, 'memory.max')),
+        () => statistics(folder, ['inactive_file', 'active_file']),
+      ),
+    };
+  }
+}
+
+function* version1Groups(root: string, ownGroupsFile: string): Iterable<ProcessMemory> {
+  const path = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(readText(ownGroupsFile))?.[1];
+  if (path === undefined) return;
+  for (const folder of foldersOf(join(root, 'memory'), path)) {
+    if (!existsSync(join(folder, 'memory.usage_in_bytes'))) continue;
+    yield {
+      limitBytes: limitIn(join(folder, 'memory.limit_in_bytes')),
+      usedBytes: withoutCache(
+        () =>
+          numberIn(join(folder, 'memory.usage_in_bytes')) +
+          // Sockets are counted apart, where they are counted at all.
+          numberIn(join(folder, 'memory.kmem.tcp.usage_in_bytes')),
+        () => limitIn(join(folder, 'memory.limit_in_bytes')),
+        () => statistics(folder, ['total_inactive_file', 'total_active_file']),
+      ),
+    };
+  }
+}
+
+/** The folder of a group and of those above it; a container often sees its own as the root. */
+function* foldersOf(root: string, path: string): Iterable<string> {
+  for (let at = path; at !== '/' && at !== '.' && at !== ''; at = dirname(at)) yield join(root, at);
+  yield root;
+}
+
+function withoutCache(
+  countedBytes: () => number,
+  limitBytes: () => number,
+  cachedBytes: () => number,
+): () => number {
+  const closerAtBytes = limitBytes() * LOOK_CLOSER_AT;
+  return () => {
+    const counted = countedBytes();
+    return counted < closerAtBytes ? counted : Math.max(0, counted - cachedBytes());
+  };
+}
+
+function limitIn(file: string): number {
+  const text = readText(file).trim();
+  // Version 2 says "max" where there is none, version 1 the largest number there is.
+  const bytes = Number(text);
+  return text === '' || Number.isNaN(bytes) || bytes > NO_LIMIT_BYTES
+    ? Number.POSITIVE_INFINITY
+    : bytes;
+}
+
+function numberIn(file: string): number {
+  return Number(readText(file)) || 0;
+}
+
+function statistics(folder: string, names: readonly string[]): number {
+  const text = readText(join(folder, 'memory.stat'));
+  return names.reduce((sum, name) => {
+    const bytes = new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1];
+    return sum + Number(bytes ?? 0);
+  }, 0);
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,66 @@
+import { joined } from '../../collections/joined.ts';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../limits/held-bytes.ts';
+
+/** Smaller pieces are joined, up to this size. */
+const MAX_JOINED_BYTES = 16_384;
+
+/** Pieces of one answer that wait for its client, first in first out; counted in the budget until they are taken. */
+export class PieceQueue {
+  private readonly held: HeldBytes;
+  private pieces: Buffer[] = [];
+  /** Of the pieces that wait, with what their objects take. */
+  private waitingBytes = 0;
+  /** Of the piece that is under way to the client. */
+  private sentBytes = 0;
+
+  constructor(held: HeldBytes) {
+    this.held = held;
+  }
+
+  get isEmpty(): boolean {
+    return this.pieces.length === 0;
+  }
+
+  get bytes(): number {
+    return this.waitingBytes;
+  }
+
+  /** Adds a piece. The budget may end slow clients for it, this one's too. */
+  add(piece: Buffer): void {
+    const bytes = piece.length + PIECE_OVERHEAD_BYTES;
+    this.pieces.push(piece);
+    this.waitingBytes += bytes;
+    this.held.hold('answers', bytes);
+  }
+
+  /** The next piece, several small ones joined; it counts until `taken`. */
+  next(): Buffer | undefined {
+    let bytes = 0;
+    let count = 0;
+    for (const { length } of this.pieces) {
+      if (count > 0 && bytes + length > MAX_JOINED_BYTES) break;
+      bytes += length;
+      count++;
+    }
+    if (count === 0) return undefined;
+    const taken = this.pieces.splice(0, count);
+    const heldBytes = bytes + count * PIECE_OVERHEAD_BYTES;
+    this.waitingBytes -= heldBytes;
+    this.sentBytes += heldBytes;
+    return count === 1 ? taken[0] : joined(taken, bytes);
+  }
+
+  /** The client has taken what `next` gave. */
+  taken(): void {
+    this.held.release('answers', this.sentBytes);
+    this.sentBytes = 0;
+  }
+
+  /** The client needs nothing more. */
+  clear(): void {
+    this.pieces = [];
+    this.held.release('answers', this.waitingBytes + this.sentBytes);
+    this.waitingBytes = 0;
+    this.sentBytes = 0;
+  }
+}

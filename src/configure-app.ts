@@ -1,28 +1,38 @@
 import type { Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { configureExpress } from './configure-express.ts';
 import { corsMiddleware } from './cors/cors.middleware.ts';
 import { readParts } from './configure-reads.ts';
-import { Connections } from './drain/connections.ts';
+import { Connections } from './server/connections.ts';
 import type { GatewayState } from './health/gateway-state.ts';
 import { ConnectionCap } from './limits/connection-cap.ts';
+import { HeldBytes } from './limits/held-bytes.ts';
+import { MemoryWatch } from './limits/memory-watch.ts';
+import { processMemory } from './limits/process-memory.ts';
 import { RateLimit } from './limits/rate-limit.ts';
 import { RateLimitGuard } from './limits/rate-limit.guard.ts';
 import { admissionMiddleware } from './request/admission.middleware.ts';
 import { answerHeadersMiddleware } from './request/answer-headers.middleware.ts';
 import { OpenRequests } from './request/open-requests.ts';
 import { readPipeline } from './request/read-pipeline.ts';
-import { refuseConnect } from './request/refuse-connect.ts';
+import { refuseConnect } from './server/refuse-connect.ts';
 import { requestContextMiddleware } from './request/request-context.middleware.ts';
 import { requestTargetMiddleware } from './request/request-target.middleware.ts';
+import { refuseUnparsed } from './server/parser-refusals.ts';
+import { StalledClients } from './server/stalled-clients.ts';
+import { catchStrayErrors } from './server/stray-errors.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
-/** What the drain has to do with. */
+/** What the drain and the metrics have to do with. */
 export interface ServerParts {
   server: Server;
   connections: Connections;
   openRequests: OpenRequests;
+  held: HeldBytes;
+  stalledClients: StalledClients;
+  memoryWatch: MemoryWatch;
 }
 
 /** The way of every request before its route, and the listening server; the same in main and tests. */
@@ -31,18 +41,31 @@ export function configureApp(
   config: GatewayConfig,
   state: GatewayState,
   telemetry: Telemetry,
+  logger: Logger,
 ): ServerParts {
   const express = configureExpress(app);
   const server = app.getHttpServer() as Server;
-  const connections = new Connections(server);
+  const held = app.get(HeldBytes, { strict: false });
+  catchStrayErrors(server, logger);
+  const connections = new Connections(server, held);
   const connectionCap = new ConnectionCap(server, connections, config.limits.maxConnections);
-  const parts = { server, connections, openRequests: new OpenRequests() };
+  const stalledClients = new StalledClients(server, connections, config.timeouts.clientStallMs);
+  const memoryWatch = new MemoryWatch(processMemory(), held, stalledClients, logger);
+  server.once('close', () => {
+    stalledClients.stop();
+    memoryWatch.stop();
+  });
+  const openRequests = new OpenRequests();
+  const parts = { server, connections, openRequests, held, stalledClients, memoryWatch };
 
   const first = [
     requestContextMiddleware(telemetry.requests, parts.openRequests),
     corsMiddleware(config.corsOrigins),
   ];
-  const last = [admissionMiddleware(state, connectionCap), requestTargetMiddleware];
+  const last = [
+    admissionMiddleware(state, connectionCap),
+    requestTargetMiddleware,
+  ];
   // A read's head is written in one go, with those headers in it.
   express.use(...first, answerHeadersMiddleware, ...last);
 
@@ -52,15 +75,15 @@ export function configureApp(
     requestsPerSecond > 0 ? new RateLimitGuard(new RateLimit(requestsPerSecond)) : undefined;
   if (rateLimit) app.useGlobalGuards(rateLimit);
 
-  server.on(
-    'request',
-    readPipeline(readParts(app, [...first, ...last], rateLimit, connections, express)),
+  const pipeline = readPipeline(
+    readParts(app, [...first, ...last], rateLimit, connections, express),
   );
-
+  server.on('request', connections.inTurn(pipeline));
   // With no listener Node would ask for the body before anyone looked at the credential. Any other
   // expectation is let be, as RFC 9110 §10.1.1 allows.
-  server.on('checkContinue', express);
-  server.on('checkExpectation', express);
-  server.on('connect', refuseConnect(telemetry.requests));
+  server.on('checkContinue', connections.inTurn(express));
+  server.on('checkExpectation', connections.inTurn(express));
+  server.on('connect', refuseConnect(connections, telemetry.requests));
+  server.on('clientError', refuseUnparsed(connections, telemetry.requests));
   return parts;
 }

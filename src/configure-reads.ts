@@ -5,7 +5,7 @@ import type { Request, Response } from 'express';
 import { ReadAccessGuard } from './auth/read-access.guard.ts';
 import { ProblemFilter } from './errors/problem.filter.ts';
 import type { RateLimitGuard } from './limits/rate-limit.guard.ts';
-import type { Connections } from './drain/connections.ts';
+import type { Connections } from './server/connections.ts';
 import { BodyCapGuard } from './request/body-cap.guard.ts';
 import { Newcomers } from './request/newcomers.ts';
 import type { Middleware, ReadPipelineParts } from './request/read-pipeline.ts';

@@ -58,7 +58,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
     options,
   );
   const probes = new UpstreamProbes(config);
-  const parts = configureApp(app, config, state, telemetry);
+  const parts = configureApp(app, config, state, telemetry, logger);
   const management =
     config.managementPort === 0
       ? undefined

@@ -102,10 +102,13 @@ describe('reads under way', () => {
     const { url } = await startHolding();
     const gateway = await start({ GATEWAY_HISTORY_URL: url });
     const end = read(gateway, '/streams/a?offset=1&live=sse');
-    const sent = 'event: control\ndata: {}\n\n'.length;
-    await gateway.until('gateway_replay_buffer_bytes', {}, sent);
+    // Its one event, and what a block takes beside its bytes.
+    const held = 'event: control\ndata: {}\n\n'.length + 256;
+    await gateway.until('gateway_held_bytes', { kind: 'events' }, held);
     await end();
-    await gateway.until('gateway_replay_buffer_bytes', {}, 0);
+    for (const kind of ['answers', 'events', 'bodies', 'waiting']) {
+      await gateway.until('gateway_held_bytes', { kind }, 0);
+    }
   });
 
   it('that are apart by the settings are counted so', async () => {

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { GatewayState } from '../health/gateway-state.ts';
 import type { OpenRequests } from '../request/open-requests.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from '../server/connections.ts';
 
 /** The shares of the drain's time at which its phases begin. */
 const LISTENER_CLOSES_AT = 0.2;

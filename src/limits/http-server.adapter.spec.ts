@@ -12,6 +12,7 @@ describe('serverOptions', () => {
       keepAliveInitialDelay: 30_000,
       maxHeaderSize: 16_384,
       optimizeEmptyRequests: true,
+      requireHostHeader: false,
     });
   });
 

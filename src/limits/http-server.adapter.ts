@@ -54,6 +54,8 @@ export function serverOptions(maxBodyBytes: number): ServerOptions {
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS,
     maxHeaderSize: MAX_HEAD_BYTES,
+    // Node would answer without a word to the log; `request-target.middleware.ts` does it.
+    requireHostHeader: false,
     // Most requests have no body, and each would else be a stream that is read to its end.
     optimizeEmptyRequests: true,
   };

@@ -34,7 +34,9 @@ export function requestContextMiddleware(
       openRequests.delete(context);
       const ended = {
         method: request.method,
-        status: response.headersSent ? response.statusCode : CLIENT_GONE_STATUS,
+        status: response.headersSent
+          ? response.statusCode
+          : (context.refusedStatus ?? CLIENT_GONE_STATUS),
         isWhole: response.writableFinished,
         durationMs: performance.now() - context.startedAtMs,
         context,

@@ -3,7 +3,7 @@ import type { ReadToken } from '../auth/read-token.ts';
 import type { BagItem } from '../collections/bag.ts';
 import type { CommandVerb } from '../commands/command-verb.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
-import type { ErrorReason, GatewayError } from '../errors/gateway-error.ts';
+import type { ErrorReason, GatewayError, ParserReason } from '../errors/gateway-error.ts';
 import type { LiveMode } from './live-read.ts';
 
 /**
@@ -43,7 +43,9 @@ export class RequestContext implements BagItem {
   /** The code of the gateway's own error, where it answered one. */
   errorCode?: ErrorCode;
   /** More of why, where the code leaves that open. */
-  errorReason?: ErrorReason;
+  errorReason?: ErrorReason | ParserReason;
+  /** The status of an answer that was written in place of the response. */
+  refusedStatus?: number;
   /** What kind of credential opened the request. */
   credential?: 'api-key' | 'read-token';
   /** What a command asks for, once it is judged to be one. */
@@ -74,6 +76,11 @@ type Contextual = IncomingMessage & { [CONTEXT]?: RequestContext };
 
 export function setRequestContext(request: IncomingMessage, context: RequestContext): void {
   (request as Contextual)[CONTEXT] = context;
+}
+
+/** The context of a request, if it has one yet. */
+export function contextOf(request: IncomingMessage): RequestContext | undefined {
+  return (request as Contextual)[CONTEXT];
 }
 
 /** The context of a request that has passed the first middleware. Throws a plain Error otherwise. */

@@ -37,7 +37,8 @@ export class RequestLog implements RequestObserver {
     const { route, path, upstream, requestId, traceId, errorCode, errorReason } = context;
     const tenths = Math.round(durationMs * 10);
     this.lines.write(
-      text(',"method":"', method) +
+      // Of what is no request nobody knows the method.
+      text(',"method":"', method || undefined) +
         text(',"route":"', route) +
         `,"path":${quoted(loggedPath(path))}` +
         `,"status":${status},"durationMs":${Math.trunc(tenths / 10)}.${tenths % 10}` +

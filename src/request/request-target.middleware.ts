@@ -14,6 +14,12 @@ export function requestTargetMiddleware(
   next: NextFunction,
 ): void {
   const { path, query } = requestContext(request);
+  // RFC 9112 §3.2.
+  if (request.headers.host === undefined && request.httpVersion === '1.1') {
+    throw new GatewayError('malformed_path', 'An HTTP/1.1 request must have a Host header.', {
+      headers: { Connection: 'close' },
+    });
+  }
   if (!path.startsWith('/') || path.includes('#')) {
     throw new GatewayError(
       'malformed_path',

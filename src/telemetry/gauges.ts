@@ -1,11 +1,14 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { TokenKeySet } from '../auth/token-key-set.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
-import type { Connections } from '../drain/connections.ts';
+import type { Connections } from '../server/connections.ts';
 import { GATEWAY_PHASES, type GatewayState } from '../health/gateway-state.ts';
 import type { UpstreamProbes } from '../health/upstream-probes.ts';
+import { HELD_KINDS, type HeldBytes } from '../limits/held-bytes.ts';
+import type { MemoryWatch } from '../limits/memory-watch.ts';
 import type { OpenReadLimits } from '../limits/open-read-limits.ts';
 import type { OpenRequests } from '../request/open-requests.ts';
+import type { StalledClients } from '../server/stalled-clients.ts';
 
 /** What is looked at when the metrics are asked for. */
 export interface GaugeSources {
@@ -14,6 +17,9 @@ export interface GaugeSources {
   connections: Connections;
   openRequests: OpenRequests;
   readLimits: OpenReadLimits;
+  held: HeldBytes;
+  stalledClients: StalledClients;
+  memoryWatch: MemoryWatch;
   probes: UpstreamProbes;
   keySet: TokenKeySet | undefined;
 }
@@ -22,6 +28,7 @@ export interface GaugeSources {
 export function addGauges(registry: Registry, sources: GaugeSources): void {
   addReadGauges(registry, sources);
   addConnectionMetrics(registry, sources);
+  addMemoryMetrics(registry, sources);
   addStateGauges(registry, sources);
   if (sources.keySet) addKeySetGauges(registry, sources.keySet);
 }
@@ -99,6 +106,47 @@ function addConnectionMetrics(
       this.reset();
       this.inc({ direction: 'received' }, received);
       this.inc({ direction: 'sent' }, sent);
+    },
+  });
+}
+
+function addMemoryMetrics(
+  registry: Registry,
+  { held, stalledClients, memoryWatch }: GaugeSources,
+): void {
+  new Gauge({
+    name: 'gateway_held_bytes',
+    help: 'Bytes held in memory for others: answers that clients have not taken, events for slow and later readers, request bodies, requests that wait on their connection.',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      for (const kind of HELD_KINDS) this.set({ kind }, held.of(kind));
+    },
+  });
+  gauge(registry, 'gateway_held_bytes_limit', 'Bytes that may be held, of all kinds.', () => {
+    return held.limitBytes;
+  });
+  gauge(
+    registry,
+    'gateway_memory_used_ratio',
+    'Share of its memory limit that the process uses, sockets in the kernel included where its control group counts them; or that of its heap where that is larger.',
+    () => memoryWatch.usedShare,
+  );
+  gauge(
+    registry,
+    'gateway_memory_limit_bytes',
+    'Memory that the process may use: the limit of its control group, else the memory of the machine.',
+    () => memoryWatch.limitBytes,
+  );
+  new Counter({
+    name: 'gateway_clients_ended_total',
+    help: 'Clients whose connection was ended, by why: they took nothing for too long, or what was held for them was needed.',
+    labelNames: ['reason'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc({ reason: 'stalled' }, stalledClients.stalledCount);
+      this.inc({ reason: 'memory' }, stalledClients.shedCount + held.shedCount);
     },
   });
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { resetConnection } from '../../src/http/reset-connection.ts';
 
 /** A TCP connection whose two ends a test plays byte by byte. Text is latin1: a byte a character. */
 export class Wire {
@@ -50,7 +51,7 @@ export class Wire {
 
   /** Breaks it off, as a process does that is killed. */
   reset(): void {
-    this.socket.resetAndDestroy();
+    resetConnection(this.socket);
   }
 
   private wake(): void {

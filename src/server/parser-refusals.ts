@@ -1,0 +1,93 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { breakOff } from '../request/break-off.ts';
+import { freshUlid } from '../request/fresh-ulid.ts';
+import { contextOf } from '../request/request-context.ts';
+import { isReadMethod } from '../request/routes.ts';
+import type { ParserReason } from '../errors/gateway-error.ts';
+import type { RequestObserver } from '../telemetry/request-observer.ts';
+import type { Connections, Exchange } from './connections.ts';
+import { refusalText, refuseRaw, type RawRefusal } from './raw-refusal.ts';
+
+/** What Node's parser refuses, and what it gives up waiting for; any other status is 400. */
+const STATUS_BY_CODE: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+/**
+ * Answers what is no request by Node's parser, and a request that does not come in time, and tells the log and the
+ * metrics. The connection is closed: nobody can tell where its next request begins.
+ *
+ * An earlier request that changes something gets its answer first, or its client would not know what became of it.
+ */
+export function refuseUnparsed(connections: Connections, observers: readonly RequestObserver[]) {
+  const refused = new WeakSet<Socket>();
+
+  const tell = (status: number, reason: ParserReason, requestId: string): void => {
+    const context = {
+      requestId,
+      path: '',
+      query: '',
+      startedAtMs: performance.now(),
+      errorReason: reason,
+    };
+    const ended = { method: '', status, isWhole: true, durationMs: 0, context };
+    for (const observer of observers) observer.ended(ended);
+  };
+
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    const reason = parserReason(error.code);
+    if (reason === undefined) {
+      socket.destroy(error);
+      return;
+    }
+    // Whatever comes behind is refused by the parser too.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    const status = STATUS_BY_CODE[reason] ?? 400;
+    connections.dropWaiting(socket);
+    const exchanges = connections.exchanges(socket);
+    const last = exchanges.at(-1);
+    // It is the request that is refused, in the middle of its body.
+    const broken = last && !last.request.complete ? last : undefined;
+    const requestId = markRefused(broken, status, reason);
+    const earlier = exchanges.filter((exchange) => exchange !== broken);
+    if (earlier.some(({ request }) => !isReadMethod(request.method ?? ''))) {
+      broken?.response.destroy();
+      socket.once('end', () => socket.destroy());
+      connections.whenAnswered(socket, () => {
+        if (!socket.destroyed) refuseRaw(socket, { status, requestId });
+        if (!broken) tell(status, reason, requestId);
+      });
+      return;
+    }
+    // In place of a read's answer a refusal would seem to be that read's.
+    if (earlier.length > 0) socket.destroy();
+    else if (!broken) refuseRaw(socket, { status, requestId });
+    else refuseInPlace(broken.response, { status, requestId });
+    if (!broken) tell(status, reason, requestId);
+  };
+}
+
+/** Has the log say of a request that it was refused and why. Returns the id that the answer has. */
+function markRefused(exchange: Exchange | undefined, status: number, reason: ParserReason): string {
+  const context = exchange && contextOf(exchange.request);
+  if (!context) return freshUlid();
+  context.errorReason = reason;
+  if (!exchange.response.headersSent) context.refusedStatus = status;
+  return context.requestId;
+}
+
+function refuseInPlace(response: ServerResponse, refusal: RawRefusal): void {
+  const { socket } = response;
+  if (!response.headersSent && socket?.writable) socket.write(refusalText(refusal));
+  breakOff(response);
+}
+
+function parserReason(code: string | undefined): ParserReason | undefined {
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' || code?.startsWith('HPE_')
+    ? (code as ParserReason)
+    : undefined;
+}

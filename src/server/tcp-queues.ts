@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { isIPv6, type Socket } from 'node:net';
+
+/** Both tables are there on every Linux, that of IPv6 unless it is switched off. */
+const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
+
+/** The bytes of each connection that its client has not acknowledged yet, by `connectionKey`; none where it has all. */
+export type TcpQueues = ReadonlyMap<string, number>;
+
+/**
+ * What the kernel holds for the clients of a port: bytes that were handed over and that the other end has not
+ * acknowledged (proc(5), `/proc/net/tcp`, `tx_queue`). Node tells only what it has handed over. Undefined where there
+ * is no such table, as on other systems than Linux.
+ */
+export async function readTcpQueues(port: number): Promise<TcpQueues | undefined> {
+  const texts = await Promise.all(
+    TABLES.map((table) => readFile(table, 'latin1').catch(() => undefined)),
+  );
+  return queuesIn(texts, port);
+}
+
+/** The same at once. It takes milliseconds where there are thousands of connections. */
+export function readTcpQueuesSync(port: number): TcpQueues | undefined {
+  const texts = TABLES.map((table) => {
+    try {
+      return readFileSync(table, 'latin1');
+    } catch {
+      return undefined;
+    }
+  });
+  return queuesIn(texts, port);
+}
+
+function queuesIn(texts: readonly (string | undefined)[], port: number): TcpQueues | undefined {
+  if (texts.every((text) => text === undefined)) return undefined;
+  const queues = new Map<string, number>();
+  // Local address, remote address, state, queue: lines of this port whose queue is not empty.
+  const line = new RegExp(
+    `: ([0-9A-F]+:${hexPort(port)} [0-9A-F]+:[0-9A-F]{4}) [0-9A-F]{2} (?!00000000)([0-9A-F]{8}):`,
+    'g',
+  );
+  for (const text of texts) {
+    for (const [, key = '', queue = ''] of text?.matchAll(line) ?? []) {
+      queues.set(key, Number.parseInt(queue, 16));
+    }
+  }
+  return queues;
+}
+
+/** How the kernel's table names a connection; undefined where the socket is closed. */
+export function connectionKey({
+  localAddress,
+  localPort,
+  remoteAddress,
+  remotePort,
+}: Pick<Socket, 'localAddress' | 'localPort' | 'remoteAddress' | 'remotePort'>):
+  string | undefined {
+  if (!localAddress || !localPort || !remoteAddress || !remotePort) return undefined;
+  return `${hexAddress(localAddress)}:${hexPort(localPort)} ${hexAddress(remoteAddress)}:${hexPort(remotePort)}`;
+}
+
+function hexPort(port: number): string {
+  return port.toString(16).toUpperCase().padStart(4, '0');
+}
+
+/** As the kernel writes it: 32 bits at a time, in the byte order of the machine. */
+function hexAddress(address: string): string {
+  const bytes = isIPv6(address) ? bytesOfIPv6(address) : address.split('.').map(Number);
+  let text = '';
+  for (let i = 0; i < bytes.length; i += 4) {
+    const word = bytes.slice(i, i + 4);
+    if (isLittleEndian) word.reverse();
+    for (const byte of word) text += byte.toString(16).toUpperCase().padStart(2, '0');
+  }
+  return text;
+}
+
+const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+function bytesOfIPv6(address: string): number[] {
+  // A link-local address has its interface behind it.
+  let text = address.replace(/%.*$/, '');
+  const ipv4 = /:(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(text);
+  if (ipv4) {
+    const [a = 0, b = 0, c = 0, d = 0] = ipv4.slice(1).map(Number);
+    text = `${text.slice(0, ipv4.index)}:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
+  }
+  const [head = '', tail] = text.split('::');
+  const groupsOf = (part: string): string[] => (part === '' ? [] : part.split(':'));
+  const before = groupsOf(head);
+  const behind = tail === undefined ? [] : groupsOf(tail);
+  const zeros = Array.from({ length: 8 - before.length - behind.length }, () => '0');
+  return [...before, ...zeros, ...behind].flatMap((group) => {
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 255];
+  });
+}

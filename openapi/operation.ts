@@ -10,6 +10,7 @@ import { problemAnswers } from './problems.ts';
 /** The gateway's own errors that any request may end with. */
 const ANYWHERE: ErrorCode[] = [
   'invalid_body',
+  'malformed_path',
   'body_too_large',
   'internal_error',
   'draining',
@@ -25,7 +26,6 @@ const OF_ACCESS: Record<DeclaredRoute['access'], ErrorCode[]> = {
 };
 
 const OF_PROXY: ErrorCode[] = [
-  'malformed_path',
   'upstream_unreachable',
   'upstream_timeout',
   'upstream_invalid_response',
@@ -61,6 +61,7 @@ export function describeOperation(
 function problemCodes(route: DeclaredRoute, path: string, part: OperationPart): ErrorCode[] {
   return [
     ...ANYWHERE,
+    ...(route.method === 'get' || route.method === 'head' ? (['unexpected_body'] as const) : []),
     ...OF_ACCESS[route.access],
     ...(isProxiedPath(path) ? OF_PROXY : []),
     ...(path.includes('{tenant}') ? (['tenant_not_served'] as const) : []),

@@ -12,6 +12,10 @@ export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
     detail: 'The body is not valid: "colour" is not a known field.',
     errors: [{ field: 'colour', message: 'is not a known field' }],
   },
+  unexpected_body: {
+    detail:
+      'A GET request must have no body; send it without Content-Length and Transfer-Encoding.',
+  },
   invalid_entity_type: {
     detail:
       'The entity type must not be "restate" or "openapi", which the runtime keeps for itself.',

@@ -20,6 +20,7 @@ import { readPipeline } from './request/read-pipeline.ts';
 import { refuseConnect } from './server/refuse-connect.ts';
 import { requestContextMiddleware } from './request/request-context.middleware.ts';
 import { requestTargetMiddleware } from './request/request-target.middleware.ts';
+import { unexpectedBodyMiddleware } from './request/unexpected-body.middleware.ts';
 import { refuseUnparsed } from './server/parser-refusals.ts';
 import { StalledClients } from './server/stalled-clients.ts';
 import { catchStrayErrors } from './server/stray-errors.ts';
@@ -65,6 +66,7 @@ export function configureApp(
   const last = [
     admissionMiddleware(state, connectionCap),
     requestTargetMiddleware,
+    unexpectedBodyMiddleware,
   ];
   // A read's head is written in one go, with those headers in it.
   express.use(...first, answerHeadersMiddleware, ...last);

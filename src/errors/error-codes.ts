@@ -4,6 +4,7 @@
  */
 export const ERROR_CODES = {
   invalid_body: { status: 400, title: 'The request body is not valid' },
+  unexpected_body: { status: 400, title: 'A GET or HEAD request has a body' },
   invalid_entity_type: { status: 400, title: 'The entity type is not valid' },
   invalid_entity_id: { status: 400, title: 'The entity id is not valid' },
   unknown_verb: { status: 400, title: 'The control verb is not known' },

@@ -16,7 +16,13 @@ const DOCUMENT = join(import.meta.dirname, '../../../docs/openapi.json');
 const PROBLEM = 'application/problem+json';
 
 /** The codes of a request that no operation of the document is of. */
-const NO_OPERATION_CODES = ['route_not_found', 'malformed_path', 'draining', 'overloaded'];
+const NO_OPERATION_CODES = [
+  'route_not_found',
+  'malformed_path',
+  'unexpected_body',
+  'draining',
+  'overloaded',
+];
 
 /** Judges answers by `docs/openapi.json`. */
 export class Contract {

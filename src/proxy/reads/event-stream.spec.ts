@@ -272,7 +272,7 @@ function endsSafely(text: string): boolean {
   for (const line of lines) {
     if (line === '') {
       if (fields.some((field) => /^data(?::|$)/.test(field))) {
-        isControl = fields.findLast((field) => /^event:/.test(field)) === 'event: control';
+        isControl = fields.findLast((field) => field.startsWith('event:')) === 'event: control';
       }
       fields = [];
     } else if (!line.startsWith(':')) fields.push(line);

@@ -1,0 +1,102 @@
+import { EventEmitter, once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from '@jest/globals';
+import { HeldBytes } from '../limits/held-bytes.ts';
+import { Relay } from './relay.ts';
+
+/** A response whose client takes what is written when the test says so. */
+class SlowResponse extends EventEmitter {
+  written = '';
+  hasEnded = false;
+  isBroken = false;
+  headersSent = true;
+  useChunkedEncodingByDefault = true;
+  socket = {};
+  private taken: (() => void)[] = [];
+
+  write(chunk: Buffer, onTaken: () => void): boolean {
+    if (this.hasEnded || this.isBroken) throw new Error('write after end');
+    this.written += chunk.toString();
+    this.taken.push(onTaken);
+    return false;
+  }
+
+  end(): void {
+    this.hasEnded = true;
+  }
+
+  destroy(): void {
+    this.isBroken = true;
+    this.emit('close');
+  }
+
+  take(): void {
+    for (const onTaken of this.taken.splice(0)) onTaken();
+  }
+}
+
+function relayOf(contentType: string) {
+  const source = Object.assign(new PassThrough(), { headers: { 'content-type': contentType } });
+  const response = new SlowResponse();
+  const held = new HeldBytes(1_000_000);
+  const relay = new Relay(
+    source as unknown as IncomingMessage,
+    response as unknown as ServerResponse,
+    held,
+  );
+  relay.start();
+  return { source, response, held, relay };
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const EVENT = 'data: 1\n\n';
+
+describe('Relay', () => {
+  // A write behind the end of an answer, an error that nobody listened to, ended the process.
+  it('writes nothing behind the end of an event stream, whatever its source still hands over', async () => {
+    const { source, response, relay } = relayOf('text/event-stream');
+    for (let i = 0; i < 10; i++) source.write(EVENT);
+    await once(source, 'pause');
+    relay.endAtBoundary();
+    expect([response.hasEnded, response.written]).toEqual([true, EVENT]);
+    response.take();
+    source.resume();
+    source.emit('data', Buffer.from(EVENT));
+    await turn();
+    expect(response.written).toBe(EVENT);
+  });
+
+  it('has one piece under way at a time, and counts it until its client has taken it', async () => {
+    const { source, response, held } = relayOf('application/json');
+    source.write('one');
+    source.write('two');
+    await turn();
+    expect(response.written).toBe('one');
+    expect(held.of('answers')).toBeGreaterThanOrEqual(3);
+    response.take();
+    await turn();
+    expect(response.written).toBe('onetwo');
+    response.take();
+    source.end();
+    await once(source, 'end');
+    expect([held.total, response.hasEnded]).toEqual([0, true]);
+  });
+
+  it('breaks the answer off when its source breaks off, and when the budget needs its room', async () => {
+    const broken = relayOf('application/json');
+    broken.source.destroy(new Error('reset'));
+    await turn();
+    expect(broken.response.isBroken).toBe(true);
+
+    const slow = relayOf('application/json');
+    slow.source.write('x');
+    await turn();
+    slow.held.shed(0);
+    expect([slow.response.isBroken, slow.held.total, slow.source.destroyed]).toEqual([
+      true,
+      0,
+      true,
+    ]);
+  });
+});

@@ -35,7 +35,16 @@ export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
     detail: 'The path holds a dot segment ("." or ".."); send it in its plain, normalized form.',
   },
   duplicate_parameter: { detail: 'Give the parameter "table" once only.' },
-  invalid_where: { detail: 'The where clause must not hold a subquery.' },
+  unknown_parameter: {
+    detail:
+      'The parameter "queryable_columns" does not pass with a read token; the HTTP API document lists those that do.',
+  },
+  invalid_order_by: {
+    detail:
+      'Give "subset__order_by" as plain column names, each with ASC or DESC and NULLS FIRST or NULLS LAST at most.',
+  },
+  invalid_parameter: { detail: 'Give "subset__limit" as a number of 1 to 9 digits.' },
+  invalid_where: { detail: 'The clause in "where" must not hold a subquery.' },
   runtime_rejected: {
     detail: 'The runtime rejected the command: the arguments do not fit the schema.',
   },

@@ -90,6 +90,13 @@ describe('agent-gateway ls', () => {
       input: `${token}\n`,
     });
     expect({ ...result, out: ids(result.out) }).toEqual({ code: 0, out: ['a1', 'a2'], err: '' });
+    // All that the options make of a query passes with a token, too.
+    const where = ['--where', 'id = $1 OR id = $2', '--param', 'a1', '--param', 'b1'];
+    const some = await runCli(['ls', '--json', ...where, '--type', 'chat', '--key-file', '-'], {
+      env: { AGENT_GATEWAY_URL: gateway.url },
+      input: token,
+    });
+    expect({ ...some, out: ids(some.out) }).toEqual({ code: 0, out: ['a1'], err: '' });
     const other = await runCli(['ls', '--table', 'notes', '--key-file', '-'], {
       env: { AGENT_GATEWAY_URL: gateway.url },
       input: token,

@@ -174,6 +174,23 @@ describe('agent-gateway doctor', () => {
     expect(ill.out).not.toContain(forged.slice(0, 20));
   });
 
+  // Without quotes "Note" is note in SQL: a token that works was called one that does not.
+  it('asks for the columns that a read token pins as they are written', async () => {
+    const engine = await startScriptedUpstream((_, response) => response.end('[]'));
+    const own = await startTestGateway({ GATEWAY_SYNC_URL: engine.url });
+    const token = await mintReadToken(READ_TOKEN_SECRET, {
+      prefix: '/shapes/v1/shape',
+      ttlSeconds: 60,
+      shape: { table: 'entities', columns: ['url', 'Note'] },
+    });
+    const env = { AGENT_GATEWAY_URL: own.url };
+    const { code } = await runCli(['doctor', '--key-file', '-'], { env, input: token });
+    await own.stop();
+    await engine.stop();
+    const asked = engine.seen.map(({ target }) => new URLSearchParams(target.split('?')[1]));
+    expect([code, ...asked.map((query) => query.get('columns'))]).toEqual([0, '"url","Note"']);
+  });
+
   it('tells how far the clocks are apart', async () => {
     let offsetMs = 0;
     const server = await startScriptedUpstream((_, response) => {

@@ -148,9 +148,16 @@ describe('shapes through the gateway', () => {
       ['(', 'invalid_where'],
       ['', 'invalid_where'],
       ["EXISTS (SELECT 1 FROM entities WHERE tenant = 'other')", 'invalid_where'],
+      // Electric writes it anew without its parentheses: all tenants' rows came.
+      ["(id = 'x' OR tenant = 'other') IS NOT NULL", 'invalid_where'],
+      ["true IS NOT DISTINCT FROM (false OR tenant = 'other')", 'invalid_where'],
+      ["query_to_xml('select * from payroll', true, true, '') IS NULL", 'invalid_where'],
+      ["'payroll'::regclass IS NULL", 'invalid_where'],
     ])('refuse the clause %j before it reaches the engine', async (where, code) => {
       const query = `table=entities&where=${enc(where)}`;
       expect(await read(query, token)).toEqual({ status: 400, result: code });
+      const subset = `table=entities&subset__where=${enc(where)}`;
+      expect(await read(subset, token)).toEqual({ status: 400, result: code });
     });
 
     it.each([
@@ -160,7 +167,27 @@ describe('shapes through the gateway', () => {
       ["table=entities&where=id='a1'&where[]=id='b1'", 400, 'duplicate_parameter'],
       ['table=entities&where=tenant=$1&params[1]=x&params[1]=other', 400, 'duplicate_parameter'],
       ['table=entities&columns=url&columns=tenant', 400, 'duplicate_parameter'],
-      ['table=entities&secret=a&secret=b', 400, 'duplicate_parameter'],
+      ['table=entities&offset=-1', 400, 'duplicate_parameter'],
+      ['table=entities&queryable_columns=url', 400, 'unknown_parameter'],
+      ['table=entities&params=%7B%221%22%3A%22x%22%7D', 400, 'unknown_parameter'],
+      ['table=entities&params[0]=x', 400, 'unknown_parameter'],
+      ['table=entities&params[01]=x', 400, 'unknown_parameter'],
+      ['table=entities&params[2]=x', 400, 'unknown_parameter'],
+      ['table=entities&table%5B%5D=secrets', 400, 'duplicate_parameter'],
+      ['table%5B%5D=entities', 400, 'unknown_parameter'],
+      ['Table=entities', 400, 'unknown_parameter'],
+      ['table=entities&subset__where_expr=%7B%7D', 400, 'unknown_parameter'],
+      // With Electric before 1.5 its row came: the text went into the SQL as it was.
+      [
+        'table=entities&subset__order_by=(select+cast(pay+as+int)+from+payroll)',
+        400,
+        'invalid_order_by',
+      ],
+      ['table=entities&subset__order_by=id%3B', 400, 'invalid_order_by'],
+      ['table=entities&subset__limit=1e3', 400, 'invalid_parameter'],
+      ['table=entities&subset__offset=-1', 400, 'invalid_parameter'],
+      ['table=entities&subset__params=%7B%221%22%3A1%7D', 400, 'invalid_parameter'],
+      ['table=entities&handle=%ff', 400, 'invalid_parameter'],
       ['', 403, 'table_not_allowed'],
       ['table=secrets', 403, 'table_not_allowed'],
       ['table=public.entities', 403, 'table_not_allowed'],
@@ -169,6 +196,25 @@ describe('shapes through the gateway', () => {
     ])('refuse %s', async (query, status, result) => {
       expect(await read(query, token)).toEqual({ status, result });
     });
+
+    it('name the parameter that does not pass', async () => {
+      const line = `GET ${SHAPE}?table=entities&queryable_columns=url`;
+      expect(await askRaw(gateway.port, line, token)).toEqual(
+        problemAnswer(
+          400,
+          'unknown_parameter',
+          'A query parameter does not pass with a read token',
+          'The parameter "queryable_columns" does not pass with a read token; the HTTP API document lists those that do.',
+        ),
+      );
+    });
+
+    it.each(['secret=a&secret=b', 'api_secret=a', 'secret[]=a&%73ecret=b&api%5Fsecret=c'])(
+      'are asked for without the secrets of the client: %s',
+      async (query) => {
+        expect(await read(`table=entities&${query}`, token)).toEqual(ok(OWN));
+      },
+    );
 
     it.each([
       '/shapes/v1/health',
@@ -224,6 +270,27 @@ describe('shapes through the gateway', () => {
     });
   });
 
+  describe('with a read token that pins columns', () => {
+    const shape = { table: 'entities', columns: ['url', 'id'] };
+    const good = 'table=entities&columns=url,id';
+
+    it('give these columns of the rows of the tenant', async () => {
+      expect(await read(good, await mint({ shape }))).toEqual(ok(OWN));
+    });
+
+    it.each([
+      ['a clause', `${good}&where=${enc("status = 'idle'")}`],
+      ['a clause on a pinned column', `${good}&where=${enc("id = 'a1'")}`],
+      ['a subset by a clause', `${good}&subset__where=${enc("status = 'idle'")}`],
+      ['an order by another column', `${good}&subset__order_by=status`],
+    ])('refuse %s, which could tell of the others', async (_, query) => {
+      expect(await read(query, await mint({ shape }))).toEqual({
+        status: 403,
+        result: 'shape_not_covered',
+      });
+    });
+  });
+
   it('carry the secret of the engine exactly once, and a fence only for read tokens', async () => {
     const engine = await startScriptedUpstream((_, response) => response.end('[]'));
     const own = await startTestGateway({
@@ -234,15 +301,22 @@ describe('shapes through the gateway', () => {
     });
     const credentials = [API_KEY, await mint()];
     for (const credential of credentials) {
-      const query = 'table=notes&secret=mine&%61pi_secret=mine&api_secret[]=x&live=true&x=%2F';
+      const query = 'table=notes&secret=mine&%61pi_secret=mine&api_secret[]=x&live=true&handle=%2F';
       await askRaw(own.port, `GET ${SHAPE}?${query}`, credential);
     }
+    // An API key may send what it likes.
+    await askRaw(
+      own.port,
+      `GET ${SHAPE}?table=a&table=b&x=%zz&where=)&subset__order_by=;`,
+      API_KEY,
+    );
     await own.stop();
     await engine.stop();
     const secret = 'secret=s3cret%20%26%3D%2B';
     expect(engine.seen.map(({ target }) => target)).toEqual([
-      `/base/v1/shape?table=notes&live=true&x=%2F&${secret}`,
-      `/base/v1/shape?table=notes&live=true&x=%2F&where=%22Org%22%20%3D%20'default'&${secret}`,
+      `/base/v1/shape?table=notes&live=true&handle=%2F&${secret}`,
+      `/base/v1/shape?table=notes&live=true&handle=%2F&where=%22Org%22%20%3D%20'default'&${secret}`,
+      `/base/v1/shape?table=a&table=b&x=%zz&where=)&subset__order_by=;&${secret}`,
     ]);
     expect(own.logLines.join('\n')).not.toMatch(/s3cret|mine/);
   });

@@ -12,6 +12,7 @@ const query = (name: string, description: string, rest: Partial<Parameter> = {})
 });
 
 const flag = { schema: { enum: ['true', 'false'] } };
+const COUNT = { type: 'string', pattern: '^\\d{1,9}$' };
 
 const parameters: Parameter[] = [
   query('table', 'The table; a read token opens those that the deployment allows.', {
@@ -34,14 +35,18 @@ const parameters: Parameter[] = [
   }),
   query('live', '`true` parks the read until something changes.', flag),
   query('live_sse', '`true` beside `live=true`: as a stream of events.', flag),
+  query('experimental_live_sse', 'What `live_sse` was called; the client sends both.', flag),
   query('cursor', 'The last `electric-cursor`.'),
-  query('where', 'Only rows for which this holds: an SQL condition on the columns.', {
-    example: "status = 'idle'",
-  }),
-  query('params', 'Values for `$1`, `$2` and so on: `params[1]=…`.', {
+  query(
+    'where',
+    'Only rows for which this holds: an SQL condition on the columns. Of a read token it may hold known ' +
+      'operators and functions only.',
+    { example: "status = 'idle'" },
+  ),
+  query('params', 'Values for `$1`, `$2` and so on: `params[1]=…`, without a gap.', {
     schema: {
       type: 'object',
-      patternProperties: { '^\\d+$': { type: 'string' } },
+      patternProperties: { '^[1-9]\\d{0,3}$': { type: 'string' } },
       additionalProperties: false,
     },
     style: 'deepObject',
@@ -57,6 +62,21 @@ const parameters: Parameter[] = [
   query('log', '`changes_only`: no rows to begin with.', {
     schema: { enum: ['full', 'changes_only'] },
   }),
+  query('subset__where', 'Of the rows of the shape only those for which this holds, at once.'),
+  query('subset__params', 'Values for its `$1` and so on: a JSON object of strings by number.', {
+    example: '{"1":"idle"}',
+  }),
+  query(
+    'subset__order_by',
+    'Column names, with `ASC` or `DESC` and `NULLS FIRST` or `NULLS LAST`.',
+    {
+      example: 'created_at DESC',
+    },
+  ),
+  query('subset__limit', 'How many rows; with an order only.', { schema: COUNT }),
+  query('subset__offset', 'How many to leave out; with an order only.', { schema: COUNT }),
+  query('expired_handle', "A handle that is no longer valid; the client's own, against caches."),
+  query('cache-buster', "Anything; the client's own, against caches."),
   {
     name: 'If-None-Match',
     in: 'header',
@@ -140,8 +160,8 @@ const shape: OperationPart = {
   summary: 'Read the catalog',
   description:
     'A shape is a query that goes on: read it from `-1`, then follow it with `handle` and `offset`. ' +
-    "A read token sees its tenant's rows only, and may ask just what it pins. A `secret` of the " +
-    "client's is dropped.",
+    "A read token sees its tenant's rows only, may ask just what it pins, and passes no parameter but these. " +
+    "A `secret` of the client's is dropped.",
   path: '/shapes/v1/shape',
   parameters,
   upstream,
@@ -150,6 +170,9 @@ const shape: OperationPart = {
     'table_not_allowed',
     'shape_not_covered',
     'duplicate_parameter',
+    'unknown_parameter',
+    'invalid_order_by',
+    'invalid_parameter',
     'invalid_where',
   ],
   head: { operationId: 'headShape', summary: 'Read the catalog, the headers alone' },

@@ -1,15 +1,12 @@
+const SECRETS = ['secret', 'api_secret'];
+
 /** A query without the sync engine's credential; everything else keeps its bytes. */
 export function withoutSecrets(query: string): string {
-  return withoutParameters(query, ['secret', 'api_secret']);
-}
-
-/** A query without the parameters of these names; everything else keeps its bytes. */
-export function withoutParameters(query: string, names: readonly string[]): string {
   if (query.length < 2) return query;
   const kept = query
     .slice(1)
     .split('&')
-    .filter((pair) => !names.includes(parameterName(pair)));
+    .filter((pair) => !SECRETS.includes(parameterName(pair)));
   return kept.length === 0 ? '' : `?${kept.join('&')}`;
 }
 

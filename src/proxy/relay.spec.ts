@@ -57,7 +57,7 @@ describe('Relay', () => {
   it('writes nothing behind the end of an event stream, whatever its source still hands over', async () => {
     const { source, response, relay } = relayOf('text/event-stream');
     for (let i = 0; i < 10; i++) source.write(EVENT);
-    await once(source, 'pause');
+    await turn();
     relay.endAtBoundary();
     expect([response.hasEnded, response.written]).toEqual([true, EVENT]);
     response.take();

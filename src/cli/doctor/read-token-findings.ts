@@ -70,7 +70,10 @@ function shapeQuery(shape: unknown): string {
   for (const [number, value] of Object.entries(params ?? {})) {
     query.set(`params[${number}]`, String(value));
   }
-  if (Array.isArray(columns)) query.set('columns', columns.join(','));
+  // Quoted, as SQL folds other names to lower case.
+  if (Array.isArray(columns)) {
+    query.set('columns', columns.map((column) => `"${String(column)}"`).join(','));
+  }
   return query.toString();
 }
 

@@ -1,0 +1,85 @@
+import { SqlRefusal, wordOf, type SqlToken } from './sql-tokens.ts';
+
+/** What stands between two parentheses or brackets; the outermost has none. */
+interface Group {
+  opener: string | undefined;
+  /** Whether what stands in front of it joins conditions. */
+  isCondition: boolean;
+  isSubquery: boolean;
+  hasOr: boolean;
+  /** How many BETWEENs wait for their AND. */
+  betweens: number;
+}
+
+const OPENERS: Readonly<Record<string, string>> = { ')': '(', ']': '[' };
+/** In front of a group that is a condition as a whole, and behind it; undefined is either end. */
+const BEFORE_CONDITION = new Set([undefined, '(', 'and', 'or', 'not', 'where']);
+const AFTER_CONDITION = new Set([undefined, ')', 'and', 'or']);
+
+/**
+ * Refuses parentheses that do not balance, and those around an OR that may get lost.
+ *
+ * Electric writes a clause anew from its syntax tree before it asks PostgreSQL, and its deparser
+ * (libpg_query, in version 17 still) forgets parentheses: `(a OR b) IS NOT NULL` comes out as
+ * `a OR b IS NOT NULL`, which behind the AND of the fence gives every tenant's rows. It keeps them
+ * between AND, OR, NOT and parentheses, so nowhere else may any hold an OR. Throws `SqlRefusal`.
+ */
+export function checkConditions(tokens: readonly SqlToken[]): void {
+  if (tokens.length === 0) throw new SqlRefusal('is empty');
+  const outer: Group[] = [];
+  let group = groupOf(undefined, undefined, undefined);
+  let before: string | undefined;
+  for (const [i, token] of tokens.entries()) {
+    const after = signOf(tokens[i + 1]);
+    let sign = signOf(token);
+    if (sign === '(' || sign === '[') {
+      outer.push(group);
+      group = groupOf(sign, before, after);
+    } else if (sign === ')' || sign === ']') {
+      group = closed(group, outer.pop(), sign, after);
+    } else if (sign === 'or') group.hasOr = true;
+    else if (sign === 'between') group.betweens++;
+    else if (sign === 'and' && group.betweens > 0) {
+      group.betweens--;
+      sign = 'between';
+    }
+    before = sign;
+  }
+  if (outer.length > 0) throw new SqlRefusal('does not close a parenthesis that it opened');
+}
+
+/** A word in lower case, or a mark; of anything else its kind. */
+function signOf(token: SqlToken | undefined): string | undefined {
+  return token?.kind === 'mark' ? token.text : (wordOf(token) ?? token?.kind);
+}
+
+function groupOf(
+  opener: string | undefined,
+  before: string | undefined,
+  after: string | undefined,
+): Group {
+  return {
+    opener,
+    isCondition: opener !== '[' && BEFORE_CONDITION.has(before),
+    isSubquery: after === 'select',
+    hasOr: false,
+    betweens: 0,
+  };
+}
+
+/** The group around one that ends. What is in a subquery does not reach out of it. */
+function closed(
+  group: Group,
+  parent: Group | undefined,
+  closer: string,
+  after: string | undefined,
+): Group {
+  if (!parent || group.opener !== OPENERS[closer]) {
+    throw new SqlRefusal('closes a parenthesis that it did not open');
+  }
+  if (!group.hasOr || group.isSubquery) return parent;
+  if (!group.isCondition || !AFTER_CONDITION.has(after)) {
+    throw new SqlRefusal('holds an OR between parentheses that are no condition of their own');
+  }
+  return { ...parent, hasOr: true };
+}

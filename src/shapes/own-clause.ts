@@ -1,0 +1,183 @@
+import {
+  KNOWN_FUNCTIONS,
+  KNOWN_JOINTS,
+  KNOWN_LONG_TYPES,
+  KNOWN_OPERATORS,
+  KNOWN_PREFIXES,
+  KNOWN_TYPES,
+} from './known-sql.ts';
+import { RESERVED_WORDS } from './reserved-words.ts';
+import { SqlRefusal, wordOf, type SqlToken } from './sql-tokens.ts';
+
+/** Deeper clauses would only serve to exhaust the stack. */
+const MAX_DEPTH = 100;
+const CONSTANTS = ['true', 'false', 'null'];
+const TRUTHS = ['true', 'false', 'null', 'unknown'];
+
+/**
+ * Reads a clause of the client's own: columns, constants, `$n` and known functions of them, with known
+ * operators between. That leaves no room for a subquery, a function that reads (`query_to_xml`,
+ * `current_setting`) or a cast that does (`::regclass`), whatever the sync engine comes to allow.
+ * Precedence does not matter here, and what makes no sense is for the engine to refuse. Throws
+ * `SqlRefusal`.
+ */
+export function checkOwnClause(tokens: readonly SqlToken[]): void {
+  new ClauseReader(tokens).readWhole();
+}
+
+class ClauseReader {
+  readonly #tokens: readonly SqlToken[];
+  #next = 0;
+  #depth = 0;
+
+  constructor(tokens: readonly SqlToken[]) {
+    this.#tokens = tokens;
+  }
+
+  readWhole(): void {
+    this.#expression();
+    if (this.#peek()) throw this.#refusal();
+  }
+
+  #expression(): void {
+    if (++this.#depth > MAX_DEPTH) throw new SqlRefusal('is nested too deep');
+    do this.#operand();
+    while (this.#takeOperator(KNOWN_OPERATORS) || this.#takeOneOf(KNOWN_JOINTS));
+    this.#depth--;
+  }
+
+  #list(): void {
+    do this.#expression();
+    while (this.#take(','));
+  }
+
+  #operand(): void {
+    while (this.#take('not') || this.#takeOperator(KNOWN_PREFIXES));
+    this.#value();
+    while (this.#suffix());
+  }
+
+  #value(): void {
+    const token = this.#peek();
+    if (token?.kind === 'word') return this.#word(wordOf(token) ?? '');
+    if (this.#take('(')) {
+      this.#expression();
+      return this.#expect(')');
+    }
+    const isValue =
+      token?.kind === 'parameter'
+        ? /^\$[1-9]\d{0,3}$/.test(token.text)
+        : token?.kind === 'string' || token?.kind === 'number' || token?.kind === 'name';
+    if (!isValue) throw this.#refusal();
+    this.#next++;
+  }
+
+  #word(word: string): void {
+    const follower = this.#tokens[this.#next + 1];
+    if (follower?.text === '(') return this.#call(word);
+    if (this.#take('array', '[')) {
+      this.#list();
+      return this.#expect(']');
+    }
+    if (RESERVED_WORDS.has(word) && !CONSTANTS.includes(word)) throw this.#refusal();
+    this.#next++;
+    // As in date '2026-11-22'.
+    if (follower?.kind === 'string' && KNOWN_TYPES.has(word)) this.#next++;
+  }
+
+  #call(word: string): void {
+    if (this.#take('cast', '(')) {
+      this.#expression();
+      this.#expect('as');
+      this.#type();
+    } else {
+      // Where ANY, SOME and ALL may stand PostgreSQL sees to; without SELECT they take an array.
+      const isKnown = KNOWN_FUNCTIONS.has(word) || ['any', 'some', 'all'].includes(word);
+      if (!isKnown) throw this.#refusal();
+      this.#next += 2;
+      this.#list();
+    }
+    this.#expect(')');
+  }
+
+  /** What stands behind a value and makes another of it. */
+  #suffix(): boolean {
+    if (this.#take('::')) {
+      this.#type();
+    } else if (this.#take('[')) {
+      if (this.#peek()?.text !== ':') this.#expression();
+      if (this.#take(':') && this.#peek()?.text !== ']') this.#expression();
+      this.#expect(']');
+    } else if (this.#take('in', '(') || this.#take('not', 'in', '(')) {
+      this.#list();
+      this.#expect(')');
+    } else {
+      return TRUTHS.some((truth) => this.#take('is', truth) || this.#take('is', 'not', truth));
+    }
+    return true;
+  }
+
+  #type(): void {
+    const word = wordOf(this.#peek());
+    if (!this.#takeOneOf(KNOWN_LONG_TYPES)) {
+      if (!KNOWN_TYPES.has(word ?? '')) throw this.#refusal();
+      this.#next++;
+    }
+    if (this.#take('(')) {
+      do this.#number();
+      while (this.#take(','));
+      this.#expect(')');
+    }
+    if (word === 'time' || word === 'timestamp') {
+      this.#takeOneOf([
+        ['with', 'time', 'zone'],
+        ['without', 'time', 'zone'],
+      ]);
+    }
+    while (this.#take('[', ']'));
+  }
+
+  #number(): void {
+    if (this.#peek()?.kind !== 'number') throw this.#refusal();
+    this.#next++;
+  }
+
+  #peek(): SqlToken | undefined {
+    return this.#tokens[this.#next];
+  }
+
+  #takeOperator(known: ReadonlySet<string>): boolean {
+    const token = this.#peek();
+    if (token?.kind !== 'operator' || !known.has(token.text)) return false;
+    this.#next++;
+    return true;
+  }
+
+  #takeOneOf(phrases: readonly (readonly string[])[]): boolean {
+    return phrases.some((phrase) => this.#take(...phrase));
+  }
+
+  /** Goes on behind these words and marks, if they are what comes next. */
+  #take(...phrase: readonly string[]): boolean {
+    const isNext = phrase.every((part, i) => {
+      const token = this.#tokens[this.#next + i];
+      return (wordOf(token) ?? (token?.kind === 'mark' ? token.text : undefined)) === part;
+    });
+    if (isNext) this.#next += phrase.length;
+    return isNext;
+  }
+
+  #expect(part: string): void {
+    if (!this.#take(part)) throw this.#refusal();
+  }
+
+  /** Says where, but not what: a clause may hold what is nobody else's business. */
+  #refusal(): SqlRefusal {
+    const token = this.#peek();
+    if (!token) return new SqlRefusal('ends too early');
+    if (['select', 'table', 'values', 'exists'].includes(wordOf(token) ?? '')) {
+      return new SqlRefusal('must not hold a subquery');
+    }
+    return new SqlRefusal(`has at character ${token.at} what does not pass with a read token`);
+  }
+}

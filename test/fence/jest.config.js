@@ -1,0 +1,17 @@
+// Once for all files, each of which may run in a process of its own.
+process.env.FENCE_SEED ??= String(Date.now() % 1_000_000);
+process.stdout.write(
+  `FENCE_SEED=${process.env.FENCE_SEED} npm run test:fence repeats this run exactly\n`,
+);
+
+/** @type {import('jest').Config} */
+export default {
+  rootDir: '../..',
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/test/fence/*.fence-spec.ts'],
+  transform: { '^.+\\.ts$': '@swc/jest' },
+  extensionsToTreatAsEsm: ['.ts'],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.local'],
+  testTimeout: 120_000,
+  maxWorkers: 2,
+};

@@ -1,0 +1,21 @@
+import type { Random } from '../soak/random.ts';
+import { mutated } from './mutation.ts';
+import { oneIn, wordOf } from './seed.ts';
+
+/** What `subset__order_by` may be, and now and then what it may not. */
+export function randomOrder(random: Random): string {
+  const items = Array.from({ length: 1 + Math.floor(random.next() * 3) }, () => item(random));
+  const order = items.join(random.pick([', ', ',', ' ,\n']));
+  return oneIn(random, 3) ? mutated(random, order) : order;
+}
+
+function item(random: Random): string {
+  if (oneIn(random, 20))
+    return random.pick(['(select pay from payroll)', '1', 'pay + 1', 'lower(id)']);
+  const name = wordOf(
+    random,
+    'id ID "id" type "type" pay made status done nulls "x y" "x""y" null',
+  );
+  const direction = random.pick(['', '', ' ASC', ' DESC', ' desc', ' USING <']);
+  return name + direction + random.pick(['', '', ' NULLS FIRST', ' nulls last', ' NULLS']);
+}

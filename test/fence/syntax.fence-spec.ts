@@ -1,0 +1,116 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { parseShapeScope } from '../../src/auth/shape-scope.ts';
+import { electricWhere, paramsOf } from './electric.ts';
+import { fenceProblem, orderProblem, rewrittenProblem } from './fence-holds.ts';
+import { letThrough, queryOf } from './let-through.ts';
+import { mutated } from './mutation.ts';
+import { randomCondition } from './random-clause.ts';
+import { randomOrder } from './random-order.ts';
+import { seededRandom } from './seed.ts';
+import { loadParsers, PARSERS } from './syntax.ts';
+
+const ROUNDS = 2_000;
+
+beforeAll(loadParsers);
+
+/** The problem of a query's clause to any of the readers behind the gateway. */
+function problemOf(query: string, where: string, isPinned: boolean): string | undefined {
+  const fenced = paramsOf(query).get('where') ?? '';
+  for (const parser of PARSERS) {
+    const problem = fenceProblem(fenced, where, parser, isPinned);
+    if (problem) return `version ${parser.version}: ${problem}`;
+  }
+  let anew: string;
+  try {
+    anew = electricWhere(fenced, new Map());
+  } catch {
+    return undefined;
+  }
+  return PARSERS.map((parser) => rewrittenProblem(anew, parser)).find(Boolean);
+}
+
+/** Clauses of which a good part passes, be they the client's own or pinned by the token. */
+function expectHeld(clauses: Iterable<string>, leastPassed: number, isPinned = false): void {
+  let passed = 0;
+  for (const where of clauses) {
+    const params = ['x', 'y', 'z'];
+    const shape = { table: 'entities', where, params: { 1: 'x', 2: 'y', 3: 'z' } };
+    // Some of these clauses no token can pin.
+    if (isPinned && !parseShapeScope(shape)) continue;
+    const query = letThrough(queryOf({ where, params }), isPinned ? shape : undefined);
+    if (query === undefined) continue;
+    passed++;
+    expect([where, problemOf(query, where, isPinned)]).toEqual([where, undefined]);
+  }
+  // Of clauses that are all refused it would say nothing.
+  expect(passed).toBeGreaterThan(leastPassed);
+}
+
+describe('to the parser of PostgreSQL a clause that passes', () => {
+  it('is what the fence holds, be it of the grammar', () => {
+    const random = seededRandom('clauses');
+    expectHeld(
+      Array.from({ length: ROUNDS }, () => randomCondition(random)),
+      ROUNDS / 5,
+    );
+  });
+
+  it('is what the fence holds, be it mutated', () => {
+    const random = seededRandom('mutated clauses');
+    expectHeld(
+      Array.from({ length: ROUNDS * 3 }, () => mutated(random, randomCondition(random, 3))),
+      ROUNDS / 10,
+    );
+  });
+
+  it('is what the fence holds, be it pinned', () => {
+    const random = seededRandom('pinned clauses');
+    expectHeld(
+      Array.from({ length: ROUNDS * 2 }, () => mutated(random, randomCondition(random, 3))),
+      ROUNDS / 10,
+      true,
+    );
+  });
+
+  it('is what the fence holds, be it a subset', () => {
+    const random = seededRandom('subsets');
+    let passed = 0;
+    for (let i = 0; i < ROUNDS; i++) {
+      const subset = mutated(random, randomCondition(random, 3));
+      const query = letThrough(queryOf({ subset__where: subset }));
+      if (query === undefined) continue;
+      passed++;
+      const params = paramsOf(query);
+      expect(params.get('subset__where')).toBe(subset);
+      // As it would stand in Electric's SQL: behind the fence.
+      const fenced = `(${params.get('where')}) AND (${subset})`;
+      for (const parser of PARSERS) {
+        expect([subset, fenceProblem(fenced, subset, parser)]).toEqual([subset, undefined]);
+      }
+    }
+    expect(passed).toBeGreaterThan(ROUNDS / 20);
+  });
+
+  it('is the fence alone where nothing is asked', () => {
+    const fenced = paramsOf(letThrough(queryOf({})) ?? '').get('where') ?? '';
+    for (const parser of PARSERS) expect(fenceProblem(fenced, undefined, parser)).toBeUndefined();
+  });
+});
+
+describe('to the parser of PostgreSQL an order that passes', () => {
+  it('is one of plain columns', () => {
+    const random = seededRandom('orders');
+    let passed = 0;
+    for (let i = 0; i < ROUNDS * 2; i++) {
+      const subset__order_by = randomOrder(random);
+      const query = letThrough(queryOf({ subset__order_by }));
+      if (query === undefined) continue;
+      passed++;
+      const sent = paramsOf(query).get('subset__order_by') ?? '';
+      for (const parser of PARSERS) {
+        expect([sent, orderProblem(sent, parser)]).toEqual([subset__order_by, undefined]);
+      }
+    }
+    expect(passed).toBeGreaterThan(ROUNDS / 5);
+  });
+});

@@ -1,0 +1,91 @@
+import * as parser17 from '@libpg-query/parser';
+import * as parser18 from 'libpg-query';
+
+/** A node of PostgreSQL's syntax tree. */
+export type SqlNode = { readonly [member: string]: unknown };
+
+export interface SqlParser {
+  version: string;
+  parse: (sql: string) => SqlNode;
+}
+
+/** Of the version that Electric has, and of the newest. */
+export const PARSERS: readonly SqlParser[] = [
+  { version: '17', parse: (sql) => parser17.parseSync(sql) as unknown as SqlNode },
+  { version: '18', parse: (sql) => parser18.parseSync(sql) as unknown as SqlNode },
+];
+
+export async function loadParsers(): Promise<void> {
+  await Promise.all([parser17.loadModule(), parser18.loadModule()]);
+}
+
+/** The SELECT that a text is, where it is one statement, without what says where in the text it is. */
+export function selectOf(sql: string, { parse }: SqlParser): SqlNode | undefined {
+  let tree: SqlNode;
+  try {
+    tree = parse(sql);
+  } catch {
+    return undefined;
+  }
+  const [first, ...rest] = tree.stmts as SqlNode[];
+  const select = (first?.stmt as SqlNode | undefined)?.SelectStmt;
+  if (rest.length > 0 || !select) throw new Error(`more or other than one SELECT: ${sql}`);
+  return withoutPlaces(select) as SqlNode;
+}
+
+function withoutPlaces(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutPlaces);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).filter(([name]) => !PLACES.has(name));
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutPlaces(member)]));
+}
+
+const PLACES = new Set([
+  'location',
+  'list_start',
+  'list_end',
+  'rexpr_list_start',
+  'rexpr_list_end',
+]);
+
+/** Every node of a tree with its kind. */
+export function* nodesOf(value: unknown): Generator<[kind: string, node: unknown]> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) {
+    if (!Array.isArray(value)) yield [name, member];
+    yield* nodesOf(member);
+  }
+}
+
+/** The text of a node that is a `String`, or of a list of them with dots between. */
+export function nameOf(nodes: unknown): string {
+  return (nodes as { String: { sval: string } }[]).map(({ String: { sval } }) => sval).join('.');
+}
+
+/**
+ * SQL written anew from its tree by the deparser that Electric uses (libpg_query's). The package's way
+ * into it loses every `true`, so these are written as casts first.
+ */
+export function rewritten(sql: string): string {
+  const tree = parser17.parseSync(sql);
+  return parser17.deparseSync(withTruths(tree) as typeof tree);
+}
+
+function withTruths(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withTruths);
+  if (typeof value !== 'object' || value === null) return value;
+  const truth = (value as { A_Const?: { boolval?: { boolval?: boolean } } }).A_Const?.boolval;
+  if (truth) return truthAsCast(truth.boolval === true);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, withTruths(member)]),
+  );
+}
+
+function truthAsCast(truth: boolean): SqlNode {
+  return {
+    TypeCast: {
+      arg: { A_Const: { sval: { sval: truth ? 't' : 'f' } } },
+      typeName: { names: [{ String: { sval: 'bool' } }], typemod: -1 },
+    },
+  };
+}

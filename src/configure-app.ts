@@ -21,6 +21,7 @@ import { refuseConnect } from './server/refuse-connect.ts';
 import { requestContextMiddleware } from './request/request-context.middleware.ts';
 import { requestTargetMiddleware } from './request/request-target.middleware.ts';
 import { unexpectedBodyMiddleware } from './request/unexpected-body.middleware.ts';
+import { closeInOrder } from './server/orderly-close.ts';
 import { refuseUnparsed } from './server/parser-refusals.ts';
 import { StalledClients } from './server/stalled-clients.ts';
 import { catchStrayErrors } from './server/stray-errors.ts';
@@ -48,6 +49,7 @@ export function configureApp(
   const server = app.getHttpServer() as Server;
   const held = app.get(HeldBytes, { strict: false });
   catchStrayErrors(server, logger);
+  closeInOrder(server);
   const connections = new Connections(server, held);
   const connectionCap = new ConnectionCap(server, connections, config.limits.maxConnections);
   const stalledClients = new StalledClients(server, connections, config.timeouts.clientStallMs);

@@ -89,7 +89,7 @@ export class HeldBytes {
    */
   tryTake(kind: HeldKind, bytes: number): boolean {
     if (!this.hasRoom(bytes)) {
-      this.shed(this.limitBytes * SHARE_FOR_NEW_WORK - bytes, this.now() - GRACE_MS);
+      this.shedSlow(this.limitBytes * SHARE_FOR_NEW_WORK - bytes);
       if (!this.hasRoom(bytes)) return false;
     }
     this.add(kind, bytes);
@@ -116,11 +116,13 @@ export class HeldBytes {
     this.slowClients.delete(client);
   }
 
-  /**
-   * Ends the clients that have been slow for longest, until what is held fits into so many bytes; only those that
-   * have been slow since a time, if one is given.
-   */
-  shed(untilBytes = this.limitBytes, slowSinceMs = Number.POSITIVE_INFINITY): void {
+  /** Ends clients that have been slow for a while, until what is held fits into so many bytes. */
+  shedSlow(untilBytes: number): void {
+    this.shed(untilBytes, this.now() - GRACE_MS);
+  }
+
+  /** Ends those that have been slow for longest, of those that have been since a time. */
+  private shed(untilBytes = this.limitBytes, slowSinceMs = Number.POSITIVE_INFINITY): void {
     // A client that is ended releases bytes, and its end can make others hold some.
     if (this.isShedding) return;
     this.isShedding = true;

@@ -3,11 +3,11 @@ const MIB = 1_048_576;
 /** What the process takes before it serves anybody, warm; measured. */
 const BASE_BYTES = 128 * MIB;
 /** The share of the rest that parked reads may take. What is left is for what is held, for sockets and for garbage. */
-const READS_SHARE = 0.5;
+const READS_SHARE = 0.6;
 /** The share of the rest that may be held for others; see `HeldBytes`. */
 const HELD_SHARE = 0.15;
 /** What a parked read with its two connections takes, those in the kernel too, after events; measured. */
-const READ_BYTES = 46_080;
+const READ_BYTES = 51_200;
 /** What a read takes of the heap of V8, which has a limit of its own. */
 const READ_HEAP_BYTES = 20_480;
 const HEAP_SHARE = 0.5;

@@ -3,25 +3,33 @@ import type { Logger } from 'pino';
 import type { HeldBytes } from './held-bytes.ts';
 import type { ProcessMemory } from './process-memory.ts';
 
-/** From this share of the limit on there is no new work; it begins again below the lower one. */
-const CLOSES_AT = 0.85;
-const OPENS_AT = 0.8;
-/** From this share on clients that do not read are ended. */
-const SHEDS_AT = 0.9;
+/** From this share of the limit on clients that do not read are ended, until it is as low as the other one. */
+const SHEDS_AT = 0.8;
+const SHEDS_TO = 0.75;
+/** From this share on those too that do, if the kernel holds much for them. */
+const SHEDS_ALL_AT = 0.85;
+/** From this share on there is no new work; it begins again below the lower one. */
+const CLOSES_AT = 0.9;
+const OPENS_AT = 0.85;
+/** Not more often than this, unless it is urgent: to look at a thousand connections takes a millisecond. */
+const SHED_INTERVAL_MS = 50;
 /** How often the memory is looked at, beside after so much traffic, as a share of the limit. */
 const INTERVAL_MS = 250;
 const FLOW_SHARE = 0.01;
 
-/** Ends clients that do not take what the kernel holds for them. */
+/** Ends clients for which the kernel holds much. */
 export interface SocketShedder {
-  /** Ends those for which the kernel holds most, until it can take back so many bytes. */
-  shed(bytes: number): void;
+  /**
+   * Ends those that have taken nothing lately, and those for which the kernel holds most first, until it can take back
+   * so many bytes; `isUrgent`: also those that take something.
+   */
+  shed(bytes: number, isUrgent: boolean): void;
 }
 
 /**
  * Watches the memory of the whole process. The budget of held bytes counts what the gateway knows of; this sees the
  * rest too: the buffers of sockets in the kernel, garbage that is not collected yet, and what nobody thought of.
- * Where it becomes short, new work is refused first, and then clients that do not read are ended.
+ * Where it becomes short, clients that do not read are ended first, and then new work is refused.
  */
 export class MemoryWatch {
   /** Times that new work was refused because memory was short. */
@@ -32,6 +40,7 @@ export class MemoryWatch {
   private readonly logger: Pick<Logger, 'warn' | 'info'>;
   private readonly heap: () => { used_heap_size: number; heap_size_limit: number };
   private readonly timer: NodeJS.Timeout;
+  private shedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     memory: ProcessMemory,
@@ -65,9 +74,13 @@ export class MemoryWatch {
     if (share >= CLOSES_AT && !this.held.isClosed) this.close(share);
     else if (share < OPENS_AT && this.held.isClosed) this.open(share);
     if (share < SHEDS_AT) return;
-    const tooManyBytes = (share - CLOSES_AT) * this.memory.limitBytes;
-    this.sockets.shed(tooManyBytes);
-    this.held.shed(Math.max(0, this.held.total - tooManyBytes));
+    const isUrgent = share >= SHEDS_ALL_AT;
+    const nowMs = performance.now();
+    if (!isUrgent && nowMs - this.shedAtMs < SHED_INTERVAL_MS) return;
+    this.shedAtMs = nowMs;
+    const tooManyBytes = (share - SHEDS_TO) * this.memory.limitBytes;
+    this.sockets.shed(tooManyBytes, isUrgent);
+    this.held.shedSlow(Math.max(0, this.held.total - tooManyBytes));
   }
 
   stop(): void {

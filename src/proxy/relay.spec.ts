@@ -12,7 +12,7 @@ class SlowResponse extends EventEmitter {
   isBroken = false;
   headersSent = true;
   useChunkedEncodingByDefault = true;
-  socket = {};
+  socket = { resetAndDestroy: () => this.destroy() };
   private taken: (() => void)[] = [];
 
   write(chunk: Buffer, onTaken: () => void): boolean {
@@ -92,7 +92,8 @@ describe('Relay', () => {
     const slow = relayOf('application/json');
     slow.source.write('x');
     await turn();
-    slow.held.shed(0);
+    slow.held.hold('events', 1_000_000);
+    slow.held.release('events', 1_000_000);
     expect([slow.response.isBroken, slow.held.total, slow.source.destroyed]).toEqual([
       true,
       0,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PIECE_OVERHEAD_BYTES, type HeldBytes, type SlowClient } from '../limits/held-bytes.ts';
-import { breakOff } from '../request/break-off.ts';
+import { breakOff, dropClient } from '../request/break-off.ts';
 import { isEncoded, isEventStream } from './answer-head.ts';
 import { SseBoundary, STALLED_EVENT_MS } from './sse-boundary.ts';
 
@@ -69,7 +69,7 @@ export class Relay implements SlowClient {
 
   shed(): void {
     this.isOver = true;
-    breakOff(this.response);
+    dropClient(this.response);
   }
 
   private pass(chunk: Buffer): void {

@@ -14,3 +14,12 @@ export function breakOff(response: ServerResponse): void {
   if (socket && response.headersSent && !isHttp11) resetConnection(socket);
   else response.destroy();
 }
+
+/**
+ * Ends the connection of a client that does not take its answer, by a reset: what the kernel holds for it is let go,
+ * which an ordinary close would leave to it for minutes.
+ */
+export function dropClient(response: ServerResponse): void {
+  if (response.socket) resetConnection(response.socket);
+  else breakOff(response);
+}

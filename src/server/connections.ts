@@ -23,6 +23,10 @@ export interface ClientProgress {
   takenBytes: number;
   /** Since when it has taken nothing although something waits for it; 0 where nothing does. */
   waitsSinceMs: number;
+  /** What it had taken when memory was short and it was looked at, and whether it took nothing since then. */
+  sampledBytes: number;
+  sampledAtMs: number;
+  isStill: boolean;
 }
 
 /** What is under way on a connection. */
@@ -71,6 +75,9 @@ export class Connections {
         onAnswered: undefined,
         takenBytes: 0,
         waitsSinceMs: 0,
+        sampledBytes: 0,
+        sampledAtMs: 0,
+        isStill: false,
       });
       socket.once('close', () => this.onClosed(socket));
     });
@@ -84,10 +91,6 @@ export class Connections {
   /** Connections that were ever opened. */
   get accepted(): number {
     return this.acceptedCount;
-  }
-
-  sockets(): Iterable<Socket> {
-    return this.open.keys();
   }
 
   /** Every open connection with how its client takes what is sent. */
@@ -150,6 +153,11 @@ export class Connections {
     const { socket } = request;
     const connection = this.open.get(socket);
     if (!connection || connection.onAnswered) return;
+    if (socket.writableEnded) {
+      // The client was told that nothing more is answered here.
+      socket.destroy();
+      return;
+    }
     connection.exchanges.push({ request, response });
     if (this.announces) announceOnLast(connection.exchanges);
     response.on('close', () => this.onAnswered(socket, connection, response));
@@ -195,7 +203,9 @@ export class Connections {
 
   /** A request whose head is still coming is let come: its client would see it broken off. */
   private closeIfIdle(socket: Socket, { exchanges, bytesRead }: Connection): void {
-    if (exchanges.length === 0 && socket.bytesRead <= bytesRead) socket.destroySoon();
+    if (exchanges.length === 0 && socket.bytesRead <= bytesRead) {
+      socket.end(() => socket.destroy());
+    }
   }
 }
 

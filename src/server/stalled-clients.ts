@@ -8,6 +8,8 @@ import { connectionKey, readTcpQueues, readTcpQueuesSync, type TcpQueues } from 
 const LOOKS_PER_TIMEOUT = 12;
 const MIN_INTERVAL_MS = 100;
 const MAX_INTERVAL_MS = 5_000;
+/** A client that reads takes something within this. */
+const MIN_SAMPLE_MS = 100;
 /** What the kernel holds for a client that reads is less than this most of the time. */
 const MIN_SHED_BYTES = 65_536;
 
@@ -46,21 +48,39 @@ export class StalledClients {
     clearInterval(this.timer);
   }
 
-  /** Ends the clients for which the kernel holds most, until it can take back so many bytes. */
-  shed(bytes: number): void {
+  /**
+   * Ends clients until the kernel can take back so many bytes: those that have taken nothing since it was last looked,
+   * and those for which it holds most first; where it `isUrgent` also those that take something.
+   */
+  shed(bytes: number, isUrgent: boolean): void {
     const queues = readTcpQueuesSync(this.port);
     if (!queues || bytes <= 0) return;
-    const candidates = [...this.connections.sockets()]
-      .map((socket) => ({ socket, queued: queueOf(socket, queues) }))
-      .filter(({ queued }) => queued >= MIN_SHED_BYTES)
-      .sort((a, b) => b.queued - a.queued);
-    let freed = 0;
-    for (const { socket, queued } of candidates) {
-      if (freed >= bytes) return;
-      freed += queued;
+    const holders: Holder[] = [];
+    for (const [socket, progress] of this.connections.progress()) {
+      const queuedBytes = queueOf(socket, queues);
+      if (queuedBytes < MIN_SHED_BYTES) continue;
+      holders.push({ socket, queuedBytes, isStill: this.isStill(socket, progress, queuedBytes) });
+    }
+    const candidates = holders.filter(({ isStill }) => isStill || isUrgent).sort(byWhoGoesFirst);
+    let freedBytes = 0;
+    for (const { socket, queuedBytes } of candidates) {
+      if (freedBytes >= bytes) return;
+      freedBytes += queuedBytes;
       this.shedCount++;
       resetConnection(socket);
     }
+  }
+
+  /** Whether a client has taken nothing since it was last asked about, a while ago; not for one just seen first. */
+  private isStill(socket: Socket, progress: ClientProgress, queuedBytes: number): boolean {
+    const nowMs = performance.now();
+    const takenBytes = (socket.bytesWritten || 0) - socket.writableLength - queuedBytes;
+    if (progress.sampledAtMs === 0 || nowMs - progress.sampledAtMs > MIN_SAMPLE_MS) {
+      progress.isStill = progress.sampledAtMs !== 0 && takenBytes <= progress.sampledBytes;
+      progress.sampledBytes = takenBytes;
+      progress.sampledAtMs = nowMs;
+    }
+    return progress.isStill;
   }
 
   /** Looks at every client that has something to take. Never rejects. */
@@ -72,7 +92,7 @@ export class StalledClients {
     for (const [socket, progress] of this.connections.progress()) {
       const bytes = socket.bytesWritten || 0;
       const waitingBytes = socket.writableLength;
-      if (waitingBytes > 0 || progress.takenBytes !== bytes) {
+      if (waitingBytes > 0 || progress.takenBytes !== bytes || socket.writableEnded) {
         written.push({ socket, progress, bytes, waitingBytes });
       }
     }
@@ -89,6 +109,8 @@ export class StalledClients {
   ): void {
     if (socket.destroyed) return;
     const untakenBytes = waitingBytes + (queues ? queueOf(socket, queues) : 0);
+    // It has everything and was told that nothing more comes, and keeps its side open.
+    if (untakenBytes === 0 && socket.writableEnded) socket.destroy();
     const nowMs = performance.now();
     // An estimate from below: it grows only where the client has taken something.
     const takenBytes = bytes - untakenBytes;
@@ -113,6 +135,17 @@ interface Written {
   /** Written to the socket, and of that not yet handed to the kernel. */
   bytes: number;
   waitingBytes: number;
+}
+
+/** A client for which the kernel holds something. */
+interface Holder {
+  socket: Socket;
+  queuedBytes: number;
+  isStill: boolean;
+}
+
+function byWhoGoesFirst(a: Holder, b: Holder): number {
+  return Number(b.isStill) - Number(a.isStill) || b.queuedBytes - a.queuedBytes;
 }
 
 function queueOf(socket: Socket, queues: TcpQueues): number {

@@ -1,7 +1,6 @@
 import { TurnQueue } from '../../collections/turn-queue.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { HeldBytes, SlowClient } from '../../limits/held-bytes.ts';
-import { overloaded } from '../../limits/open-read-limits.ts';
 import { safeEventOf, SseBoundary } from '../sse-boundary.ts';
 import { ByteLog } from './byte-log.ts';
 import type { ReadHead } from './read-head.ts';
@@ -41,7 +40,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   private isDue = false;
   private deliveredTo = 0;
   private heldBytes = 0;
-  /** How many readers have bytes under way. */
+  /** How many readers have something under way. */
   private sending = 0;
   /** Readers that wait for the end of an event, to end there; there are none most of the time. */
   private ending: Set<Reader> | undefined;
@@ -98,7 +97,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     this.deliveredTo = this.log.end;
     let behind = 0;
     for (const reader of this.readers) {
-      if (reader.isSending) behind++;
+      if (reader.isFull) behind++;
       else reader.wake();
     }
     if (behind === 0) {
@@ -114,8 +113,9 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   next(reader: Reader): Buffer | undefined {
     if (reader.writtenTo === this.log.end) return undefined;
     const piece = this.log.view(reader.writtenTo);
+    if (!reader.isSending) this.sending++;
     reader.writtenTo += piece.length;
-    this.sending++;
+    this.resumeFor(reader);
     return piece;
   }
 
@@ -123,10 +123,10 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     return this.hasEnded && reader.writtenTo === this.log.end;
   }
 
-  onTaken(reader: Reader): void {
-    reader.takenTo = reader.writtenTo;
-    if (--this.sending === 0) this.trim();
-    if (!this.hasEnded && reader.writtenTo === this.log.end) this.read.resume();
+  onTaken(reader: Reader, bytes: number): void {
+    reader.takenTo += bytes;
+    if (!reader.isSending && --this.sending === 0) this.trim();
+    this.resumeFor(reader);
   }
 
   endSoon(reader: Reader, reason: Error): void {
@@ -136,7 +136,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     }
     const end = this.safeEndFrom(reader.writtenTo);
     if (end !== undefined) {
-      this.endAt(reader, end, reason);
+      this.endAt(reader, end);
       return;
     }
     this.ending ??= new Set();
@@ -169,7 +169,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
 
   /** Ends the readers that are furthest behind, as the memory is needed. */
   shed(): void {
-    const behind = [...this.readers].filter(({ isSending }) => isSending);
+    const behind = [...this.readers].filter(({ isFull }) => isFull);
     const furthest = Math.min(...behind.map(({ takenTo }) => takenTo));
     for (const reader of behind) if (reader.takenTo === furthest) reader.shed();
     if (behind.some(({ takenTo }) => takenTo > furthest)) this.held.addSlow(this);
@@ -182,25 +182,30 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     this.boundary?.follow(chunk);
     if (safeEnd === -1) return;
     const end = this.log.end - chunk.length + safeEnd;
-    for (const reader of this.ending ?? []) this.endAt(reader, end, tooSlow());
+    for (const reader of this.ending ?? []) this.endAt(reader, end);
   }
 
   /** A lone reader is never too slow: the upstream waits for it. */
   private endTooSlow(): void {
     if (this.log.end - this.log.start <= MAX_BEHIND_BYTES) return;
     for (const reader of this.readers) {
-      if (!reader.isSending || this.log.end - reader.takenTo <= MAX_BEHIND_BYTES) continue;
+      if (!reader.isFull || this.log.end - reader.takenTo <= MAX_BEHIND_BYTES) continue;
       // Its answer has begun, so that no error can tell.
       reader.call.context.errorReason = 'slow_reader';
       const end = this.safeEndFrom(reader.writtenTo);
-      if (end === undefined) reader.fail(tooSlow());
-      else this.endAt(reader, end, tooSlow());
+      if (end === undefined) reader.shed();
+      else this.endAt(reader, end);
     }
   }
 
-  private endAt(reader: Reader, end: number, reason: Error): void {
+  /** The upstream goes on once a reader has all that is there. */
+  private resumeFor(reader: Reader): void {
+    if (!this.hasEnded && reader.writtenTo === this.log.end) this.read.resume();
+  }
+
+  private endAt(reader: Reader, end: number): void {
     const { writtenTo } = reader;
-    if (end - writtenTo > MAX_TAIL_BYTES) reader.fail(reason);
+    if (end - writtenTo > MAX_TAIL_BYTES) reader.shed();
     else reader.endWith(end > writtenTo ? this.log.copy(writtenTo, end) : undefined);
   }
 
@@ -237,10 +242,6 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     if (grownBytes > 0) this.held.hold('events', grownBytes);
     else if (grownBytes < 0) this.held.release('events', -grownBytes);
   }
-}
-
-function tooSlow(): GatewayError {
-  return overloaded('slow_reader', 'This reader is too slow for its event stream');
 }
 
 /** Event streams that have got events in this turn of the event loop. */

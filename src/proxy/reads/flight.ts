@@ -134,9 +134,10 @@ export class Flight implements ReadObserver, BodySource {
     return this.hasEnded && (this.queue?.isEmpty ?? true);
   }
 
-  onTaken(reader: Reader): void {
+  onTaken(reader: Reader, bytes: number): void {
     this.held.deleteSlow(reader);
-    this.queue?.taken();
+    if (reader.isSending) this.held.addSlow(reader);
+    this.queue?.taken(bytes);
     if (!this.hasEnded && (this.queue?.bytes ?? 0) < MAX_WAITING_BYTES) this.read.resume();
   }
 
@@ -160,9 +161,16 @@ export class Flight implements ReadObserver, BodySource {
   }
 
   private passOn(chunk: Buffer): void {
-    this.queue?.add(chunk);
-    this.sole?.wake();
-    if ((this.queue?.bytes ?? 0) < MAX_WAITING_BYTES) return;
+    const { sole, queue } = this;
+    if (sole?.isReady && queue?.isEmpty) {
+      queue.pass(chunk);
+      this.held.addSlow(sole);
+      sole.write(chunk);
+    } else {
+      queue?.add(chunk);
+      sole?.wake();
+    }
+    if ((queue?.bytes ?? 0) < MAX_WAITING_BYTES) return;
     this.read.pause();
     // A slow client must not hold up those that wait for their turn.
     this.release();

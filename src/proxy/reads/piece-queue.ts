@@ -10,7 +10,7 @@ export class PieceQueue {
   private pieces: Buffer[] = [];
   /** Of the pieces that wait, with what their objects take. */
   private waitingBytes = 0;
-  /** Of the piece that is under way to the client. */
+  /** Of the pieces that are under way to the client. */
   private sentBytes = 0;
 
   constructor(held: HeldBytes) {
@@ -21,8 +21,9 @@ export class PieceQueue {
     return this.pieces.length === 0;
   }
 
+  /** Of all that the client has not taken. */
   get bytes(): number {
-    return this.waitingBytes;
+    return this.waitingBytes + this.sentBytes;
   }
 
   /** Adds a piece. The budget may end slow clients for it, this one's too. */
@@ -33,7 +34,13 @@ export class PieceQueue {
     this.held.hold('answers', bytes);
   }
 
-  /** The next piece, several small ones joined; it counts until `taken`. */
+  /** Counts a piece that goes to the client at once. */
+  pass(piece: Buffer): void {
+    this.sentBytes += piece.length;
+    this.held.hold('answers', piece.length);
+  }
+
+  /** The next piece, several small ones joined; it counts until it is `taken`. */
   next(): Buffer | undefined {
     let bytes = 0;
     let count = 0;
@@ -43,17 +50,18 @@ export class PieceQueue {
       count++;
     }
     if (count === 0) return undefined;
-    const taken = this.pieces.splice(0, count);
-    const heldBytes = bytes + count * PIECE_OVERHEAD_BYTES;
-    this.waitingBytes -= heldBytes;
-    this.sentBytes += heldBytes;
-    return count === 1 ? taken[0] : joined(taken, bytes);
+    const pieces = this.pieces.splice(0, count);
+    const overheadBytes = count * PIECE_OVERHEAD_BYTES;
+    this.waitingBytes -= bytes + overheadBytes;
+    this.sentBytes += bytes;
+    this.held.release('answers', overheadBytes);
+    return count === 1 ? pieces[0] : joined(pieces);
   }
 
-  /** The client has taken what `next` gave. */
-  taken(): void {
-    this.held.release('answers', this.sentBytes);
-    this.sentBytes = 0;
+  /** The client has taken so many bytes of what was sent. */
+  taken(bytes: number): void {
+    this.sentBytes -= bytes;
+    this.held.release('answers', bytes);
   }
 
   /** The client needs nothing more. */

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { joined } from '../../collections/joined.ts';
 import { headerValue, type HeaderList } from '../header-list.ts';
 import { AnswerParser } from './answer-parser.ts';
+import { mayReadOn, type TurnWaiter } from './turn-share.ts';
 import type { Connector } from './upstream-socket.ts';
 
 /**
@@ -11,8 +12,8 @@ import type { Connector } from './upstream-socket.ts';
 const IDLE_TIMEOUT_MS = 60_000;
 const IDLE_MARGIN_MS = 2_000;
 const READ_BYTES = 65_536;
-/** Pieces of a chunked body that came together are joined up to this size. */
-const MAX_JOINED_BYTES = 16_384;
+/** A piece of a body of this size goes on by itself. */
+const MIN_UNJOINED_BYTES = 8_192;
 
 /**
  * What all connections read into: each parses what it has read before the next one reads. Windows reads in
@@ -55,7 +56,7 @@ export interface ConnectionOptions {
  * what comes is parsed where it lies: with undici in between a read took a fifth more of the processor's
  * time, and a parked one of memory (docs/performance.md).
  */
-export class ReadConnection {
+export class ReadConnection implements TurnWaiter {
   /** Until when it may be kept for a next read, as `performance.now()` gives it; 0 for not at all. */
   usableUntilMs = 0;
   /** A read has had its answer on it. */
@@ -64,7 +65,7 @@ export class ReadConnection {
   private readonly socket: Socket;
   private readonly received = isReadAtOnce ? sharedBuffer : Buffer.allocUnsafeSlow(READ_BYTES);
   private readonly parser: AnswerParser;
-  /** Pieces of the body in the bytes that are parsed just now. */
+  /** Small pieces of the body in the bytes that are parsed just now. */
   private pieces: Buffer[] = [];
   private readonly connectTimer: NodeJS.Timeout;
   /** Of the read under way. */
@@ -73,6 +74,10 @@ export class ReadConnection {
   private idleTimeoutMs = IDLE_TIMEOUT_MS;
   private isOpen = false;
   private isLost = false;
+  /** Its reader takes nothing more for now. */
+  private isPaused = false;
+  /** It has had its share of this turn of the event loop. */
+  private hasHadItsShare = false;
   /** The request that waits for the connection to open. */
   private held: string | undefined;
 
@@ -80,7 +85,7 @@ export class ReadConnection {
     this.options = options;
     this.parser = new AnswerParser({
       onHead: (statusCode, headers) => this.onHead(statusCode, headers),
-      onBody: (piece) => this.pieces.push(piece),
+      onBody: (piece) => this.onBody(piece),
     });
     const onread = { buffer: this.received, callback: (length: number) => this.onBytes(length) };
     this.socket = options.connect(onread, () => this.onOpen());
@@ -108,11 +113,19 @@ export class ReadConnection {
 
   /** Stops the answer's body; what has been read already still comes. */
   pause(): void {
+    this.isPaused = true;
     this.socket.pause();
   }
 
   resume(): void {
-    this.socket.resume();
+    this.isPaused = false;
+    if (!this.hasHadItsShare) this.socket.resume();
+  }
+
+  /** A turn of the event loop is over in which it had its share. */
+  nextTurn(): void {
+    this.hasHadItsShare = false;
+    if (!this.isPaused) this.socket.resume();
   }
 
   /** Closes it; a read that is under way hears nothing more. */
@@ -144,7 +157,8 @@ export class ReadConnection {
     if (this.pieces.length > 0) this.passOnPieces();
     if (this.parser.isComplete) this.finish(error === undefined && !this.parser.hasExcess);
     else if (error) this.fail(error);
-    return true;
+    this.hasHadItsShare = length === READ_BYTES && !mayReadOn(this);
+    return !this.hasHadItsShare;
   }
 
   private onHead(statusCode: number, headers: HeaderList): void {
@@ -152,18 +166,22 @@ export class ReadConnection {
     this.handler?.onHead(statusCode, headers);
   }
 
-  /** Small pieces that came together go on as one: each costs as much as a large one. */
+  private onBody(piece: Buffer): void {
+    if (piece.length < MIN_UNJOINED_BYTES) {
+      this.pieces.push(piece);
+      return;
+    }
+    if (this.pieces.length > 0) this.passOnPieces();
+    // Not kept for a moment even: V8 would take what an old object points to for alive until its next full collection.
+    this.handler?.onChunk(piece);
+  }
+
+  /** Small pieces of a body that came together go on as one: each costs as much as a large one. */
   private passOnPieces(): void {
     const { pieces } = this;
     this.pieces = [];
-    for (let from = 0, to = 0; from < pieces.length; from = to) {
-      let bytes = 0;
-      do bytes += pieces[to++]?.length ?? 0;
-      while (to < pieces.length && bytes + (pieces[to]?.length ?? 0) <= MAX_JOINED_BYTES);
-      const run = pieces.slice(from, to);
-      const [only] = run;
-      this.handler?.onChunk(run.length === 1 && only ? only : joined(run, bytes));
-    }
+    const [only] = pieces;
+    this.handler?.onChunk(pieces.length === 1 && only ? only : joined(pieces));
   }
 
   private onEof(): void {
@@ -187,7 +205,8 @@ export class ReadConnection {
     this.hasServed = true;
     if (isClean && this.parser.keepsOpen && this.idleTimeoutMs > 0) {
       this.usableUntilMs = performance.now() + this.idleTimeoutMs;
-      if (this.socket.isPaused()) this.socket.resume();
+      this.isPaused = false;
+      if (!this.hasHadItsShare && this.socket.isPaused()) this.socket.resume();
     }
     handler.onEnd();
   }

@@ -3,7 +3,7 @@ import type { BagItem } from '../../collections/bag.ts';
 import { TurnQueue } from '../../collections/turn-queue.ts';
 import { PIECE_OVERHEAD_BYTES, type HeldBytes, type SlowClient } from '../../limits/held-bytes.ts';
 import { overloaded } from '../../limits/open-read-limits.ts';
-import { breakOff } from '../../request/break-off.ts';
+import { breakOff, dropClient } from '../../request/break-off.ts';
 import { ClientGone } from '../../request/client-gone.ts';
 import { flushAnswerHead, writeAnswerHead } from '../answer-head.ts';
 import type { Deadline } from '../deadlines.ts';
@@ -14,6 +14,9 @@ import type { ReadCall } from './upstream-read.ts';
 
 /** How long the client of a read that was ended may take to fetch what lies ready for it. */
 const LAST_BYTES_MS = 30_000;
+/** So many pieces, and about so many bytes, may be under way to a client. */
+const MAX_SENDING = 4;
+const MAX_SENDING_BYTES = 65_536;
 /** A body up to this goes out in one piece with its head: to copy it costs less than a second piece. */
 const MAX_JOINED_BODY_BYTES = 16_384;
 
@@ -25,12 +28,12 @@ export interface ReadSource {
 
 /** What a reader's answer comes from, piece by piece, as its client takes it. */
 export interface BodySource extends ReadSource {
-  /** The next piece, if one is there; a string is latin1. Asked for when the piece before it has been taken. */
+  /** The next piece, if one is there; a string is latin1. Asked for as long as the reader is not full. */
   next(reader: Reader): Buffer | string | undefined;
   /** Whether the body is whole with what `next` has given. */
   isWhole(reader: Reader): boolean;
-  /** The client has taken the last piece. */
-  onTaken(reader: Reader): void;
+  /** The client has taken a piece of so many bytes. */
+  onTaken(reader: Reader, bytes: number): void;
   /** The reader is to end where it can resume. */
   endSoon(reader: Reader, reason: Error): void;
 }
@@ -39,7 +42,7 @@ export interface BodySource extends ReadSource {
  * One client's read, from its admission to the end of its answer. Several may share what comes from the
  * upstream; each has its own client, deadlines and headers.
  *
- * It writes one piece at a time, and the next when the kernel has taken that one. What waits meanwhile waits at the
+ * It writes a few pieces at most, and further ones when the kernel has taken those. What waits meanwhile waits at the
  * source, which several readers may share: in the response of a client that has stopped, each piece of 50 bytes
  * would take several objects.
  */
@@ -50,8 +53,6 @@ export class Reader implements BagItem, SlowClient {
   /** Resolves when the head is written; rejects with the error to answer instead, or `ClientGone`. */
   readonly answerBegan: Promise<void>;
   source: ReadSource | undefined;
-  /** A piece has been written that the kernel has not taken yet. */
-  isSending = false;
   /** Its event stream is to end at the next safe place. */
   isEnding = false;
   /** Of an event stream: the place behind what was written, and behind what was taken. */
@@ -66,7 +67,8 @@ export class Reader implements BagItem, SlowClient {
   private head: ReadHead | undefined;
   private body: BodySource | undefined;
   private isHeadSent = false;
-  /** Of the piece that is under way. */
+  /** Pieces that have been written and that the kernel has not taken yet, and their bytes. */
+  private sending = 0;
   private sendingBytes = 0;
   /** The last bytes of its answer, which its client has still to take; or those that it takes with others. */
   private lastBytes = 0;
@@ -93,9 +95,19 @@ export class Reader implements BagItem, SlowClient {
     this.expiry = expiry;
   }
 
-  /** Whether the answer is still to begin. */
-  get isWaiting(): boolean {
-    return this.stage === 'waiting';
+  /** Whether something is under way that the kernel has not taken yet. */
+  get isSending(): boolean {
+    return this.sending > 0;
+  }
+
+  /** Whether so much is under way that nothing more is written for now. */
+  get isFull(): boolean {
+    return this.sending >= MAX_SENDING || this.sendingBytes >= MAX_SENDING_BYTES;
+  }
+
+  /** Whether a piece that is there may be written at once. */
+  get isReady(): boolean {
+    return this.isHeadSent && this.stage === 'answering' && !this.isFull;
   }
 
   /**
@@ -109,9 +121,9 @@ export class Reader implements BagItem, SlowClient {
     answersToSend.add(this);
   }
 
-  /** The source has more, or has ended. Nothing happens before the head is sent, or while a piece is under way. */
+  /** The source has more, or has ended. */
   wake(): void {
-    if (this.isHeadSent && !this.isSending) this.sendNext();
+    if (this.isReady) this.sendNext();
   }
 
   /** Sends an answer of which everything is there, as `shared` has it; a body that is a string is latin1. */
@@ -157,11 +169,15 @@ export class Reader implements BagItem, SlowClient {
     this.breakOffIn(STALLED_EVENT_MS);
   }
 
-  /** Its client has been slow for longest, and what is held for it is needed for others. */
+  /** Its client is too slow, and what is held for it is needed for others. */
   shed(): void {
     this.call.context.errorReason = 'slow_reader';
-    if (this.stage === 'over') breakOff(this.response);
-    else this.fail(overloaded('slow_reader', 'This reader is too slow'));
+    if (this.stage === 'waiting' || (this.stage === 'answering' && !this.isHeadSent)) {
+      this.refuse(overloaded('slow_reader', 'This reader is too slow'));
+      return;
+    }
+    this.finish();
+    dropClient(this.response);
   }
 
   /** Sends the head, with what is there of the body. */
@@ -213,34 +229,38 @@ export class Reader implements BagItem, SlowClient {
     if (this.sendHead(body?.length)) this.end(body);
   }
 
-  private sendNext(): void {
-    const { body } = this;
-    if (!body) return;
-    const piece = body.next(this);
-    if (body.isWhole(this)) this.end(piece);
-    else if (piece !== undefined) this.write(piece);
-  }
-
-  private write(piece: Buffer | string): void {
-    this.isSending = true;
-    this.sendingBytes = piece.length;
-    this.held.sent(piece.length);
+  /** Writes a piece; only where `isReady`. */
+  write(piece: Buffer | string): void {
+    const bytes = piece.length;
+    this.sending++;
+    this.sendingBytes += bytes;
+    this.held.sent(bytes);
     this.response.write(piece, 'latin1', (error) => {
-      if (!error) this.onTaken();
+      if (!error) this.onTaken(bytes);
     });
   }
 
-  private onTaken(): void {
-    this.isSending = false;
+  private sendNext(): void {
+    while (this.isReady) {
+      const piece = this.body?.next(this);
+      if (this.body?.isWhole(this)) this.end(piece);
+      else if (piece === undefined) return;
+      else this.write(piece);
+    }
+  }
+
+  private onTaken(bytes: number): void {
+    this.sending--;
+    this.sendingBytes -= bytes;
     if (this.stage !== 'answering') return;
-    this.body?.onTaken(this);
+    this.body?.onTaken(this, bytes);
     this.sendNext();
   }
 
   /** Ends the answer. Nothing is written behind it: `finish` lets go of the source. */
   private end(lastPiece: Buffer | string | undefined): void {
     const ownBytes = this.shared ? 0 : (lastPiece?.length ?? 0);
-    this.lastBytes = PIECE_OVERHEAD_BYTES + ownBytes + (this.isSending ? this.sendingBytes : 0);
+    this.lastBytes = PIECE_OVERHEAD_BYTES + ownBytes + this.sendingBytes;
     this.held.hold('answers', this.lastBytes);
     this.held.addSlow(this);
     this.held.sent(lastPiece?.length ?? 0);
@@ -254,7 +274,7 @@ export class Reader implements BagItem, SlowClient {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.finish();
-      breakOff(this.response);
+      dropClient(this.response);
     }, timeoutMs);
   }
 

@@ -1,0 +1,69 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { AUTHORIZED } from '../support/credentials.ts';
+import { MIB, startLimitedGateway, type LimitedGateway } from './limited-gateway.ts';
+import { Readers } from './readers.ts';
+
+const ROUNDS = 10;
+const EVENT_BYTES = 300;
+/** Every reader of these tests has the same credential, which may usually have half of all reads. */
+const ONE_CREDENTIAL = { GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: '100000' };
+/** A process may have no more connections open than this, here and in the store. */
+const MOST_READERS = 9_000;
+
+const SCENES = [300, 512, 1_024].flatMap((limitMib) =>
+  (['long-poll', 'sse'] as const).flatMap((live) =>
+    [true, false].map((isShared) => ({
+      limitMib,
+      live,
+      kind: `${isShared ? 'shared' : 'unshared'} ${live === 'sse' ? 'event streams' : 'long-polls'}`,
+      isShared,
+    })),
+  ),
+);
+
+/** 40,000 reads were the default whatever memory there was: the kernel ended the process at 8,160 in 300 MiB. */
+describe('the cap of open reads that follows from the memory', () => {
+  let limited: LimitedGateway;
+  let readers: Readers | undefined;
+  afterEach(async () => {
+    readers?.stop();
+    await limited.stop();
+  });
+
+  it.each(SCENES)(
+    'is met before the limit of $limitMib MiB, with $kind',
+    async ({ limitMib, live, isShared }) => {
+      limited = await startLimitedGateway(limitMib * MIB, 'events-main.ts', {
+        ...ONE_CREDENTIAL,
+        GATEWAY_SHARED_READS: String(isShared),
+      });
+      const { gateway, store, group } = limited;
+      const cap = await limited.metric('gateway_open_reads_limit');
+      const wanted = Math.min(Math.ceil(cap * 1.1), MOST_READERS);
+      const admitted = Math.min(cap, wanted);
+      const all = new Readers({
+        port: gateway.port,
+        credential: AUTHORIZED.authorization,
+        live,
+        target: (index) => `/streams/t/${isShared ? 's' : index}?offset=1_0&live=${live}`,
+      });
+      readers = all;
+      await all.add(wanted);
+      await all.until(() => all.count('refused') === wanted - admitted);
+      while ((await limited.metric('gateway_open_reads')) < admitted);
+
+      for (let round = 1; round <= ROUNDS; round++) {
+        await store.untilWaiting(isShared ? 1 : admitted);
+        // All have asked again.
+        while ((await limited.metric('gateway_open_reads')) < admitted);
+        store.answer(EVENT_BYTES);
+        await all.until(() => all.events >= admitted * round);
+      }
+      expect([...all.statuses.keys()]).toEqual(wanted > admitted ? [503] : []);
+      expect(all.count('gone')).toBe(0);
+      expect(group.kills()).toBe(0);
+      expect(limited.highestBytes).toBeLessThan(limitMib * MIB);
+      expect(new Set(limited.witness.outcomes.slice(0, 3))).toEqual(new Set([200]));
+    },
+  );
+});

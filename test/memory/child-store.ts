@@ -1,0 +1,45 @@
+import { fork } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { join } from 'node:path';
+
+/** A history store in a process of its own, so that its work does not hold up the clients of a test. */
+export interface ChildStore {
+  url: string;
+  /** Requests that wait there now. */
+  readonly waiting: number;
+  /** Has everybody who waits answered, with so many bytes where the store has no size of its own for them. */
+  answer(bytes?: number): void;
+  /** Resolves once so many wait, or more. */
+  untilWaiting(count: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** From the store: where it listens; and how many wait, as often as that changes. */
+export type Report = { port: number } | { waiting: number };
+
+/** Starts a program of this folder. */
+export async function startChildStore(program: string): Promise<ChildStore> {
+  const child = fork(join(import.meta.dirname, program), { stdio: 'inherit' });
+  const changes = new EventEmitter();
+  let waiting = 0;
+  const [first] = (await once(child, 'message')) as [{ port: number }];
+  child.on('message', (report: Report) => {
+    if ('waiting' in report) waiting = report.waiting;
+    changes.emit('change');
+  });
+  return {
+    url: `http://127.0.0.1:${first.port}`,
+    get waiting() {
+      return waiting;
+    },
+    answer: (bytes = 0) => void child.send({ bytes }),
+    untilWaiting: async (count) => {
+      while (waiting < count) await once(changes, 'change');
+    },
+    stop: async () => {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}

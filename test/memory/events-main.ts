@@ -1,0 +1,53 @@
+/** A program: a history store that holds every read, and answers all of them at once when its parent says so. */
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Report } from './child-store.ts';
+
+const polls = new Set<ServerResponse>();
+const streams = new Set<ServerResponse>();
+let seq = 0;
+let isDue = false;
+
+const server = createServer((request, response) => {
+  const isStream = request.url?.includes('live=sse') === true;
+  const group = isStream ? streams : polls;
+  if (!request.url?.includes('live=')) {
+    response.end('at once');
+    return;
+  }
+  if (isStream) {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(': open\n\n');
+  }
+  group.add(response);
+  response.on('close', () => {
+    group.delete(response);
+    report();
+  });
+  report();
+});
+server.keepAliveTimeout = 60_000;
+
+process.on('message', ({ bytes }: { bytes: number }) => {
+  seq++;
+  const text = 'x'.repeat(bytes);
+  const event = `data: {"seq":${seq},"text":"${text}"}\n\nevent: control\ndata: {"streamNextOffset":"${seq}"}\n\n`;
+  for (const response of streams) response.write(event);
+  for (const response of polls) {
+    response.setHeader('stream-next-offset', String(seq));
+    response.end(`{"seq":${seq},"text":"${text}"}`);
+  }
+});
+
+function report(): void {
+  if (isDue) return;
+  isDue = true;
+  setImmediate(() => {
+    isDue = false;
+    process.send?.({ waiting: polls.size + streams.size } satisfies Report);
+  });
+}
+
+server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
+  process.send?.({ port: (server.address() as AddressInfo).port } satisfies Report);
+});

@@ -106,7 +106,7 @@ describe('limits', () => {
 
   // Only the first of the answers that a connection waits for is attached to its socket.
   it('gives back the places of all pipelined reads of a client that has gone', async () => {
-    await start({ GATEWAY_MAX_OPEN_READS: '3' });
+    await start({ GATEWAY_MAX_OPEN_READS: '3', GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: '3' });
     const socket = await openConnection();
     const head = `HTTP/1.1\r\nHost: x\r\nAuthorization: ${AUTHORIZED.authorization}\r\n\r\n`;
     socket.write(['1', '2', '3'].map((path) => `GET /streams/parked/${path} ${head}`).join(''));

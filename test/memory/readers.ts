@@ -52,9 +52,9 @@ export class Readers {
   }
 
   private begin(): Socket {
-    const { port, target, credential, live } = this.options;
+    const { port, credential, live } = this.options;
     const index = this.readers.length;
-    const request = `GET ${target(index)} HTTP/1.1\r\nHost: g\r\nAuthorization: ${credential}\r\n\r\n`;
+    const request = `GET ${this.options.target(index)} HTTP/1.1\r\nHost: g\r\nAuthorization: ${credential}\r\n\r\n`;
     const socket = connect({ port, host: '127.0.0.1' });
     const reader = { socket, state: 'asking' as State };
     this.readers.push(reader);

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AUTHORIZED } from '../support/credentials.ts';
+import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { ADDRESS_FOR_FAR_CLIENT, canBeFar, makeFarClient, type FarClient } from './far-client.ts';
+
+const STALL_TIMEOUT_MS = 1_000;
+const EVENT = `data: ${'x'.repeat(300)}\n\nevent: control\ndata: {}\n\n`;
+const EVENT_INTERVAL_MS = 20;
+
+const itWithFarClients = canBeFar() ? it : it.skip;
+
+/** TCP tried for 939 s: it asks whether a client is still there only where nothing waits to be acknowledged. */
+describe('a client that vanishes while events flow (needs root and iproute2)', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: GatewayChild;
+  let client: FarClient;
+  let events: NodeJS.Timeout;
+
+  beforeEach(async () => {
+    upstream = await startScriptedUpstream((_request, response: ServerResponse) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      events = setInterval(() => response.write(EVENT), EVENT_INTERVAL_MS);
+    });
+    gateway = await startGatewayChild({
+      env: {
+        GATEWAY_HOST: '0.0.0.0',
+        GATEWAY_HISTORY_URL: upstream.url,
+        GATEWAY_CLIENT_STALL_TIMEOUT_MS: String(STALL_TIMEOUT_MS),
+      },
+    });
+    client = makeFarClient();
+  });
+  afterEach(async () => {
+    clearInterval(events);
+    await client?.remove();
+    await gateway?.process.kill();
+    await upstream?.stop();
+  });
+
+  const metrics = async (): Promise<string> =>
+    (await fetch(`${gateway.managementUrl}/metrics`)).text();
+
+  itWithFarClients.each([
+    ['a shared event stream', 'offset=1_0'],
+    ['one of its own', 'offset=now'],
+  ])('is freed within the stall timeout, in %s', async (_, query) => {
+    const head = `Host: ${ADDRESS_FOR_FAR_CLIENT}\r\nAuthorization: ${AUTHORIZED.authorization}`;
+    const request = `GET /streams/s?live=sse&${query} HTTP/1.1\r\n${head}\r\n\r\n`;
+    expect(await client.ask(gateway.port, request)).toBe('HTTP/1.1 200 OK');
+    const [upstreamSocket] = upstream.openSockets;
+    const freed = once(upstreamSocket!, 'close');
+    client.vanish();
+    await freed;
+    while (!(await metrics()).includes('gateway_connections 0\n'));
+    expect(await metrics()).toContain('gateway_open_reads 0\n');
+    expect(await metrics()).toContain('gateway_clients_ended_total{reason="stalled"} 1\n');
+  });
+});

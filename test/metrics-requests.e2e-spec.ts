@@ -435,7 +435,7 @@ function seriesOf(families: readonly Family[]): string[] {
   const series = families.flatMap(({ samples }) =>
     samples.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`),
   );
-  return series.filter((name) => !name.startsWith('nodejs_gc_')).sort();
+  return series.sort();
 }
 
 /** How often each series of a histogram was observed. */

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { getHeapStatistics } from 'node:v8';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { memoryPlan } from '../src/limits/memory-plan.ts';
+import { processMemory } from '../src/limits/process-memory.ts';
 import { AUTHORIZED } from './support/gateway.ts';
 import { startMeasuredGateway, type MeasuredGateway } from './support/measured-gateway.ts';
 import { rawRequest, sendRaw } from './support/raw-client.ts';
@@ -188,6 +191,46 @@ describe('connections', () => {
     expect(await bytes('received')).toBe(request.length);
     expect(await bytes('sent')).toBe(wire.received.length);
     expect(await gateway.value('gateway_connections_accepted_total')).toBe(1);
+  });
+});
+
+describe('requests that a client sends ahead', () => {
+  it('are gauged where they wait, and the client that sends too many is counted', async () => {
+    const { url } = await startHolding();
+    const gateway = await start({ GATEWAY_HISTORY_URL: url });
+    const waiting = 'gateway_waiting_requests_of_busiest_connection';
+    expect(await gateway.value(waiting)).toBe(0);
+    expect(await gateway.value('gateway_waiting_requests_per_connection_limit')).toBe(1_000);
+
+    const read = `GET /streams/a?live=long-poll HTTP/1.1\r\nHost: g\r\nAuthorization: ${AUTHORIZED.authorization}\r\n\r\n`;
+    const wire = await openWire(gateway.port);
+    await wire.write(read.repeat(20));
+    // Eight are under way.
+    await gateway.until(waiting, {}, 12);
+    wire.reset();
+    await gateway.until(waiting, {}, 0);
+
+    const ended = { reason: 'waiting_requests' };
+    expect(await gateway.value('gateway_clients_ended_total', ended)).toBe(0);
+    const greedy = await openWire(gateway.port);
+    await greedy.write(read + 'GET /health HTTP/1.1\r\nHost: g\r\n\r\n'.repeat(1_100));
+    await greedy.ended;
+    await gateway.until('gateway_clients_ended_total', ended, 1);
+    expect(await gateway.value('gateway_clients_ended_total', { reason: 'memory' })).toBe(0);
+    expect(await gateway.value('gateway_clients_ended_total', { reason: 'stalled' })).toBe(0);
+  });
+});
+
+describe('memory', () => {
+  it('is gauged against its limit, and so is what is held', async () => {
+    const gateway = await start();
+    const usedRatio = await gateway.value('gateway_memory_used_ratio');
+    expect(usedRatio).toBeGreaterThan(0);
+    expect(usedRatio).toBeLessThan(1);
+    expect(await gateway.value('gateway_memory_limit_bytes')).toBe(processMemory().limitBytes);
+    expect(await gateway.value('gateway_held_bytes_limit')).toBe(
+      memoryPlan(processMemory().limitBytes, getHeapStatistics().heap_size_limit).maxHeldBytes,
+    );
   });
 });
 

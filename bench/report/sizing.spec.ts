@@ -33,7 +33,7 @@ const measured: Partial<Measurements> = {
     ],
     missing: [],
   },
-  memory: { shared: parked(10_000, 10 * 1024), unshared: parked(8_000, 40 * 1024), steps: [] },
+  memory: { shared: parked(10_000, 10 * 1024), unshared: parked(8_000, 100 * 1024), steps: [] },
 };
 
 /** The columns of the table's rows, without their padding. */
@@ -50,12 +50,12 @@ const cells = (text: string): string[][] =>
 
 describe('sizing', () => {
   it('lets the scarcest of processor, memory and open reads decide', () => {
-    // 400 MiB are left of 512: 40,960 readers of 10 KiB, 10,240 of 40 KiB. 70 % of a core are
-    // 700,000 µs a second: 20,000 deliveries of 35 µs, 5,000 of 140 µs.
+    // 400 MiB are left of 512: 40,960 readers of 10 KiB, 4,096 of 100 KiB; 4,718 may be open. 70 % of a
+    // core are 700,000 µs a second: 20,000 deliveries of 35 µs, 5,000 of 140 µs.
     expect(cells(sizing(measured) ?? '')).toEqual([
-      ['one in 100 s', '40,000', '25', '10,240', '98'],
-      ['one in 10 s', '40,000', '25', '10,240', '98'],
-      ['1 a second', '20,000', '50', '5,000', '200'],
+      ['one in 100 s', '4,718', '212', '4,096', '245'],
+      ['one in 10 s', '4,718', '212', '4,096', '245'],
+      ['1 a second', '4,718', '212', '4,096', '245'],
       ['10 a second', '2,000', '500', '500', '2,000'],
     ]);
   });

@@ -1,13 +1,16 @@
+import { memoryPlan } from '../../src/limits/memory-plan.ts';
 import type { Measurements } from '../results.ts';
 import { count, mebibytes, short, table } from './format.ts';
+
+const MEMORY_BYTES = 512 * 1_048_576;
 
 /** What one pod is taken to have, for sizing. */
 const POD = {
   /** Of the one core that a pod can use: the rest is for bursts, and for a neighbour that failed. */
   coreShare: 0.7,
-  memoryBytes: 512 * 1_048_576,
-  /** GATEWAY_MAX_OPEN_READS as it is by default. */
-  openReads: 40_000,
+  memoryBytes: MEMORY_BYTES,
+  /** GATEWAY_MAX_OPEN_READS as it follows from that memory. Node takes half of it for its heap. */
+  openReads: memoryPlan(MEMORY_BYTES, MEMORY_BYTES / 2).maxOpenReads,
 };
 const READERS = 1_000_000;
 /** That reach each reader. */
@@ -40,7 +43,7 @@ export function sizing(measured: Partial<Measurements>): string | undefined {
 where each has its own, with its own connection to the store. To deliver an event takes the gateway
 ${short(shared.cpuUsPerEvent)} µs of processor time where many share a timeline, and
 ${short(unshared.cpuUsPerEvent)} µs where each has its own. So a pod that may use ${POD.coreShare * 100} % of one core and
-${mebibytes(POD.memoryBytes)}, with \`GATEWAY_MAX_OPEN_READS\` at its default of ${count(POD.openReads)}, holds:
+${mebibytes(POD.memoryBytes)}, where \`GATEWAY_MAX_OPEN_READS\` is ${count(POD.openReads)} unless it is set, holds:
 
 ${table(head, rows)}`;
 }

@@ -5,7 +5,7 @@ import type { HeldBytes } from '../limits/held-bytes.ts';
 /** Requests of one connection that are worked on at once, although they are answered one after the other. */
 const MAX_STARTED_REQUESTS = 8;
 /** Requests that may wait on one connection for those before them; a connection with more is closed. */
-const MAX_WAITING_REQUESTS = 1_000;
+export const MAX_WAITING_REQUESTS = 1_000;
 /** With more than this nothing further is read from the connection for now. */
 const MAX_WAITING_BEFORE_PAUSE = 16;
 /** What a parsed request with its response takes in memory, beside the text of its head. */
@@ -56,6 +56,9 @@ export type Exchange = Connection['exchanges'][number];
  * Node's own `closeIdleConnections` leaves those alone that never sent a request, and so does `close` (seen on Node 24).
  */
 export class Connections {
+  /** Connections closed because too many requests waited on them, or because there was no memory for another one. */
+  overfullCount = 0;
+  shedCount = 0;
   private readonly held: HeldBytes;
   private readonly open = new Map<Socket, Connection>();
   private acceptedCount = 0;
@@ -91,6 +94,13 @@ export class Connections {
   /** Connections that were ever opened. */
   get accepted(): number {
     return this.acceptedCount;
+  }
+
+  /** Requests that wait on the connection with the most of them; looks at every open connection. */
+  get mostWaitingOfOne(): number {
+    let most = 0;
+    for (const { waiting } of this.open.values()) if (waiting.length > most) most = waiting.length;
+    return most;
   }
 
   /** Every open connection with how its client takes what is sent. */
@@ -167,13 +177,21 @@ export class Connections {
 
   private wait(request: IncomingMessage, { waiting }: Connection, start: () => void): void {
     const heldBytes = WAITING_REQUEST_BYTES + headLength(request);
-    if (waiting.length >= MAX_WAITING_REQUESTS || !this.held.tryTake('waiting', heldBytes)) {
+    const isFull = waiting.length >= MAX_WAITING_REQUESTS;
+    if (isFull || !this.held.tryTake('waiting', heldBytes)) {
+      // What was read along with it comes here too.
+      if (!request.socket.destroyed) this.countEnded(isFull);
       request.socket.destroy();
       return;
     }
     waiting.push({ start, heldBytes });
     // Not for a few: a connection that is not read does not tell when its client has gone.
     if (waiting.length > MAX_WAITING_BEFORE_PAUSE) request.socket.pause();
+  }
+
+  private countEnded(isFull: boolean): void {
+    if (isFull) this.overfullCount++;
+    else this.shedCount++;
   }
 
   private onAnswered(socket: Socket, connection: Connection, response: ServerResponse): void {

@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { TokenKeySet } from '../auth/token-key-set.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
-import type { Connections } from '../server/connections.ts';
+import { MAX_WAITING_REQUESTS, type Connections } from '../server/connections.ts';
 import { GATEWAY_PHASES, type GatewayState } from '../health/gateway-state.ts';
 import type { UpstreamProbes } from '../health/upstream-probes.ts';
 import { HELD_KINDS, type HeldBytes } from '../limits/held-bytes.ts';
@@ -87,6 +87,18 @@ function addConnectionMetrics(
     'Connections that may be open at once (GATEWAY_MAX_CONNECTIONS).',
     () => limits.maxConnections,
   );
+  gauge(
+    registry,
+    'gateway_waiting_requests_of_busiest_connection',
+    'Requests that wait behind others on the connection with the most of them.',
+    () => connections.mostWaitingOfOne,
+  );
+  gauge(
+    registry,
+    'gateway_waiting_requests_per_connection_limit',
+    'Requests that may wait on one connection; one with more is closed.',
+    () => MAX_WAITING_REQUESTS,
+  );
   new Counter({
     name: 'gateway_connections_accepted_total',
     help: 'Connections that clients have opened to the public port.',
@@ -112,7 +124,7 @@ function addConnectionMetrics(
 
 function addMemoryMetrics(
   registry: Registry,
-  { held, stalledClients, memoryWatch }: GaugeSources,
+  { held, connections, stalledClients, memoryWatch }: GaugeSources,
 ): void {
   new Gauge({
     name: 'gateway_held_bytes',
@@ -140,13 +152,17 @@ function addMemoryMetrics(
   );
   new Counter({
     name: 'gateway_clients_ended_total',
-    help: 'Clients whose connection was ended, by why: they took nothing for too long, or what was held for them was needed.',
+    help: 'Clients whose connection was ended, by why: they took nothing for too long, what was held for them was needed, or they sent too many requests ahead.',
     labelNames: ['reason'],
     registers: [registry],
     collect() {
       this.reset();
       this.inc({ reason: 'stalled' }, stalledClients.stalledCount);
-      this.inc({ reason: 'memory' }, stalledClients.shedCount + held.shedCount);
+      this.inc(
+        { reason: 'memory' },
+        stalledClients.shedCount + held.shedCount + connections.shedCount,
+      );
+      this.inc({ reason: 'waiting_requests' }, connections.overfullCount);
     },
   });
 }

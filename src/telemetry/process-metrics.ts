@@ -1,10 +1,11 @@
 import { getHeapStatistics } from 'node:v8';
 import { collectDefaultMetrics, Gauge, Registry, type Metric } from 'prom-client';
 import { eventLoopMetrics } from './event-loop-metrics.ts';
+import { gcMetric } from './gc-metrics.ts';
 
 /**
  * What is taken of the package's own metrics of the process. The others count handles one by one,
- * which takes long with ten thousand connections, or are gauges named as counters are.
+ * which takes long with ten thousand connections, are gauges named as counters are, or miss some.
  */
 const TAKEN = [
   'process_cpu_user_seconds_total',
@@ -18,7 +19,6 @@ const TAKEN = [
   'nodejs_heap_size_total_bytes',
   'nodejs_heap_size_used_bytes',
   'nodejs_external_memory_bytes',
-  'nodejs_gc_duration_seconds',
 ];
 
 /** The package's own watch over the event loop, whose numbers are not taken, is not to run. */
@@ -39,7 +39,7 @@ function makeProcessMetrics(): Metric[] {
   const all = new Registry();
   collectDefaultMetrics({ register: all, eventLoopMonitoringPrecision: NEVER_MS });
   const taken = TAKEN.flatMap((name) => all.getSingleMetric(name) ?? []);
-  return [...taken, heapLimit(), ...eventLoopMetrics()];
+  return [...taken, heapLimit(), gcMetric(), ...eventLoopMetrics()];
 }
 
 function heapLimit(): Metric {

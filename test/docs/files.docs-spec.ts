@@ -20,7 +20,13 @@ const OF_OPENAPI = 'spawn.ts';
 /** Where a page's file of values belongs: on top of those of a whole production release. */
 const VALUES = 'values.yaml';
 /** Held by `test/monitoring.e2e-spec.ts` and run by `test/monitoring/run.ts`; the adapter is not at hand. */
-const OF_MONITORING = ['prometheus.yml', 'shared.promql', 'keda.promql', 'prometheus-adapter.yaml'];
+const OF_MONITORING = [
+  'prometheus.yml',
+  'shared.promql',
+  'budget.promql',
+  'keda.promql',
+  'prometheus-adapter.yaml',
+];
 /** Does no more than what its types say. */
 const TYPES_ONLY = ['page.ts'];
 

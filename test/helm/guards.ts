@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { ciValues, overlay, refusal, type Tree } from './chart.ts';
+import { memoryPlan } from '../../src/limits/memory-plan.ts';
+import { ciValues, overlay, refusal, render, type Tree } from './chart.ts';
 import type { Checks } from './checks.ts';
 
 const SOUND = ciValues('minimal-values.yaml');
@@ -218,6 +219,22 @@ export async function checkGuards(checks: Checks): Promise<void> {
       assert.doesNotMatch(message, /sesame|5e5a/);
     });
   }
+  await checks.check('refuses a cap of open reads that does not fit into the memory', () => {
+    for (const [memory, bytes] of [
+      ['1Gi', 2 ** 30],
+      ['1536Mi', 1.5 * 2 ** 30],
+      ['2G', 2e9],
+      ['0.5G', 5e8],
+      [2 ** 31, 2 ** 31],
+    ] as const) {
+      // What the gateway takes by itself is 60 % of what fits.
+      const fits = Math.floor(memoryPlan(bytes, Number.MAX_SAFE_INTEGER).maxOpenReads / 0.6);
+      const withCap = (maxOpenReads: number): Tree =>
+        overlay(SOUND, { settings: { maxOpenReads }, resources: { limits: { memory } } });
+      assert.match(refusal(withCap(fits + 3)), /settings\.maxOpenReads is \d+, of which at most/);
+      render(withCap(fits - 3));
+    }
+  });
   await checks.check('names every problem at once', () => {
     const message = refusal({});
     assert.equal(message.match(/^ {2}- /gm)?.length, 6, message);

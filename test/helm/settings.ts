@@ -32,6 +32,8 @@ const SECRETS = [
 ];
 /** In a cluster the gateway's own default, this machine, would be wrong: they must be given. */
 const UPSTREAM_URLS = ['runtimeIngressUrl', 'runtimeAdminUrl', 'historyUrl', 'syncUrl'];
+/** Numbers that the gateway takes from the memory of its container where they are not set. */
+const CAPS_BY_MEMORY = ['maxConnections', 'maxOpenReads', 'maxOpenReadsPerCredential'];
 
 export async function checkSettings(checks: Checks): Promise<void> {
   const settings = DEFAULT_VALUES.settings as Tree;
@@ -66,6 +68,16 @@ export async function checkSettings(checks: Checks): Promise<void> {
     );
     assert.ok(!environment.has('GATEWAY_MAX_BODY_BYTES'));
     assert.ok(!environment.has('GATEWAY_PUBLIC_URL'));
+  });
+
+  // 50,000 connections and 40,000 reads were set in each pod: one of 1 GiB was killed long before.
+  await checks.check('without values the caps are left to the memory of the container', () => {
+    const environment = environmentOf(deploymentOf(SOUND));
+    const caps = CAPS_BY_MEMORY.map(variable);
+    assert.deepEqual(
+      caps.filter((cap) => environment.has(cap)),
+      [],
+    );
   });
 
   await checks.check('an empty tenant column, which means no fence, is passed on', () => {
@@ -181,6 +193,7 @@ function valueOf(literal: string): unknown {
 /** A value that is neither the default nor refused. */
 function sample(setting: string, value: unknown): unknown {
   if (typeof value === 'number') return value + 1;
+  if (CAPS_BY_MEMORY.includes(setting)) return 7;
   if (typeof value === 'boolean') return !value;
   if (setting.endsWith('Url')) return `https://${setting.toLowerCase()}.example/base`;
   if (setting === 'logLevel') return 'debug';

@@ -5,7 +5,7 @@ export interface ReaderOptions {
   port: number;
   credential: string;
   /** The target of a reader by its number; long-polls ask for it again and again. */
-  target(index: number): string;
+  target: (index: number) => string;
   live: 'long-poll' | 'sse';
 }
 

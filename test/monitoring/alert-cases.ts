@@ -44,9 +44,34 @@ const refused = (limit: string, aMinute: number): Series => ({
   [`gateway_limit_refusals_total{limit="${limit}"}`]: `0+${aMinute}x30`,
 });
 
+const ended = (reason: string, aMinute: number): Series => ({
+  [`gateway_clients_ended_total{reason="${reason}"}`]: `0+${aMinute}x30`,
+});
+
 const share = (part: string, whole: string, value: number): Series => ({
   [part]: `${value}+0x30`,
   [whole]: '100+0x30',
+});
+
+const ofOneCredential = (value: number): Series =>
+  share(
+    'gateway_open_reads_of_busiest_credential',
+    'gateway_open_reads_per_credential_limit',
+    value,
+  );
+
+const ahead = (value: number): Series =>
+  share(
+    'gateway_waiting_requests_of_busiest_connection',
+    'gateway_waiting_requests_per_connection_limit',
+    value,
+  );
+
+/** Bytes of two kinds, so many of a hundred each. */
+const held = (ofEach: number): Series => ({
+  'gateway_held_bytes{kind="answers"}': `${ofEach}+0x30`,
+  'gateway_held_bytes{kind="events"}': `${ofEach}+0x30`,
+  gateway_held_bytes_limit: '100+0x30',
 });
 
 const slow = (aboveTwoAndAHalf: number): Series => ({
@@ -187,11 +212,39 @@ export const ALERT_CASES: readonly AlertCase[] = [
     atMinutes: 10,
   },
   {
+    alert: 'AgentGatewayTurnsAway',
+    labels: { limit: 'memory' },
+    fires: refused('memory', 1),
+    quiet: refused('open_reads_per_credential', 9),
+    atMinutes: 10,
+  },
+  {
+    alert: 'AgentGatewayEndsClients',
+    fires: ended('memory', 1),
+    // Clients vanish all the time, on phones above all.
+    quiet: ended('stalled', 9),
+    atMinutes: 10,
+  },
+  {
     alert: 'AgentGatewayCallerAtLimit',
     labels: { limit: 'requests_per_second' },
     fires: refused('requests_per_second', 1),
     quiet: refused('runtime', 9),
     atMinutes: 25,
+  },
+  {
+    alert: 'AgentGatewayCallerNearLimit',
+    fires: ofOneCredential(81),
+    quiet: ofOneCredential(79),
+    atMinutes: 10,
+    of: 'copy',
+  },
+  {
+    alert: 'AgentGatewayConnectionNearLimit',
+    fires: ahead(81),
+    quiet: ahead(79),
+    atMinutes: 10,
+    of: 'copy',
   },
   {
     alert: 'AgentGatewayNearOpenReadLimit',
@@ -205,6 +258,22 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: share('gateway_connections', 'gateway_connections_limit', 81),
     quiet: share('gateway_connections', 'gateway_connections_limit', 79),
     atMinutes: 10,
+    of: 'copy',
+  },
+  // New work is refused at 75 %: all kinds together have to tell before.
+  {
+    alert: 'AgentGatewayNearHeldBytesLimit',
+    fires: held(31),
+    quiet: held(29),
+    atMinutes: 10,
+    of: 'copy',
+  },
+  {
+    alert: 'AgentGatewayNearMemoryLimit',
+    fires: { gateway_memory_used_ratio: '0.71+0x30' },
+    // Garbage that is collected in time.
+    quiet: { gateway_memory_used_ratio: '0.71 0.71 0.71 0.71 0.6 0.71+0x30' },
+    atMinutes: 8,
     of: 'copy',
   },
   {

@@ -46,6 +46,15 @@ which is always rendered.
 {{- $problems = append $problems "settings.port and settings.managementPort must be two ports: what is public and what is not." }}
 {{- end }}
 
+{{- /* As the gateway reckons: 128 MiB for itself, 50 KiB for each open read. By itself it takes 60 % of the rest for reads. */}}
+{{- $memory := dig "limits" "memory" "" .resources }}
+{{- if and $memory .settings.maxOpenReads }}
+{{- $fit := max 0 (div (sub (int64 (include "agent-gateway.bytes" $memory)) 134217728) 51200) }}
+{{- if gt (int64 .settings.maxOpenReads) $fit }}
+{{- $problems = append $problems (printf "settings.maxOpenReads is %d, of which at most %d fit into resources.limits.memory (%s): the container would be killed. Raise the limit, or leave maxOpenReads at null for what fits." (int64 .settings.maxOpenReads) $fit (include "agent-gateway.plain" $memory)) }}
+{{- end }}
+{{- end }}
+
 {{- $drainMs := int64 (default 25000 .settings.drainTimeoutMs) }}
 {{- $needed := add (int64 .preStopSleepSeconds) (div (add $drainMs 999) 1000) }}
 {{- if lt (int64 .terminationGracePeriodSeconds) $needed }}

@@ -111,3 +111,10 @@ are named, of the chart's own those that have a value.
 {{- else if eq $url.scheme "https" }}443
 {{- else }}80{{ end }}
 {{- end }}
+
+{{/* A quantity of Kubernetes, such as `1Gi` or `0.5G`, in bytes. */}}
+{{- define "agent-gateway.bytes" -}}
+{{- $units := dict "" 1 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 }}
+{{- $text := include "agent-gateway.plain" . }}
+{{- int64 (mulf (float64 (regexFind "^[0-9.]+" $text)) (float64 (get $units (regexFind "[A-Za-z]*$" $text) | default 1))) }}
+{{- end }}

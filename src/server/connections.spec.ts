@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { HeldBytes } from '../limits/held-bytes.ts';
+import { Connections } from './connections.ts';
+
+const MIB = 1_048_576;
+const REQUEST = 'GET / HTTP/1.1\r\nHost: g\r\n\r\n';
+
+let server: Server;
+const clients: Socket[] = [];
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** The connections of a server that answers nothing, and a client that sends requests without waiting. */
+async function start(maxHeldBytes: number) {
+  server = createServer();
+  const held = new HeldBytes(maxHeldBytes);
+  const connections = new Connections(server, held);
+  server.on(
+    'request',
+    connections.inTurn(() => undefined),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const send = async (requests: number): Promise<Socket> => {
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    clients.push(client);
+    client.on('error', () => undefined).resume();
+    await once(client, 'connect');
+    client.write(REQUEST.repeat(requests));
+    return client;
+  };
+  return { connections, held, send };
+}
+
+describe('a connection on which requests wait', () => {
+  it('tells how many, if it has the most of them', async () => {
+    const { connections, send } = await start(MIB);
+    await send(9);
+    await send(12);
+    while (connections.mostWaitingOfOne < 4) await new Promise((resolve) => setImmediate(resolve));
+    expect(connections.mostWaitingOfOne).toBe(4);
+  });
+
+  // It was closed without a trace in any metric.
+  it('counts as ended when too many do', async () => {
+    const { connections, held, send } = await start(100 * MIB);
+    await once(await send(1_100), 'close');
+    expect(connections.overfullCount).toBe(1);
+    expect(connections.shedCount).toBe(0);
+    expect(held.total).toBe(0);
+  });
+
+  it('counts as ended for memory when there is none for another one', async () => {
+    const { connections, held, send } = await start(1);
+    await once(await send(9), 'close');
+    expect(connections.shedCount).toBe(1);
+    expect(connections.overfullCount).toBe(0);
+    expect(held.total).toBe(0);
+  });
+});

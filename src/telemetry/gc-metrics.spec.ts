@@ -1,0 +1,43 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from '@jest/globals';
+import { gcMetric } from './gc-metrics.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+interface Sample {
+  metricName?: string;
+  labels: { kind?: string };
+  value: number;
+}
+
+async function countsByKind(metric: ReturnType<typeof gcMetric>): Promise<[unknown, number][]> {
+  const { values } = (await metric.get()) as { values: Sample[] };
+  return values
+    .filter(({ metricName }) => metricName === 'nodejs_gc_duration_seconds_count')
+    .map(({ labels, value }) => [labels.kind, value]);
+}
+
+describe('garbage collections', () => {
+  // The series of a kind was missing until the first collection of it, and a rate never saw that one.
+  it('have a series of each kind before there was any', async () => {
+    expect(await countsByKind(gcMetric())).toEqual([
+      ['major', 0],
+      ['minor', 0],
+      ['incremental', 0],
+      ['weakcb', 0],
+    ]);
+  });
+
+  // Of those in one turn of the event loop the first alone was counted.
+  it('are all counted, those too that Node tells of at once', async () => {
+    const metric = gcMetric();
+    for (let i = 0; i < 5; i++) collectGarbage();
+    const majors = async (): Promise<number> =>
+      new Map(await countsByKind(metric)).get('major') ?? 0;
+    while ((await majors()) === 0) await turn();
+    expect(await majors()).toBeGreaterThanOrEqual(5);
+  });
+});

@@ -64,8 +64,6 @@ export function gatewayEnvironment(
     GATEWAY_RUNTIME_ADMIN_URL: NOBODY,
     GATEWAY_HISTORY_URL: NOBODY,
     GATEWAY_SYNC_URL: NOBODY,
-    // As nginx has it. When thousands of readers park at once, some wait for their turn to connect.
-    GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: '60000',
     GATEWAY_DRAIN_TIMEOUT_MS: '500',
     ...env,
   };

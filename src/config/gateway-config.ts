@@ -53,6 +53,7 @@ export interface GatewayConfig {
     responseMs: number;
     liveMs: number;
     clientStallMs: number;
+    upstreamStallMs: number;
     drainMs: number;
   };
   logLevel: Environment['GATEWAY_LOG_LEVEL'];

@@ -267,6 +267,12 @@ const SETTINGS: Setting[] = [
     [1, 86_400_000],
   ),
   numberSetting(
+    'GATEWAY_UPSTREAM_STALL_TIMEOUT_MS',
+    (config) => config.timeouts.upstreamStallMs,
+    60_000,
+    [1, 86_400_000],
+  ),
+  numberSetting(
     'GATEWAY_RATE_LIMIT_PER_SECOND',
     (config) => config.limits.requestsPerSecond,
     0,

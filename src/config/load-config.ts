@@ -104,6 +104,7 @@ export function loadConfig(
       responseMs: env.GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS,
       liveMs: env.GATEWAY_LIVE_TIMEOUT_MS,
       clientStallMs: env.GATEWAY_CLIENT_STALL_TIMEOUT_MS,
+      upstreamStallMs: env.GATEWAY_UPSTREAM_STALL_TIMEOUT_MS,
       drainMs: env.GATEWAY_DRAIN_TIMEOUT_MS,
     },
     logLevel: env.GATEWAY_LOG_LEVEL,

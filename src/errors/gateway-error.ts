@@ -24,6 +24,7 @@ export type ErrorReason =
   | 'open_reads_per_credential'
   | 'requests_per_second'
   | 'memory'
+  | 'connecting'
   | 'slow_reader'
   | 'runtime';
 

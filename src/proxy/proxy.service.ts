@@ -121,7 +121,10 @@ export class ProxyService {
         isEventStream: isEventStream(answer.headers['content-type']),
       });
       flushAnswerHead(response);
-      const relay = new Relay(answer, response, this.held, safeEventOf(upstream));
+      const relay = new Relay(answer, response, this.held, {
+        stallMs: this.config.timeouts.upstreamStallMs,
+        safeEvent: safeEventOf(upstream),
+      });
       abort.signal.addEventListener('abort', () => relay.endAtBoundary());
       if (expiry) response.once('close', () => expiry.callOff());
       relay.start();

@@ -11,6 +11,7 @@ class SlowResponse extends EventEmitter {
   hasEnded = false;
   isBroken = false;
   headersSent = true;
+  req = { method: 'GET' };
   useChunkedEncodingByDefault = true;
   socket = { resetAndDestroy: () => this.destroy() };
   private taken: (() => void)[] = [];
@@ -36,7 +37,7 @@ class SlowResponse extends EventEmitter {
   }
 }
 
-function relayOf(contentType: string) {
+function relayOf(contentType: string, stallMs = 60_000) {
   const source = Object.assign(new PassThrough(), { headers: { 'content-type': contentType } });
   const response = new SlowResponse();
   const held = new HeldBytes(1_000_000);
@@ -44,6 +45,7 @@ function relayOf(contentType: string) {
     source as unknown as IncomingMessage,
     response as unknown as ServerResponse,
     held,
+    { stallMs },
   );
   relay.start();
   return { source, response, held, relay };
@@ -65,6 +67,16 @@ describe('Relay', () => {
     source.emit('data', Buffer.from(EVENT));
     await turn();
     expect(response.written).toBe(EVENT);
+  });
+
+  it('breaks an answer off of which nothing more comes', async () => {
+    const { source, response } = relayOf('application/json', 20);
+    const closed = once(response, 'close');
+    source.write('one');
+    await turn();
+    response.take();
+    await closed;
+    expect([response.isBroken, response.hasEnded, source.destroyed]).toEqual([true, false, true]);
   });
 
   it('has one piece under way at a time, and counts it until its client has taken it', async () => {

@@ -1,8 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { TLSSocket } from 'node:tls';
+import { awakeMs } from '../clock/awake-clock.ts';
 import { PIECE_OVERHEAD_BYTES, type HeldBytes, type SlowClient } from '../limits/held-bytes.ts';
 import { breakOff, dropClient } from '../request/break-off.ts';
 import { isEncoded, isEventStream } from './answer-head.ts';
 import { SseBoundary, STALLED_EVENT_MS } from './sse-boundary.ts';
+
+export interface RelayOptions {
+  /** For how long no byte may come, in milliseconds; streams of events may be silent. */
+  stallMs: number;
+  /** The event after which an event stream may end; see `SseBoundary`. */
+  safeEvent?: string | undefined;
+}
 
 /**
  * Passes an upstream's body on to the client as it comes, one piece at a time, the next when the kernel has taken the
@@ -22,17 +31,21 @@ export class Relay implements SlowClient {
   /** Of the piece that is under way to the client. */
   private heldBytes = 0;
   private stallTimer: NodeJS.Timeout | undefined;
+  private readonly stallMs: number;
+  /** Runs while the next piece is waited for, but for events, which may take as long as they like. */
+  private silenceTimer: NodeJS.Timeout | undefined;
+  private waitsSinceMs = 0;
 
-  /** `safeEvent` is the event after which an event stream may end; see `SseBoundary`. */
   constructor(
     source: IncomingMessage,
     response: ServerResponse,
     held: HeldBytes,
-    safeEvent?: string,
+    { stallMs, safeEvent }: RelayOptions,
   ) {
     this.source = source;
     this.response = response;
     this.held = held;
+    this.stallMs = stallMs;
     this.isEventStream = isEventStream(source.headers['content-type']);
     if (this.isEventStream && !isEncoded(source.headers['content-encoding'])) {
       this.boundary = new SseBoundary(safeEvent);
@@ -53,6 +66,7 @@ export class Relay implements SlowClient {
       if (!source.readableEnded) this.breakOff();
     });
     response.once('close', () => this.onClosed());
+    this.waitForMore();
   }
 
   /**
@@ -98,12 +112,32 @@ export class Relay implements SlowClient {
     this.response.write(chunk, (error) => {
       if (error) return;
       this.release();
-      if (!this.isOver) this.source.resume();
+      if (this.isOver) return;
+      this.source.resume();
+      this.waitForMore();
     });
+  }
+
+  private waitForMore(): void {
+    if (this.isEventStream) return;
+    this.waitsSinceMs = awakeMs();
+    if (this.silenceTimer) this.silenceTimer.refresh();
+    else this.silenceTimer = setTimeout(() => this.onSilence(), this.stallMs);
+  }
+
+  private onSilence(): void {
+    // While it is paused it is the client that is waited for.
+    if (this.isOver || this.source.isPaused()) return;
+    if (awakeMs() - this.waitsSinceMs < this.stallMs) this.silenceTimer?.refresh();
+    else this.source.destroy(new Error(`no byte of the answer came for ${this.stallMs} ms`));
   }
 
   private end(): void {
     if (this.isOver) return;
+    if (isEndUnproven(this.source, this.response)) {
+      this.breakOff();
+      return;
+    }
     this.isOver = true;
     this.response.end();
   }
@@ -122,6 +156,7 @@ export class Relay implements SlowClient {
   private onClosed(): void {
     this.isOver = true;
     clearTimeout(this.stallTimer);
+    clearTimeout(this.silenceTimer);
     this.release();
     this.source.destroy();
   }
@@ -131,4 +166,15 @@ export class Relay implements SlowClient {
     this.held.release('answers', this.heldBytes);
     this.heldBytes = 0;
   }
+}
+
+/** Only the end of the connection tells the end of the body, and over TLS anybody on the way can make one. */
+function isEndUnproven(
+  { socket, headers, statusCode }: IncomingMessage,
+  { req }: ServerResponse,
+): boolean {
+  const hasLength =
+    headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+  const hasNoBody = req.method === 'HEAD' || statusCode === 204 || statusCode === 304;
+  return socket instanceof TLSSocket && !hasLength && !hasNoBody;
 }

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { awakeMs } from '../clock/awake-clock.ts';
 import { resetConnection } from '../http/reset-connection.ts';
 import type { ClientProgress, Connections } from './connections.ts';
 import { connectionKey, readTcpQueues, readTcpQueuesSync, type TcpQueues } from './tcp-queues.ts';
@@ -111,7 +112,7 @@ export class StalledClients {
     const untakenBytes = waitingBytes + (queues ? queueOf(socket, queues) : 0);
     // It has everything and was told that nothing more comes, and keeps its side open.
     if (untakenBytes === 0 && socket.writableEnded) socket.destroy();
-    const nowMs = performance.now();
+    const nowMs = awakeMs();
     // An estimate from below: it grows only where the client has taken something.
     const takenBytes = bytes - untakenBytes;
     if (untakenBytes === 0 || takenBytes > progress.takenBytes || progress.waitsSinceMs === 0) {

@@ -65,6 +65,7 @@ const KINDS: readonly RefusalKind[] = [
       'open_reads_per_credential',
       'requests_per_second',
       'memory',
+      'connecting',
       'runtime',
     ],
   },

@@ -20,7 +20,7 @@ describe('in 300 MiB the gateway stands', () => {
   const sockets: Socket[] = [];
 
   beforeEach(async () => {
-    limited = await startLimitedGateway(LIMIT_BYTES, 'hostile-main.ts');
+    limited = await startLimitedGateway(LIMIT_BYTES, 'hostile-store-main.ts');
     await limited.witness.served(3);
   });
   afterEach(async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { MIB, startLimitedGateway, type LimitedGateway } from './limited-gateway.ts';
-import { Readers } from './readers.ts';
+import { Readers } from '../support/readers.ts';
 
 const ROUNDS = 10;
 const EVENT_BYTES = 300;
@@ -35,7 +35,7 @@ describe('the cap of open reads that follows from the memory', () => {
   it.each(SCENES)(
     'is met before the limit of $limitMib MiB, with $kind',
     async ({ limitMib, live, isShared }) => {
-      limited = await startLimitedGateway(limitMib * MIB, 'events-main.ts', {
+      limited = await startLimitedGateway(limitMib * MIB, 'events-store-main.ts', {
         ...ONE_CREDENTIAL,
         GATEWAY_SHARED_READS: String(isShared),
       });

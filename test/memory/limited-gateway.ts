@@ -1,6 +1,6 @@
 import { AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
-import { startChildStore, type ChildStore } from './child-store.ts';
+import { startChildStore, type ChildStore } from '../support/child-store.ts';
 import { makeMemoryGroup, type MemoryGroup } from './memory-group.ts';
 
 export const MIB = 1_048_576;
@@ -29,7 +29,7 @@ export async function startLimitedGateway(
   const group = makeMemoryGroup(limitBytes);
   const [store, calmStore] = await Promise.all([
     startChildStore(program),
-    startChildStore('hostile-main.ts'),
+    startChildStore('hostile-store-main.ts'),
   ]);
   const gateway = await startGatewayChild({
     wrapper: group.wrapper,

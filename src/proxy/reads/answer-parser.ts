@@ -43,6 +43,11 @@ export class AnswerParser {
     parser[HTTPParser.kOnMessageComplete] = () => this.onEnd();
   }
 
+  /** The head is there, and not yet all of the body. */
+  get isInBody(): boolean {
+    return this.hasHead && !this.isComplete;
+  }
+
   /** The next answer will be one to a GET, or to a HEAD, which has no body whatever its head says. */
   expect(method: 'GET' | 'HEAD'): void {
     this.isForHead = method === 'HEAD';

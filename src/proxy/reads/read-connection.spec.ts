@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, Socket, type AddressInfo, type Server } from 'node:net';
 import {
   createServer as createTlsServer,
   getCACertificates,
@@ -9,7 +9,7 @@ import {
 } from 'node:tls';
 import { TLS_IDENTITY } from '../../../test/support/tls-identity.ts';
 import type { HeaderList } from '../header-list.ts';
-import { ReadConnection } from './read-connection.ts';
+import { ConnectTimeout, ReadConnection } from './read-connection.ts';
 import { connectorTo } from './upstream-socket.ts';
 
 const HELLO = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
@@ -19,17 +19,22 @@ class Upstream {
   readonly sockets: Socket[] = [];
   requests = '';
   closesBehindAnswer = false;
+  answer: string;
+  /** Resolved when the first request is there. */
+  readonly asked = Promise.withResolvers<void>();
   private readonly server: Server;
 
   constructor(server: Server, event: string, answer: string) {
     this.server = server;
+    this.answer = answer;
     server.on(event, (socket: Socket) => {
       this.sockets.push(socket);
       socket.on('error', () => undefined);
       socket.on('data', (bytes) => {
         this.requests += bytes.toString('latin1');
         if (!bytes.includes('\r\n\r\n')) return;
-        socket.write(answer, 'latin1');
+        this.asked.resolve();
+        socket.write(this.answer, 'latin1');
         if (this.closesBehindAnswer) socket.end();
       });
     });
@@ -59,6 +64,7 @@ function read(connection: ReadConnection, target = '/x'): Promise<Outcome> {
   const outcome: Outcome = { status: undefined, headers: [], body: '' };
   return new Promise((resolve) => {
     connection.send('GET', target, ['host', 'store.test', 'x-latin1', '\xe4'], {
+      mayBeSilent: false,
       onHead: (status, headers) => Object.assign(outcome, { status, headers }),
       onChunk: (chunk) => {
         outcome.body += chunk.toString('latin1');
@@ -84,7 +90,7 @@ describe('ReadConnection', () => {
     lost = promise;
     connection = new ReadConnection({
       connect,
-      connectTimeoutMs: 5_000,
+      openedAtMs: 0,
       onSettled: () => undefined,
       onLost: () => resolve(),
     });
@@ -178,6 +184,7 @@ describe('ReadConnection', () => {
     let pauses = 0;
     await new Promise<void>((resolve, reject) => {
       connection.send('GET', '/x', [], {
+        mayBeSilent: false,
         onHead: () => undefined,
         onChunk: (chunk) => {
           bytes += chunk.length;
@@ -195,6 +202,67 @@ describe('ReadConnection', () => {
     });
     expect(bytes).toBe(size);
     expect(pauses).toBeGreaterThan(10);
+  });
+
+  describe('looked at now and then', () => {
+    const TIMEOUTS = { connectMs: 1_000, stallMs: 100 };
+    const BEGUN = 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel';
+
+    /** Resolves once the beginning of the body is there; the outcome is that of the whole. */
+    async function begin(isSilent: boolean, answer = BEGUN) {
+      await connectToUpstream(answer);
+      const begun = Promise.withResolvers<void>();
+      const outcome = new Promise<Error | undefined>((resolve) => {
+        connection.send('GET', '/x', [], {
+          mayBeSilent: isSilent,
+          onHead: () => undefined,
+          onChunk: () => begun.resolve(),
+          onEnd: () => resolve(undefined),
+          onError: resolve,
+        });
+      });
+      if (answer !== '') await begun.promise;
+      return { outcome };
+    }
+
+    // 100 reads and 50 registry calls whose upstream stopped in the middle had no end.
+    it('breaks a body off of which nothing more comes', async () => {
+      const { outcome } = await begin(false);
+      connection.look(0, TIMEOUTS);
+      connection.look(99, TIMEOUTS);
+      connection.look(101, TIMEOUTS);
+      expect(String(await outcome)).toContain('no byte');
+    });
+
+    it.each([
+      ['may be silent', true, BEGUN, () => undefined],
+      ['is paused for its reader', false, BEGUN, () => connection.pause()],
+    ])('leaves one alone that %s', async (_, isSilent, answer, prepare) => {
+      const { outcome } = await begin(isSilent, answer);
+      prepare();
+      connection.look(0, TIMEOUTS);
+      connection.look(10_000, TIMEOUTS);
+      connection.resume();
+      upstream?.sockets[0]?.write('lo you');
+      expect(await outcome).toBeUndefined();
+    });
+
+    it('leaves one alone whose answer has not begun', async () => {
+      const { outcome } = await begin(false, '');
+      await upstream?.asked.promise;
+      connection.look(0, TIMEOUTS);
+      connection.look(10_000, TIMEOUTS);
+      upstream?.sockets[0]?.write(HELLO);
+      expect(await outcome).toBeUndefined();
+    });
+
+    it('gives up a connection that does not open in time', async () => {
+      connectTo(new URL('http://store.test'), (onread) => new Socket({ onread }));
+      const outcome = read(connection);
+      connection.look(999, TIMEOUTS);
+      connection.look(1_000, TIMEOUTS);
+      expect((await outcome).error).toBeInstanceOf(ConnectTimeout);
+    });
   });
 
   describe('by TLS', () => {
@@ -222,6 +290,16 @@ describe('ReadConnection', () => {
         connection.discard();
       }
       expect(resumed).toEqual([false, true]);
+    });
+
+    // 49,088 of 100,000 bytes ended as if they were whole: anybody on the way can end a connection.
+    it('does not take the end of a connection for the end of a body', async () => {
+      setDefaultCACertificates([TLS_IDENTITY.cert]);
+      upstream!.answer = 'HTTP/1.1 200 OK\r\n\r\nhello';
+      upstream!.closesBehindAnswer = true;
+      connectTo(url);
+      const { error, answerBegan } = await read(connection);
+      expect([String(error), answerBegan]).toEqual([expect.stringContaining('a cut'), true]);
     });
 
     it('sends nothing to a server that cannot', async () => {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { joined } from '../../collections/joined.ts';
 import { headerValue, type HeaderList } from '../header-list.ts';
 import { AnswerParser } from './answer-parser.ts';
@@ -23,7 +24,27 @@ const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 const isReadAtOnce = process.platform !== 'win32';
 
 /** No connection in time. */
-export class ConnectTimeout extends Error {}
+export class ConnectTimeout extends Error {
+  constructor() {
+    super('no connection to the upstream came about in time');
+  }
+}
+
+/** A body has begun, and nothing more of it came. */
+class BodyStalled extends Error {
+  constructor(stallMs: number) {
+    super(`no byte of the upstream's answer came for ${stallMs} ms`);
+  }
+}
+
+/** Only the end of the connection tells the end of the body, and over TLS anybody on the way can make one. */
+class UnprovenEnd extends Error {
+  constructor() {
+    super(
+      "the end of the upstream's answer cannot be told from a cut: it has no length of its own, over TLS",
+    );
+  }
+}
 
 /** The connection has ended without a word of why. */
 class ConnectionClosed extends Error {
@@ -34,6 +55,8 @@ class ConnectionClosed extends Error {
 
 /** What a connection's read hears of its answer; nothing after `onEnd` or `onError`. */
 export interface AnswerHandler {
+  /** The body may be silent for as long as it likes, as a stream of events may. */
+  readonly mayBeSilent: boolean;
   onHead(statusCode: number, headers: HeaderList): void;
   onChunk(chunk: Buffer): void;
   /** The answer is whole. */
@@ -42,11 +65,20 @@ export interface AnswerHandler {
   onError(error: Error, answerBegan: boolean): void;
 }
 
+/** In milliseconds. */
+export interface ConnectionTimeouts {
+  /** To open. */
+  connectMs: number;
+  /** In which no byte comes of a body that has begun. */
+  stallMs: number;
+}
+
 export interface ConnectionOptions {
   connect: Connector;
-  connectTimeoutMs: number;
+  /** When it begins to open, by the clock that `look` is called with. */
+  openedAtMs: number;
   /** Called once, when it has opened or never will. */
-  onSettled(connection: ReadConnection): void;
+  onSettled(isOpen: boolean): void;
   /** Called when it is of no use any more; a read that is under way hears of that by itself. */
   onLost(connection: ReadConnection): void;
 }
@@ -67,7 +99,6 @@ export class ReadConnection implements TurnWaiter {
   private readonly parser: AnswerParser;
   /** Small pieces of the body in the bytes that are parsed just now. */
   private pieces: Buffer[] = [];
-  private readonly connectTimer: NodeJS.Timeout;
   /** Of the read under way. */
   private handler: AnswerHandler | undefined;
   private answerBegan = false;
@@ -78,6 +109,10 @@ export class ReadConnection implements TurnWaiter {
   private isPaused = false;
   /** It has had its share of this turn of the event loop. */
   private hasHadItsShare = false;
+  /** How often something came; and how often when it was looked at last, and since when nothing has come. */
+  private comings = 0;
+  private seenComings = 0;
+  private stillSinceMs = 0;
   /** The request that waits for the connection to open. */
   private held: string | undefined;
 
@@ -93,10 +128,6 @@ export class ReadConnection implements TurnWaiter {
     this.socket.on('error', () => undefined);
     this.socket.on('end', () => this.onEof());
     this.socket.on('close', () => this.onClose());
-    this.connectTimer = setTimeout(
-      () => this.socket.destroy(new ConnectTimeout()),
-      options.connectTimeoutMs,
-    );
   }
 
   /** Sends a request; one at a time. */
@@ -128,6 +159,19 @@ export class ReadConnection implements TurnWaiter {
     if (!this.isPaused) this.socket.resume();
   }
 
+  /** Ends it where it takes too long to open, or where its answer has stopped coming; to be called now and then. */
+  look(nowMs: number, { connectMs, stallMs }: ConnectionTimeouts): void {
+    if (!this.isOpen) {
+      if (nowMs - this.options.openedAtMs >= connectMs) this.socket.destroy(new ConnectTimeout());
+      return;
+    }
+    const isOwed = this.parser.isInBody && !this.isPaused && this.handler?.mayBeSilent === false;
+    if (!isOwed || this.comings !== this.seenComings) {
+      this.seenComings = this.comings;
+      this.stillSinceMs = nowMs;
+    } else if (nowMs - this.stillSinceMs >= stallMs) this.fail(new BodyStalled(stallMs));
+  }
+
   /** Closes it; a read that is under way hears nothing more. */
   discard(): void {
     this.handler = undefined;
@@ -138,7 +182,7 @@ export class ReadConnection implements TurnWaiter {
     this.isOpen = true;
     if (this.held !== undefined) this.socket.write(this.held, 'latin1');
     this.held = undefined;
-    this.settle();
+    this.options.onSettled(true);
   }
 
   private onBytes(length: number): boolean {
@@ -148,6 +192,7 @@ export class ReadConnection implements TurnWaiter {
       return true;
     }
     this.answerBegan = true;
+    this.comings++;
     let error: Error | undefined;
     try {
       error = this.parser.parse(this.received.subarray(0, length));
@@ -186,13 +231,14 @@ export class ReadConnection implements TurnWaiter {
 
   private onEof(): void {
     const error = this.handler && this.answerBegan ? this.parser.finish() : undefined;
-    if (this.parser.isComplete) this.finish(false);
-    else this.fail(error ?? new ConnectionClosed());
+    if (!this.parser.isComplete) this.fail(error ?? new ConnectionClosed());
+    else if (this.socket instanceof TLSSocket) this.fail(new UnprovenEnd());
+    else this.finish(false);
     this.lose();
   }
 
   private onClose(): void {
-    if (!this.isOpen) this.settle();
+    if (!this.isOpen) this.options.onSettled(false);
     this.fail(this.socket.errored ?? new ConnectionClosed());
     this.lose();
     this.parser.close();
@@ -221,11 +267,6 @@ export class ReadConnection implements TurnWaiter {
     if (this.isLost) return;
     this.isLost = true;
     this.options.onLost(this);
-  }
-
-  private settle(): void {
-    clearTimeout(this.connectTimer);
-    this.options.onSettled(this);
   }
 }
 

@@ -1,51 +1,63 @@
-import { Deadlines, type Deadline } from '../deadlines.ts';
-import { ConnectTimeout, ReadConnection } from './read-connection.ts';
+import { awakeMs } from '../../clock/awake-clock.ts';
+import { ConnectionLine, type ConnectionTaker } from './connection-line.ts';
+import { ReadConnection, type ConnectionTimeouts } from './read-connection.ts';
 import { connectorTo, type Connector } from './upstream-socket.ts';
 
-/**
- * As many connections are kept open for reads to come; of an upstream. With fewer than reads are under way at
- * once each read opens one anew, which at 512 costs a third of all processor time.
- */
-const MAX_IDLE_CONNECTIONS = 1_024;
 /**
  * As many are being opened at once. Thousands of readers come together when an upstream or a gateway was
  * restarted; more than the upstream's queue takes (511 where it is written in Node) would knock again
  * after 1, 3, 7, 15 and 31 seconds, all at the same times, and overflow it each time.
  */
 export const MAX_OPENING_CONNECTIONS = 128;
-/** How often connections that have been idle for too long are closed. */
-const IDLE_CHECK_INTERVAL_MS = 1_000;
+/** By TLS: all handshakes end at about the same time, and the more of them there are the later. */
+const MAX_OPENING_TLS_CONNECTIONS = 64;
+/** While others come about one may take so many times longer to open, as it may be in a queue behind them. */
+const PATIENCE_IN_A_CROWD = 4;
+/** How often all connections are looked at. */
+const LOOK_INTERVAL_MS = 250;
 
-/** A read that needs a connection. */
-export interface ConnectionTaker {
-  /** It needs none any more. */
-  readonly isOver: boolean;
-  send(connection: ReadConnection): void;
-  /** None came about in time. */
-  onNoConnection(error: Error): void;
-}
-
-/** The connections to one upstream, each for one read at a time; the last one used is the first one taken. */
+/**
+ * The connections to one upstream, each for one read at a time; the last one used is the first one taken. Kept open are as
+ * many as were busy lately: one is opened only where all that are there are busy, and closed when it was idle for a while.
+ * A cap would close and open thousands with each event that as many readers wait for.
+ */
 export class ReadPool {
-  private readonly connectTimeoutMs: number;
+  private readonly timeouts: ConnectionTimeouts;
   private readonly connect: Connector;
-  /** Those used last come last. */
-  private readonly idle: ReadConnection[] = [];
+  private readonly nowMs: () => number;
+  /** Those used last come last; some may be lost already. */
+  private idle: ReadConnection[] = [];
   private readonly all = new Set<ReadConnection>();
+  private readonly maxOpening: number;
   private openingCount = 0;
-  private readonly waiting: { read: ConnectionTaker; deadline: Deadline }[] = [];
-  private readonly deadlines = new Deadlines(() => performance.now());
-  private readonly idleCheck = setInterval(() => this.closeIdle(), IDLE_CHECK_INTERVAL_MS);
+  private readonly line: ConnectionLine;
+  private readonly lookTimer = setInterval(() => this.look(), LOOK_INTERVAL_MS);
 
-  constructor(origin: URL, connectTimeoutMs: number, connect: Connector = connectorTo(origin)) {
-    this.connectTimeoutMs = connectTimeoutMs;
+  /** `nowMs` is a clock that stands while the process does. */
+  constructor(
+    origin: URL,
+    timeouts: ConnectionTimeouts,
+    connect: Connector = connectorTo(origin),
+    nowMs: () => number = awakeMs,
+  ) {
+    this.timeouts = timeouts;
     this.connect = connect;
-    this.idleCheck.unref();
+    this.maxOpening =
+      origin.protocol === 'https:' ? MAX_OPENING_TLS_CONNECTIONS : MAX_OPENING_CONNECTIONS;
+    this.nowMs = nowMs;
+    this.line = new ConnectionLine(timeouts.connectMs);
+    this.lookTimer.unref();
+  }
+
+  /** Reads that wait for a connection. */
+  get waitingCount(): number {
+    return this.line.length;
   }
 
   /** Gives a read the connection that was used last, the likeliest to be open still, or another one. */
   take(read: ConnectionTaker): void {
-    const kept = this.idle.pop();
+    let kept = this.idle.pop();
+    while (kept && !this.all.has(kept)) kept = this.idle.pop();
     if (kept && performance.now() < kept.usableUntilMs) {
       read.send(kept);
       return;
@@ -56,19 +68,16 @@ export class ReadPool {
   }
 
   /**
-   * Gives a read a new connection, or, while many are being opened, one on which an upstream has just
-   * answered. It waits for one of them as long as it would for its own to open.
+   * Gives a read a new connection, or, while many are being opened, one on which an upstream has just answered.
    */
   takeFresh(read: ConnectionTaker): void {
-    if (this.openingCount < MAX_OPENING_CONNECTIONS) {
-      read.send(this.open());
-      return;
-    }
-    const untilMs = performance.now() + this.connectTimeoutMs;
-    const deadline = this.deadlines.add(untilMs, () => {
-      if (!read.isOver) read.onNoConnection(new ConnectTimeout());
-    });
-    this.waiting.push({ read, deadline });
+    if (this.openingCount < this.maxOpening) read.send(this.open());
+    else this.line.add(read, this.nowMs());
+  }
+
+  /** Whether the upstream takes connections, although one did not come about. */
+  get isUpstreamThere(): boolean {
+    return this.line.isUpstreamThere(this.nowMs());
   }
 
   /** Keeps a connection whose read has ended well, if it may serve another one. */
@@ -78,24 +87,21 @@ export class ReadPool {
       this.drop(connection);
       return;
     }
-    const next = this.nextWaiting();
+    const next = this.line.next();
     if (next) next.send(connection);
-    else if (this.idle.length < MAX_IDLE_CONNECTIONS) this.idle.push(connection);
-    else this.drop(connection);
+    else this.idle.push(connection);
   }
 
   /** Closes every connection, whatever is under way, and opens none for those who wait. */
   close(): void {
-    clearInterval(this.idleCheck);
-    for (const { deadline } of this.waiting.splice(0)) deadline.callOff();
+    clearInterval(this.lookTimer);
+    this.line.clear();
     for (const connection of this.all) this.drop(connection);
   }
 
   /** Closes a connection, whatever is under way. */
   drop(connection: ReadConnection): void {
     this.all.delete(connection);
-    const at = this.idle.indexOf(connection);
-    if (at !== -1) this.idle.splice(at, 1);
     connection.discard();
   }
 
@@ -103,38 +109,40 @@ export class ReadPool {
     this.openingCount++;
     const connection = new ReadConnection({
       connect: this.connect,
-      connectTimeoutMs: this.connectTimeoutMs,
-      onSettled: () => {
-        this.openingCount--;
-        this.openForWaiting();
-      },
+      openedAtMs: this.nowMs(),
+      onSettled: (isOpen) => this.onSettled(isOpen),
       onLost: () => this.drop(connection),
     });
     this.all.add(connection);
     return connection;
   }
 
-  private openForWaiting(): void {
-    while (this.openingCount < MAX_OPENING_CONNECTIONS) {
-      const next = this.nextWaiting();
+  private onSettled(isOpen: boolean): void {
+    this.openingCount--;
+    if (isOpen) this.line.opened(this.nowMs());
+    while (this.openingCount < this.maxOpening) {
+      const next = this.line.next();
       if (!next) return;
       next.send(this.open());
     }
   }
 
-  private nextWaiting(): ConnectionTaker | undefined {
-    for (;;) {
-      const next = this.waiting.shift();
-      if (!next) return undefined;
-      next.deadline.callOff();
-      if (!next.read.isOver) return next.read;
-    }
+  private look(): void {
+    const nowMs = this.nowMs();
+    const { connectMs, stallMs } = this.timeouts;
+    const patience = this.line.isUpstreamThere(nowMs) ? PATIENCE_IN_A_CROWD : 1;
+    const timeouts = { connectMs: patience * connectMs, stallMs };
+    for (const connection of this.all) connection.look(nowMs, timeouts);
+    this.line.giveUp(nowMs);
+    this.closeIdle();
   }
 
   private closeIdle(): void {
     const nowMs = performance.now();
-    for (const connection of this.idle.filter(({ usableUntilMs }) => usableUntilMs <= nowMs)) {
+    this.idle = this.idle.filter((connection) => {
+      if (connection.usableUntilMs > nowMs) return this.all.has(connection);
       this.drop(connection);
-    }
+      return false;
+    });
   }
 }

@@ -28,7 +28,10 @@ export class ReadSender implements OnApplicationShutdown {
   private poolOf({ name, base }: Upstream): ReadPool {
     let pool = this.pools.get(name);
     if (!pool) {
-      pool = new ReadPool(base, this.config.timeouts.connectMs);
+      pool = new ReadPool(base, {
+        connectMs: this.config.timeouts.connectMs,
+        stallMs: this.config.timeouts.upstreamStallMs,
+      });
       this.pools.set(name, pool);
     }
     return pool;

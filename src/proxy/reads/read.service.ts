@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
+import { awakeMs } from '../../clock/awake-clock.ts';
 import { HeldBytes } from '../../limits/held-bytes.ts';
 import { Deadlines } from '../deadlines.ts';
 import { ReadExpiry } from '../read-expiry.ts';
@@ -12,7 +13,7 @@ import type { AnswerRules } from './read-head.ts';
 /** Answers reads: GET and HEAD, without a body, of timelines and of shapes. */
 @Injectable()
 export class ReadService {
-  private readonly timeouts = new Deadlines(() => performance.now());
+  private readonly timeouts = new Deadlines(awakeMs);
 
   constructor(
     private readonly sharing: ReadSharing,
@@ -26,7 +27,7 @@ export class ReadService {
     const reader = new Reader(call, response, rules, this.held);
     context.endRead = (error) => reader.endEarly(error);
     reader.setDeadlines(
-      this.timeouts.add(performance.now() + upstream.readTimeoutMs, () =>
+      this.timeouts.add(awakeMs() + upstream.readTimeoutMs, () =>
         reader.fail(upstreamTimeout(upstream.readTimeoutMs)),
       ),
       this.expiry.watch(context, context.endRead),

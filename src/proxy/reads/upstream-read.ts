@@ -1,4 +1,5 @@
 import type { GatewayError } from '../../errors/gateway-error.ts';
+import { isEventStream } from '../answer-head.ts';
 import { upstreamError } from '../upstream-error.ts';
 import { answerProblem } from '../usable-answer.ts';
 import type { RequestContext } from '../../request/request-context.ts';
@@ -6,8 +7,9 @@ import type { UpstreamCall, UpstreamCalls } from '../../telemetry/upstream-calls
 import { withHeaders, type HeaderList } from '../header-list.ts';
 import type { Upstream } from '../upstreams.ts';
 import { ReadHead } from './read-head.ts';
-import type { AnswerHandler, ReadConnection } from './read-connection.ts';
-import type { ConnectionTaker, ReadPool } from './read-pool.ts';
+import type { ConnectionTaker } from './connection-line.ts';
+import { ConnectTimeout, type AnswerHandler, type ReadConnection } from './read-connection.ts';
+import type { ReadPool } from './read-pool.ts';
 
 /** A read as it is sent to an upstream: nothing of a client's request is looked at again. */
 export interface ReadCall {
@@ -46,7 +48,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   private told: UpstreamCall | undefined;
   private connection: ReadConnection | undefined;
   private wasKept = false;
-  private hasHead = false;
+  private head: ReadHead | undefined;
   private isRepeated = false;
   private isPaused = false;
 
@@ -55,6 +57,11 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.pool = pool;
     this.calls = calls;
     this.observer = observer;
+  }
+
+  /** Asked now and then, and not of every read. */
+  get mayBeSilent(): boolean {
+    return isEventStream(this.head?.header('content-type'));
   }
 
   start(): void {
@@ -104,7 +111,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
       return;
     }
     this.told?.answered(statusCode);
-    this.hasHead = true;
+    this.head = head;
     this.observer.onHead(head);
   }
 
@@ -132,6 +139,12 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
       this.pool.takeFresh(this);
       return;
     }
+    if (error instanceof ConnectTimeout && this.pool.isUpstreamThere) {
+      // One of a crowd that the upstream has not got to; within the read's own time it may go on waiting.
+      this.dropConnection();
+      this.pool.takeFresh(this);
+      return;
+    }
     this.fail(upstreamError(error, answerBegan));
   }
 
@@ -146,7 +159,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   }
 
   private fail(error: GatewayError): void {
-    if (this.hasHead) this.told?.ended('broken');
+    if (this.head) this.told?.ended('broken');
     else this.told?.failed(error);
     this.cancel();
     this.observer.onFailure(error);

@@ -1,14 +1,22 @@
 /** A program: a history store that holds every read, and answers all of them at once when its parent says so. */
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Report } from './child-store.ts';
+import { TLS_IDENTITY } from './tls-identity.ts';
 
 const polls = new Set<ServerResponse>();
 const streams = new Set<ServerResponse>();
 let seq = 0;
 let isDue = false;
+let accepted = 0;
+let asked = 0;
 
-const server = createServer((request, response) => {
+const server: Server =
+  process.argv[2] === 'https' ? createTlsServer(TLS_IDENTITY, serve) : createServer(serve);
+server.keepAliveTimeout = 60_000;
+
+function serve(request: IncomingMessage, response: ServerResponse): void {
   const isStream = request.url?.includes('live=sse') === true;
   const group = isStream ? streams : polls;
   if (!request.url?.includes('live=')) {
@@ -19,14 +27,16 @@ const server = createServer((request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(': open\n\n');
   }
+  asked++;
   group.add(response);
   response.on('close', () => {
     group.delete(response);
     report();
   });
   report();
-});
-server.keepAliveTimeout = 60_000;
+}
+
+server.on('connection', () => accepted++);
 
 process.on('message', ({ bytes }: { bytes: number }) => {
   seq++;
@@ -44,7 +54,7 @@ function report(): void {
   isDue = true;
   setImmediate(() => {
     isDue = false;
-    process.send?.({ waiting: polls.size + streams.size } satisfies Report);
+    process.send?.({ waiting: polls.size + streams.size, accepted, asked } satisfies Report);
   });
 }
 

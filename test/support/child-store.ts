@@ -5,36 +5,53 @@ import { join } from 'node:path';
 /** A history store in a process of its own, so that its work does not hold up the clients of a test. */
 export interface ChildStore {
   url: string;
+  pid: number;
   /** Requests that wait there now. */
   readonly waiting: number;
+  /** Connections that it has ever taken. */
+  readonly accepted: number;
   /** Has everybody who waits answered, with so many bytes where the store has no size of its own for them. */
   answer(bytes?: number): void;
   /** Resolves once so many wait, or more. */
   untilWaiting(count: number): Promise<void>;
+  /** Resolves once so many requests have come that wait, or waited. */
+  untilAsked(count: number): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** From the store: where it listens; and how many wait, as often as that changes. */
-export type Report = { port: number } | { waiting: number };
+export type Report = { port: number } | { waiting: number; accepted?: number; asked?: number };
 
-/** Starts a program of this folder. */
-export async function startChildStore(program: string): Promise<ChildStore> {
-  const child = fork(join(import.meta.dirname, program), { stdio: 'inherit' });
+/** Starts a program of this folder, on `http:` or `https:` by its first argument. */
+export async function startChildStore(
+  program: string,
+  protocol: 'http' | 'https' = 'http',
+): Promise<ChildStore> {
+  const child = fork(join(import.meta.dirname, program), [protocol], { stdio: 'inherit' });
   const changes = new EventEmitter();
   let waiting = 0;
+  let accepted = 0;
+  let asked = 0;
   const [first] = (await once(child, 'message')) as [{ port: number }];
   child.on('message', (report: Report) => {
-    if ('waiting' in report) waiting = report.waiting;
+    if ('waiting' in report) ({ waiting, accepted = accepted, asked = asked } = report);
     changes.emit('change');
   });
   return {
-    url: `http://127.0.0.1:${first.port}`,
+    url: `${protocol}://localhost:${first.port}`,
+    pid: child.pid ?? 0,
     get waiting() {
       return waiting;
+    },
+    get accepted() {
+      return accepted;
     },
     answer: (bytes = 0) => void child.send({ bytes }),
     untilWaiting: async (count) => {
       while (waiting < count) await once(changes, 'change');
+    },
+    untilAsked: async (count) => {
+      while (asked < count) await once(changes, 'change');
     },
     stop: async () => {
       const exited = once(child, 'exit');

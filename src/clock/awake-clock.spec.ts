@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import { AwakeClock } from './awake-clock.ts';
+
+describe('AwakeClock', () => {
+  it('goes on with the time', () => {
+    let nowMs = 1_000;
+    const clock = new AwakeClock(() => nowMs);
+    const beganAtMs = clock.look();
+    nowMs += 100;
+    clock.look();
+    nowMs += 400;
+    expect(clock.look() - beganAtMs).toBe(500);
+  });
+
+  // Each read that waited for a connection was 502 behind a pause of two seconds.
+  it('hardly counts a pause', () => {
+    let nowMs = 1_000;
+    const clock = new AwakeClock(() => nowMs);
+    const beganAtMs = clock.look();
+    nowMs += 3_600_000;
+    expect(clock.look() - beganAtMs).toBe(500);
+  });
+});

@@ -1,0 +1,37 @@
+/** How often the time is looked at. */
+const TICK_MS = 100;
+/** More than this between two looks is a pause of the process. */
+const MAX_STEP_MS = 500;
+
+/**
+ * Time in which this process ran, in milliseconds. A pause hardly counts: a stop by a signal, a machine that sleeps or
+ * has no processor to give, a long collection of garbage. Behind a pause the timers of Node are due before what came
+ * meanwhile is looked at, so that whoever is waited for seems to be late, and is not.
+ */
+export class AwakeClock {
+  private readonly now: () => number;
+  private awakeMs = 1;
+  private lookedAtMs: number;
+
+  /** `now` gives milliseconds that only grow. */
+  constructor(now: () => number = () => performance.now()) {
+    this.now = now;
+    this.lookedAtMs = now();
+    setInterval(() => this.look(), TICK_MS).unref();
+  }
+
+  look(): number {
+    const nowMs = this.now();
+    this.awakeMs += Math.min(nowMs - this.lookedAtMs, MAX_STEP_MS);
+    this.lookedAtMs = nowMs;
+    return this.awakeMs;
+  }
+}
+
+let ofProcess: AwakeClock | undefined;
+
+/** The time in which this process ran, in milliseconds; where it begins says nothing. */
+export function awakeMs(): number {
+  ofProcess ??= new AwakeClock();
+  return ofProcess.look();
+}

@@ -1,0 +1,72 @@
+import { overloaded } from '../../limits/open-read-limits.ts';
+import { ConnectTimeout, type ReadConnection } from './read-connection.ts';
+
+/** Longer than this the line is not: each of so many TLS handshakes takes a millisecond of this process. */
+const MAX_WAITING = 16_384;
+
+/** A read that needs a connection. */
+export interface ConnectionTaker {
+  /** It needs none any more. */
+  readonly isOver: boolean;
+  send(connection: ReadConnection): void;
+  /** None came about in time, or there are too many who wait. */
+  onNoConnection(error: Error): void;
+}
+
+/**
+ * Reads that wait for a connection while as many as may be are being opened. They wait for as long as connections come
+ * about, within a read's own time: an upstream that takes a crowd in one by one is there. Only where none has come about
+ * for a while there is nothing to wait for.
+ */
+export class ConnectionLine {
+  private readonly patienceMs: number;
+  private readonly waiting: { read: ConnectionTaker; sinceMs: number }[] = [];
+  private openedAtMs = Number.NEGATIVE_INFINITY;
+
+  /** `patienceMs` is how long one connection may take to open. */
+  constructor(patienceMs: number) {
+    this.patienceMs = patienceMs;
+  }
+
+  get length(): number {
+    return this.waiting.length;
+  }
+
+  add(read: ConnectionTaker, nowMs: number): void {
+    if (this.waiting.length < MAX_WAITING) this.waiting.push({ read, sinceMs: nowMs });
+    else {
+      const what = 'Too many reads wait for a connection to the server behind this route';
+      read.onNoConnection(overloaded('connecting', what));
+    }
+  }
+
+  /** Takes out who has waited longest. */
+  next(): ConnectionTaker | undefined {
+    for (;;) {
+      const first = this.waiting.shift();
+      if (!first || !first.read.isOver) return first?.read;
+    }
+  }
+
+  opened(nowMs: number): void {
+    this.openedAtMs = nowMs;
+  }
+
+  /** Whether the upstream has taken connections lately, so that one more try is worth it. */
+  isUpstreamThere(nowMs: number): boolean {
+    return nowMs - this.openedAtMs < 2 * this.patienceMs;
+  }
+
+  /** Gives those up for whom there is nothing to wait for. */
+  giveUp(nowMs: number): void {
+    if (this.isUpstreamThere(nowMs)) return;
+    while ((this.waiting[0]?.sinceMs ?? nowMs) <= nowMs - this.patienceMs) {
+      const read = this.waiting.shift()?.read;
+      if (read && !read.isOver) read.onNoConnection(new ConnectTimeout());
+    }
+  }
+
+  clear(): void {
+    this.waiting.length = 0;
+  }
+}

@@ -1,0 +1,95 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as after } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { startChildStore, type ChildStore } from '../support/child-store.ts';
+import { AUTHORIZED } from '../support/credentials.ts';
+import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { Readers } from '../support/readers.ts';
+import { TLS_IDENTITY } from '../support/tls-identity.ts';
+
+const READERS = 3_000;
+/** Less than the store takes for all of them. */
+const CONNECT_TIMEOUT_MS = 1_000;
+const PAUSE_MS = 1.5 * CONNECT_TIMEOUT_MS;
+
+/** Half of 6,000 reads got 502 before a healthy store: they waited behind others for a connection. */
+describe('thousands of readers who come at once', () => {
+  let folder: string;
+  let certificate: string;
+  let store: ChildStore | undefined;
+  let gateway: GatewayChild | undefined;
+  let readers: Readers | undefined;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-herd-'));
+    certificate = join(folder, 'ca.pem');
+    await writeFile(certificate, TLS_IDENTITY.cert);
+  });
+  afterEach(async () => {
+    readers?.stop();
+    await gateway?.process.kill();
+    await store?.stop();
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  async function start(protocol: 'http' | 'https'): Promise<Readers> {
+    store = await startChildStore('events-store-main.ts', protocol);
+    gateway = await startGatewayChild({
+      env: {
+        NODE_EXTRA_CA_CERTS: certificate,
+        GATEWAY_HISTORY_URL: store.url,
+        GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: String(CONNECT_TIMEOUT_MS),
+        GATEWAY_MAX_OPEN_READS: String(2 * READERS),
+        GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: String(2 * READERS),
+      },
+    });
+    readers = new Readers({
+      port: gateway.port,
+      credential: AUTHORIZED.authorization,
+      live: 'long-poll',
+      target: (index) => `/streams/t/${index}?offset=1_0&live=long-poll`,
+    });
+    return readers;
+  }
+
+  /** All wait at the store, are answered, and wait again. */
+  async function expectEvents(rounds: number): Promise<void> {
+    for (let round = 1; round <= rounds; round++) {
+      const before = Number(readers?.events);
+      await store?.untilAsked(before + READERS);
+      store?.answer(100);
+      await readers?.until(() => Number(readers?.events) >= before + READERS);
+    }
+    expect([...(readers?.statuses ?? [])]).toEqual([]);
+    expect(readers?.count('gone')).toBe(0);
+  }
+
+  it.each(['https', 'http'] as const)('are all let in, before an %s store', async (protocol) => {
+    await (await start(protocol)).add(READERS, READERS);
+    await expectEvents(2);
+  });
+
+  it.each(['gateway', 'store'])('are all let in when the %s stops for a while', async (who) => {
+    await (await start('http')).add(READERS / 2, READERS / 2);
+    const pid = Number(who === 'gateway' ? gateway?.pid : store?.pid);
+    process.kill(pid, 'SIGSTOP');
+    const rest = readers?.add(READERS / 2, READERS / 2);
+    // The pause is the fault.
+    await after(PAUSE_MS);
+    process.kill(pid, 'SIGCONT');
+    await rest;
+    await expectEvents(2);
+  });
+
+  // At most 1,024 connections were kept: with each event the others were closed, and opened again.
+  it('keep their connections to the store from one event to the next', async () => {
+    await (await start('http')).add(READERS, READERS);
+    await expectEvents(1);
+    await store?.untilAsked(2 * READERS);
+    const opened = Number(store?.accepted);
+    await expectEvents(4);
+    expect(store?.accepted).toBe(opened);
+  });
+});

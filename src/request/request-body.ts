@@ -28,10 +28,11 @@ export function checkDeclaredBody(request: IncomingMessage, maxBodyBytes: number
  * called once the request has been let in: a refused one never sends its body at all.
  */
 export function letBodyCome(request: IncomingMessage, response: ServerResponse): void {
-  if (awaitsContinue(request)) {
-    delete request.headers.expect;
-    response.writeContinue();
-  }
+  if (!awaitsContinue(request)) return;
+  delete request.headers.expect;
+  if (response.socket) response.writeContinue();
+  // Behind others on its connection: Node would keep it, and put the head of the answer in front of it.
+  else response.once('socket', () => !response.headersSent && response.writeContinue());
 }
 
 /** Whether the client still waits for leave to send its body. */

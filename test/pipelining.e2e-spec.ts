@@ -99,6 +99,24 @@ describe('requests that a client sends behind each other without waiting', () =>
     expect(wire.received).toMatch(/made[^]*"code":"malformed_path"/);
   });
 
+  // The one with the doubtful body was refused and the connection closed; the one behind it was made all the same.
+  it.each([
+    ['another coding', 'HTTP/1.1', 'gzip, chunked', '400'],
+    ['an empty coding', 'HTTP/1.1', ', chunked', '400'],
+    ['a coding in HTTP/1.0', 'HTTP/1.0', 'chunked', '200'],
+  ])('are not taken behind a body with %s', async (_, version, coding, status) => {
+    const doubtful = `POST /streams/a ${version}\r\nHost: g\r\n${KEY}\r\nConnection: keep-alive\r\nTransfer-Encoding: ${coding}\r\n\r\n`;
+    await wire.write(`${doubtful}2\r\nhi\r\n0\r\n\r\n${put('/streams/behind')}`);
+    if (status === '200') {
+      await untilHeld(1);
+      held[0]?.response.end();
+    }
+    expect(await wire.ended).toBe('end');
+    await fetch(`${gateway.url}/health`);
+    expect(statuses()).toEqual([status]);
+    expect(upstream.seen.map(({ method }) => method)).toEqual(status === '200' ? ['POST'] : []);
+  });
+
   // Node put the head of the answer in front of "100 Continue", which so became a part of the body: the last bytes of
   // the answer were then the beginning of the next one.
   it('are asked for their bodies only where nothing of the answer is there', async () => {

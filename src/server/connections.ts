@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HeldBytes } from '../limits/held-bytes.ts';
+import { endsInDoubt } from '../request/request-body.ts';
 
 /** Requests of one connection that are worked on at once, although they are answered one after the other. */
 const MAX_STARTED_REQUESTS = 8;
@@ -159,6 +160,11 @@ export class Connections {
       return;
     }
     connection.exchanges.push({ request, response });
+    if (endsInDoubt(request)) {
+      // Node closes the connection behind this answer, and none is begun until then.
+      response.shouldKeepAlive = false;
+      connection.onAnswered = () => undefined;
+    }
     if (this.announces) announceOnLast(connection.exchanges);
     response.on('close', () => this.onAnswered(socket, connection, response));
     if (connection.exchanges.length <= MAX_STARTED_REQUESTS) start();

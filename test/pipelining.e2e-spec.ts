@@ -160,6 +160,18 @@ describe('requests that a client sends behind each other without waiting', () =>
     await closed;
   });
 
+  // Node forgets those whose turn has not come when it hands a connection over: their reads stayed open for good.
+  it('are all given up with CONNECT when the client goes', async () => {
+    const connect = 'CONNECT elsewhere.test:80 HTTP/1.1\r\nHost: g\r\n\r\n';
+    await wire.write(get('/streams/a') + get('/streams/b') + put('/streams/c') + connect);
+    await untilHeld(3);
+    const closed = held.map(
+      ({ request }) => new Promise((resolve) => request.socket.once('close', resolve)),
+    );
+    wire.reset();
+    await Promise.all(closed);
+  });
+
   describe('before what is no request', () => {
     const GARBAGE = 'NO REQUEST AT ALL\r\n\r\n';
 

@@ -203,6 +203,8 @@ export class Connections {
 
   private onClosed(socket: Socket): void {
     this.dropWaiting(socket);
+    // Node tells those whose turn has not come, but not on a connection that it has handed over for a CONNECT.
+    for (const { response } of this.exchanges(socket)) response.destroy();
     this.open.delete(socket);
     addBytes(this.closedBytes, socket);
   }

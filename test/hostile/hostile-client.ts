@@ -166,7 +166,7 @@ class HostileClient {
     const { all, wholeCount } = this.answers;
     const last = requests.at(-1);
     if (all.length < requests.length || !last) return false;
-    if (last.body === 'too-short') return false;
+    if (last.body === 'too-short' && !isEndless(last.answer.behaviour)) return false;
     if (wholeCount === requests.length) return true;
     const { bytes } = all.at(-1) ?? { bytes: 0 };
     return isEndless(last.answer.behaviour) && bytes >= last.answer.bytes;

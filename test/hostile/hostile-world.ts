@@ -33,7 +33,7 @@ export interface HostileWorld {
   /** Resolves when every client of a round has come to its end, in the order of the plan. */
   play(plan: RoundPlan): Promise<Outcome[]>;
   /** What is wrong behind a round: toward the upstreams, with the witness, and with what is still held. */
-  faultsBehind(plan: RoundPlan): Promise<string[]>;
+  faultsBehind(): Promise<string[]>;
   /** What is wrong when nobody is there any more. */
   faultsAtEnd(): Promise<string[]>;
   stop(): Promise<void>;
@@ -43,6 +43,7 @@ export async function startHostileWorld(): Promise<HostileWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-hostile-'));
   const probeSocket = join(folder, 'probe.sock');
   let answers: RoundPlan['answers'] = {};
+  const played: RoundPlan[] = [];
   let mayHaveStrangers = false;
   const strangers: string[] = [];
   const upstream = await startRecordingUpstream((request: UpstreamRequest) => {
@@ -99,8 +100,10 @@ export async function startHostileWorld(): Promise<HostileWorld> {
 
   return {
     play: async (plan) => {
-      answers = plan.answers;
-      mayHaveStrangers = plan.clients.some(({ manner }) => manner.kind === 'mutated');
+      // A command is sent on although its client has gone, and so may come in the round behind.
+      answers = { ...answers, ...plan.answers };
+      played.push(plan);
+      mayHaveStrangers ||= plan.clients.some(({ manner }) => manner.kind === 'mutated');
       upstream.seen.splice(0);
       witness = new Witness(gateway.port, watchBudget);
       const over = Promise.withResolvers<void>();
@@ -132,9 +135,9 @@ export async function startHostileWorld(): Promise<HostileWorld> {
       await witness.stop();
       return outcomes;
     },
-    faultsBehind: async (plan) => {
+    faultsBehind: async () => {
       const faults = [
-        ...judgeUpstream(plan, upstream.seen),
+        ...judgeUpstream(played, upstream.seen),
         ...upstream.faults.splice(0),
         ...strangers.splice(0),
       ];

@@ -5,10 +5,13 @@ import { idIn } from './request-id.ts';
 import { bodyText } from './requests.ts';
 
 /** What reached an upstream and was not let in, or not as it was asked: a line each. */
-export function judgeUpstream(plan: RoundPlan, seen: readonly UpstreamRequest[]): string[] {
+export function judgeUpstream(
+  plans: readonly RoundPlan[],
+  seen: readonly UpstreamRequest[],
+): string[] {
   const requests = new Map<string, RequestPlan[]>();
   const mutated = new Set<string>();
-  for (const { manner, requests: planned } of plan.clients) {
+  for (const { manner, requests: planned } of plans.flatMap(({ clients }) => clients)) {
     for (const request of planned) {
       requests.set(request.answerId, [...(requests.get(request.answerId) ?? []), request]);
       if (manner.kind === 'mutated') mutated.add(request.answerId);

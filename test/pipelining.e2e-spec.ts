@@ -192,6 +192,16 @@ describe('requests that a client sends behind each other without waiting', () =>
       expect(wire.received).toBe('');
     });
 
+    // The refusal came where the ninth request's answer had its place.
+    it('are answered as far as they had begun, and no refusal takes the place of those that wait', async () => {
+      const reads = Array.from({ length: 8 }, (_, i) => get(`/streams/n${i}`)).join('');
+      await wire.write(put('/streams/a') + reads + GARBAGE);
+      await untilHeld(8);
+      for (const { response } of held) response.end('\n');
+      expect(await wire.ended).toBe('end');
+      expect(statuses()).toEqual(Array.from({ length: 8 }, () => '200'));
+    });
+
     it('do not begin any more when they wait', async () => {
       const reads = Array.from({ length: 9 }, (_, i) => get(`/streams/n${i}`)).join('');
       await wire.write(reads + put('/streams/late') + GARBAGE);

@@ -116,13 +116,15 @@ export class Connections {
     return this.open.get(socket)?.exchanges ?? [];
   }
 
-  /** Drops the requests of a connection that wait: nothing was done for them. */
-  dropWaiting(socket: Socket): void {
+  /** Drops the requests of a connection that wait: nothing was done for them. Returns how many there were. */
+  dropWaiting(socket: Socket): number {
     const connection = this.open.get(socket);
-    if (!connection) return;
+    if (!connection) return 0;
     const { exchanges, waiting } = connection;
     exchanges.splice(exchanges.length - waiting.length);
-    for (const { heldBytes } of waiting.splice(0)) this.held.release('waiting', heldBytes);
+    const dropped = waiting.splice(0);
+    for (const { heldBytes } of dropped) this.held.release('waiting', heldBytes);
+    return dropped.length;
   }
 
   /** Calls back when everything on a connection is answered, and takes no further request on it. */

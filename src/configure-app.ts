@@ -6,6 +6,7 @@ import { configureExpress } from './configure-express.ts';
 import { corsMiddleware } from './cors/cors.middleware.ts';
 import { readParts } from './configure-reads.ts';
 import { Connections } from './server/connections.ts';
+import { ProblemFilter } from './errors/problem.filter.ts';
 import type { GatewayState } from './health/gateway-state.ts';
 import { ConnectionCap } from './limits/connection-cap.ts';
 import { HeldBytes } from './limits/held-bytes.ts';
@@ -16,6 +17,7 @@ import { RateLimitGuard } from './limits/rate-limit.guard.ts';
 import { admissionMiddleware } from './request/admission.middleware.ts';
 import { answerHeadersMiddleware } from './request/answer-headers.middleware.ts';
 import { OpenRequests } from './request/open-requests.ts';
+import { originFormFirst } from './request/origin-form-first.ts';
 import { readPipeline } from './request/read-pipeline.ts';
 import { refuseConnect } from './server/refuse-connect.ts';
 import { requestContextMiddleware } from './request/request-context.middleware.ts';
@@ -79,14 +81,15 @@ export function configureApp(
     requestsPerSecond > 0 ? new RateLimitGuard(new RateLimit(requestsPerSecond)) : undefined;
   if (rateLimit) app.useGlobalGuards(rateLimit);
 
-  const pipeline = readPipeline(
-    readParts(app, [...first, ...last], rateLimit, connections, express),
-  );
+  const steps = [...first, ...last];
+  const filter = app.get(ProblemFilter, { strict: false });
+  const otherwise = originFormFirst(steps, (...failure) => filter.answer(...failure), express);
+  const pipeline = readPipeline(readParts(app, steps, rateLimit, connections, otherwise));
   server.on('request', connections.inTurn(pipeline));
   // With no listener Node would ask for the body before anyone looked at the credential. Any other
   // expectation is let be, as RFC 9110 §10.1.1 allows.
-  server.on('checkContinue', connections.inTurn(express));
-  server.on('checkExpectation', connections.inTurn(express));
+  server.on('checkContinue', connections.inTurn(otherwise));
+  server.on('checkExpectation', connections.inTurn(otherwise));
   server.on('connect', refuseConnect(connections, telemetry.requests));
   server.on('clientError', refuseUnparsed(connections, telemetry.requests));
   return parts;

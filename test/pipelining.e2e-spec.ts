@@ -99,12 +99,77 @@ describe('requests that a client sends behind each other without waiting', () =>
     expect(wire.received).toMatch(/made[^]*"code":"malformed_path"/);
   });
 
+  // The one with the doubtful body was refused and the connection closed; the one behind it was made all the same.
+  it.each([
+    ['another coding', 'HTTP/1.1', 'gzip, chunked', '400'],
+    ['an empty coding', 'HTTP/1.1', ', chunked', '400'],
+    ['a coding in HTTP/1.0', 'HTTP/1.0', 'chunked', '200'],
+  ])('are not taken behind a body with %s', async (_, version, coding, status) => {
+    const doubtful = `POST /streams/a ${version}\r\nHost: g\r\n${KEY}\r\nConnection: keep-alive\r\nTransfer-Encoding: ${coding}\r\n\r\n`;
+    await wire.write(`${doubtful}2\r\nhi\r\n0\r\n\r\n${put('/streams/behind')}`);
+    if (status === '200') {
+      await untilHeld(1);
+      held[0]?.response.end();
+    }
+    expect(await wire.ended).toBe('end');
+    await fetch(`${gateway.url}/health`);
+    expect(statuses()).toEqual([status]);
+    expect(upstream.seen.map(({ method }) => method)).toEqual(status === '200' ? ['POST'] : []);
+  });
+
+  // Node put the head of the answer in front of "100 Continue", which so became a part of the body: the last bytes of
+  // the answer were then the beginning of the next one.
+  it('are asked for their bodies only where nothing of the answer is there', async () => {
+    const first = `GET /streams/first HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`;
+    const expecting = `DELETE /streams/second HTTP/1.1\r\nHost: g\r\n${KEY}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi`;
+    await wire.write(first + expecting + get('/streams/third'));
+    await untilHeld(3);
+    const second = held.find(({ request }) => request.url === '/second');
+    // An answer that cannot be used: the gateway's own takes its place before the first one's turn is over.
+    const isRefused = new Promise((resolve) => second?.response.once('close', resolve));
+    second?.response.writeHead(401).end('no');
+    await isRefused;
+    await fetch(`${gateway.url}/health`);
+    held.find(({ request }) => request.url === '/first')?.response.end('one\n');
+    expect(await wire.ended).toBe('end');
+    expect(statuses()).toEqual(['200', '502']);
+    const [, length, body] =
+      /HTTP\/1\.1 502[^]*?Content-Length: (\d+)\r\n[^]*?\r\n\r\n([^]*)$/.exec(wire.received) ?? [];
+    expect(body).toMatch(/^\{"type":.*\}$/);
+    expect(Number(length)).toBe(body?.length);
+  });
+
+  it('are asked for their bodies when those before are answered', async () => {
+    const expecting = `PUT /streams/second HTTP/1.1\r\nHost: g\r\n${KEY}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n`;
+    await wire.write(get('/streams/first') + expecting);
+    await untilHeld(1);
+    held[0]?.response.end('one\n');
+    await wire.until('HTTP/1.1 100 Continue\r\n\r\n');
+    await wire.write('hi');
+    await untilHeld(2);
+    held[1]?.response.end('two');
+    await wire.until('two');
+    expect(statuses()).toEqual(['200', '100', '200']);
+  });
+
   it('are given up with CONNECT too when the client goes', async () => {
     await wire.write(`${get('/streams/a')}CONNECT elsewhere.test:80 HTTP/1.1\r\nHost: g\r\n\r\n`);
     await untilHeld(1);
     const closed = new Promise((resolve) => held[0]?.request.socket.once('close', resolve));
     wire.reset();
     await closed;
+  });
+
+  // Node forgets those whose turn has not come when it hands a connection over: their reads stayed open for good.
+  it('are all given up with CONNECT when the client goes', async () => {
+    const connect = 'CONNECT elsewhere.test:80 HTTP/1.1\r\nHost: g\r\n\r\n';
+    await wire.write(get('/streams/a') + get('/streams/b') + put('/streams/c') + connect);
+    await untilHeld(3);
+    const closed = held.map(
+      ({ request }) => new Promise((resolve) => request.socket.once('close', resolve)),
+    );
+    wire.reset();
+    await Promise.all(closed);
   });
 
   describe('before what is no request', () => {
@@ -125,6 +190,16 @@ describe('requests that a client sends behind each other without waiting', () =>
       await wire.write(GARBAGE);
       await wire.ended;
       expect(wire.received).toBe('');
+    });
+
+    // The refusal came where the ninth request's answer had its place.
+    it('are answered as far as they had begun, and no refusal takes the place of those that wait', async () => {
+      const reads = Array.from({ length: 8 }, (_, i) => get(`/streams/n${i}`)).join('');
+      await wire.write(put('/streams/a') + reads + GARBAGE);
+      await untilHeld(8);
+      for (const { response } of held) response.end('\n');
+      expect(await wire.ended).toBe('end');
+      expect(statuses()).toEqual(Array.from({ length: 8 }, () => '200'));
     });
 
     it('do not begin any more when they wait', async () => {

@@ -445,6 +445,19 @@ describe('an upstream that fails', () => {
       });
     });
 
+    // Head, body and fault in one turn of the event loop: what was there went out with its length, as if it were whole.
+    it.each([
+      ['a body', CHUNKED],
+      [
+        'an event stream',
+        CHUNKED.replace('\r\n\r\n', '\r\nContent-Type: text/event-stream\r\n\r\n'),
+      ],
+    ])('breaks off what came in one packet with its fault: %s', async (_what, begun) => {
+      play = answering(`${begun}zzz\r\n`);
+      const answer = fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
+      await expect(answer.then((whole) => whole.text())).rejects.toThrow();
+    });
+
     it('has fetch reject the body, and the log say that it broke', async () => {
       play = answering(CHUNKED, close);
       const path = '/streams/broken-1';

@@ -81,21 +81,31 @@ function pass(
   { middleware, checks }: ReadPipelineParts,
   { route, request, response, atMs }: Arrival,
 ): Promise<void> | undefined {
-  let goesOn = false;
-  const next = (): void => {
-    goesOn = true;
-  };
-  for (const step of middleware) {
-    goesOn = false;
-    step(request, response, next);
-    if (!goesOn) return undefined;
-  }
+  if (!passSteps(middleware, request, response)) return undefined;
   const context = requestContext(request);
   context.route = route.pattern;
   context.startedAtMs = atMs;
   const verdict = judge(checks, request);
   if (verdict === true) return route.read(request, response);
   return verdict.then(() => route.read(request, response));
+}
+
+/** Whether the request goes on behind the last step: a step that does not call `next` has answered. */
+export function passSteps(
+  steps: readonly Middleware[],
+  request: Request,
+  response: Response,
+): boolean {
+  let goesOn = true;
+  const next = (): void => {
+    goesOn = true;
+  };
+  for (const step of steps) {
+    goesOn = false;
+    step(request, response, next);
+    if (!goesOn) return false;
+  }
+  return goesOn;
 }
 
 /** True when all checks have passed; a promise only where one of them has to wait. */

@@ -24,14 +24,24 @@ export function checkDeclaredBody(request: IncomingMessage, maxBodyBytes: number
 }
 
 /**
+ * Whether servers disagree about where a body ends: a transfer coding that is not just `chunked`, or one in a version
+ * that knows none. Nothing behind it on the connection may be taken for a request (RFC 9112 §6.1).
+ */
+export function endsInDoubt({ headers, httpVersion }: IncomingMessage): boolean {
+  const coding = headers['transfer-encoding'];
+  return coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion !== '1.1');
+}
+
+/**
  * Asks a client that waits for it (`Expect: 100-continue`, RFC 9110 §10.1.1) to send its body. Only
  * called once the request has been let in: a refused one never sends its body at all.
  */
 export function letBodyCome(request: IncomingMessage, response: ServerResponse): void {
-  if (awaitsContinue(request)) {
-    delete request.headers.expect;
-    response.writeContinue();
-  }
+  if (!awaitsContinue(request)) return;
+  delete request.headers.expect;
+  if (response.socket) response.writeContinue();
+  // Behind others on its connection: Node would keep it, and put the head of the answer in front of it.
+  else response.once('socket', () => !response.headersSent && response.writeContinue());
 }
 
 /** Whether the client still waits for leave to send its body. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HeldBytes } from '../limits/held-bytes.ts';
+import { endsInDoubt } from '../request/request-body.ts';
 
 /** Requests of one connection that are worked on at once, although they are answered one after the other. */
 const MAX_STARTED_REQUESTS = 8;
@@ -125,13 +126,15 @@ export class Connections {
     return this.open.get(socket)?.exchanges ?? [];
   }
 
-  /** Drops the requests of a connection that wait: nothing was done for them. */
-  dropWaiting(socket: Socket): void {
+  /** Drops the requests of a connection that wait: nothing was done for them. Returns how many there were. */
+  dropWaiting(socket: Socket): number {
     const connection = this.open.get(socket);
-    if (!connection) return;
+    if (!connection) return 0;
     const { exchanges, waiting } = connection;
     exchanges.splice(exchanges.length - waiting.length);
-    for (const { heldBytes } of waiting.splice(0)) this.held.release('waiting', heldBytes);
+    const dropped = waiting.splice(0);
+    for (const { heldBytes } of dropped) this.held.release('waiting', heldBytes);
+    return dropped.length;
   }
 
   /** Calls back when everything on a connection is answered, and takes no further request on it. */
@@ -169,6 +172,11 @@ export class Connections {
       return;
     }
     connection.exchanges.push({ request, response });
+    if (endsInDoubt(request)) {
+      // Node closes the connection behind this answer, and none is begun until then.
+      response.shouldKeepAlive = false;
+      connection.onAnswered = () => undefined;
+    }
     if (this.announces) announceOnLast(connection.exchanges);
     response.on('close', () => this.onAnswered(socket, connection, response));
     if (connection.exchanges.length <= MAX_STARTED_REQUESTS) start();
@@ -215,6 +223,8 @@ export class Connections {
 
   private onClosed(socket: Socket): void {
     this.dropWaiting(socket);
+    // Node tells those whose turn has not come, but not on a connection that it has handed over for a CONNECT.
+    for (const { response } of this.exchanges(socket)) response.destroy();
     this.open.delete(socket);
     addBytes(this.closedBytes, socket);
   }

@@ -47,7 +47,7 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
     if (refused.has(socket)) return;
     refused.add(socket);
     const status = STATUS_BY_CODE[reason] ?? 400;
-    connections.dropWaiting(socket);
+    const dropped = connections.dropWaiting(socket);
     const exchanges = connections.exchanges(socket);
     const last = exchanges.at(-1);
     // It is the request that is refused, in the middle of its body.
@@ -58,7 +58,9 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
       broken?.response.destroy();
       socket.once('end', () => socket.destroy());
       connections.whenAnswered(socket, () => {
-        if (!socket.destroyed) refuseRaw(socket, { status, requestId });
+        // A refusal would seem to be the answer to the first that was dropped.
+        if (dropped > 0) socket.end().resume();
+        else if (!socket.destroyed) refuseRaw(socket, { status, requestId });
         if (!broken) tell(status, reason, requestId);
       });
       return;

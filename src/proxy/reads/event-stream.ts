@@ -37,6 +37,8 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   /** Later readers may join: the log is kept from its beginning. */
   private isJoinable = true;
   private hasEnded = false;
+  /** What is there is all that there will be, and not the whole. */
+  private hasFailed = false;
   private isDue = false;
   private deliveredTo = 0;
   private heldBytes = 0;
@@ -87,6 +89,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
 
   onFailure(error: GatewayError): void {
     this.hasEnded = true;
+    this.hasFailed = true;
     this.stopReplay();
     for (const reader of this.readers) reader.fail(error);
   }
@@ -120,7 +123,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   }
 
   isWhole(reader: Reader): boolean {
-    return this.hasEnded && reader.writtenTo === this.log.end;
+    return this.hasEnded && !this.hasFailed && reader.writtenTo === this.log.end;
   }
 
   onTaken(reader: Reader, bytes: number): void {

@@ -58,6 +58,8 @@ export class Flight implements ReadObserver, BodySource {
   private shared: SharedBody | undefined;
   private bodyBytes = 0;
   private hasEnded = false;
+  /** What is there is all that there will be, and not the whole. */
+  private hasFailed = false;
   private isClosed = false;
   private isReleased = false;
 
@@ -120,6 +122,7 @@ export class Flight implements ReadObserver, BodySource {
   onFailure(error: GatewayError): void {
     this.close();
     this.hasEnded = true;
+    this.hasFailed = true;
     this.failAll(error);
     this.release();
   }
@@ -131,7 +134,7 @@ export class Flight implements ReadObserver, BodySource {
   }
 
   isWhole(): boolean {
-    return this.hasEnded && (this.queue?.isEmpty ?? true);
+    return this.hasEnded && !this.hasFailed && (this.queue?.isEmpty ?? true);
   }
 
   onTaken(reader: Reader, bytes: number): void {

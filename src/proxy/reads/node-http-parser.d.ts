@@ -1,6 +1,9 @@
-/** What `answer-parser.ts` uses of Node's own HTTP parser, which Node's types leave out. */
+/** What `answer-parser.ts` and test/hostile use of Node's own HTTP parser, which Node's types leave out. */
 declare module 'node:_http_common' {
+  /** Names by their numbers. */
+  export const methods: readonly string[];
   export class HTTPParser {
+    static readonly REQUEST: number;
     static readonly RESPONSE: number;
     /** Indexes under which a parser has its callbacks. */
     static readonly kOnMessageBegin: number;

@@ -1,0 +1,61 @@
+import { askHoldings, type Holdings } from '../soak/holdings.ts';
+import { parseExposition, type Family } from '../support/exposition.ts';
+
+/** Whatever a gateway gives back it has given back within this, on any machine. */
+const PATIENCE_MS = 30_000;
+
+/** What a gateway holds of others just now; all of it has to be 0 when nobody is there. */
+export async function heldOf(managementUrl: string): Promise<Record<string, number>> {
+  const held: Record<string, number> = {};
+  for (const { name, samples } of await metricsOf(managementUrl)) {
+    if (!GAUGES.includes(name)) continue;
+    for (const { labels, value } of samples)
+      held[[name, ...Object.values(labels)].join(' ')] = value;
+  }
+  return held;
+}
+
+const GAUGES = [
+  'gateway_open_reads',
+  'gateway_parked_reads',
+  'gateway_open_reads_of_busiest_credential',
+  'gateway_connections',
+  'gateway_held_bytes',
+  'http_server_active_requests',
+];
+
+export interface Budget {
+  heldBytes: number;
+  limitBytes: number;
+}
+
+export async function budgetOf(managementUrl: string): Promise<Budget> {
+  const families = await metricsOf(managementUrl);
+  const sum = (name: string): number =>
+    families
+      .find((family) => family.name === name)
+      ?.samples.reduce((total, { value }) => total + value, 0) ?? NaN;
+  return { heldBytes: sum('gateway_held_bytes'), limitBytes: sum('gateway_held_bytes_limit') };
+}
+
+/** Resolves with nothing once `look` finds nothing more, or with what it still finds after a long time. */
+export async function untilNothing<T>(look: () => Promise<T[]>): Promise<T[]> {
+  const giveUpAtMs = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const found = await look();
+    if (found.length === 0 || performance.now() > giveUpAtMs) return found;
+  }
+}
+
+/** The kinds of resources of which a process has more than before, each with both numbers. */
+export async function moreResources(probeSocket: string, before: Holdings): Promise<string[]> {
+  const { resources } = await askHoldings(probeSocket);
+  return Object.entries(resources)
+    .filter(([kind, count]) => count > (before.resources[kind] ?? 0))
+    .map(([kind, count]) => `${kind}: ${before.resources[kind] ?? 0} → ${count}`);
+}
+
+async function metricsOf(managementUrl: string): Promise<Family[]> {
+  const response = await fetch(`${managementUrl}/metrics`, { headers: { connection: 'close' } });
+  return parseExposition(await response.text());
+}

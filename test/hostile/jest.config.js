@@ -1,0 +1,19 @@
+// Once for all files. CI runs the same plan each time; a long run by hand takes other seeds and more rounds.
+process.env.HOSTILE_SEED ??= '20260101';
+process.stdout.write(
+  `HOSTILE_SEED=${process.env.HOSTILE_SEED} npm run test:hostile repeats this run; HOSTILE_ROUNDS=n has more rounds, ` +
+    `HOSTILE_ROUND=n a single one\n`,
+);
+
+/** @type {import('jest').Config} */
+export default {
+  rootDir: '../..',
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/test/hostile/*.hostile-spec.ts'],
+  transform: { '^.+\\.ts$': '@swc/jest' },
+  extensionsToTreatAsEsm: ['.ts'],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.local'],
+  testTimeout: 60_000,
+  // One after the other: they count what a gateway holds.
+  maxWorkers: 1,
+};

@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto';
+
+const NAMED = /(r\d+(?:c\d+q\d+|s\d+))z([0-9a-f]{4})/;
+
+/** A name with a checksum: what a mutation makes of one is not that of another request. */
+export function checkedId(name: string): string {
+  return `${name}z${checksum(name)}`;
+}
+
+/** The id in a text, if there is one that nobody has changed. */
+export function idIn(text: string): string | undefined {
+  const [id, name = '', sum] = NAMED.exec(text) ?? [];
+  return sum === checksum(name) ? id : undefined;
+}
+
+function checksum(name: string): string {
+  return createHash('sha256').update(name).digest('hex').slice(0, 4);
+}

@@ -138,6 +138,12 @@ describe('an upstream that fails', () => {
           expect(answer.tookMs).toBeGreaterThan(CONNECT_TIMEOUT_MS - 20);
           expect(answer.tookMs).toBeLessThan(CONNECT_TIMEOUT_MS + 1_500);
         }
+        // Of a read it was "Error", with neither message nor code.
+        const [line] = deaf.logLines.map((text) => JSON.parse(text) as { err?: unknown });
+        expect(line?.err).toMatchObject({
+          code: 'ETIMEDOUT',
+          message: `no connection within ${CONNECT_TIMEOUT_MS} ms`,
+        });
       } finally {
         await deaf.stop();
         await stop();

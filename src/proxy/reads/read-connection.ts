@@ -23,7 +23,13 @@ const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 const isReadAtOnce = process.platform !== 'win32';
 
 /** No connection in time. */
-export class ConnectTimeout extends Error {}
+export class ConnectTimeout extends Error {
+  readonly code = 'ETIMEDOUT';
+
+  constructor(timeoutMs: number) {
+    super(`no connection within ${timeoutMs} ms`);
+  }
+}
 
 /** The connection has ended without a word of why. */
 class ConnectionClosed extends Error {
@@ -94,7 +100,7 @@ export class ReadConnection implements TurnWaiter {
     this.socket.on('end', () => this.onEof());
     this.socket.on('close', () => this.onClose());
     this.connectTimer = setTimeout(
-      () => this.socket.destroy(new ConnectTimeout()),
+      () => this.socket.destroy(new ConnectTimeout(options.connectTimeoutMs)),
       options.connectTimeoutMs,
     );
   }

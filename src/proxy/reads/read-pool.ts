@@ -66,7 +66,7 @@ export class ReadPool {
     }
     const untilMs = performance.now() + this.connectTimeoutMs;
     const deadline = this.deadlines.add(untilMs, () => {
-      if (!read.isOver) read.onNoConnection(new ConnectTimeout());
+      if (!read.isOver) read.onNoConnection(new ConnectTimeout(this.connectTimeoutMs));
     });
     this.waiting.push({ read, deadline });
   }

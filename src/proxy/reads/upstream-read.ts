@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../errors/gateway-error.ts';
+import { internalError, type GatewayError } from '../../errors/gateway-error.ts';
 import { upstreamError } from '../upstream-error.ts';
 import { answerProblem } from '../usable-answer.ts';
 import type { RequestContext } from '../../request/request-context.ts';
@@ -29,6 +29,9 @@ export interface ReadObserver {
   onFailure(error: GatewayError): void;
 }
 
+/** Is told of what an observer threw: a fault of the gateway's own. */
+export type FaultListener = (fault: unknown, call: ReadCall) => void;
+
 /**
  * One read under way at an upstream: no stream and no promise between the upstream's socket and the
  * observer.
@@ -42,6 +45,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   readonly call: ReadCall;
   private readonly pool: ReadPool;
   private readonly calls: UpstreamCalls;
+  private readonly onFault: FaultListener;
   /** What metrics and traces are told of the present attempt. */
   private told: UpstreamCall | undefined;
   private connection: ReadConnection | undefined;
@@ -50,11 +54,18 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   private isRepeated = false;
   private isPaused = false;
 
-  constructor(call: ReadCall, pool: ReadPool, calls: UpstreamCalls, observer: ReadObserver) {
+  constructor(
+    call: ReadCall,
+    pool: ReadPool,
+    calls: UpstreamCalls,
+    observer: ReadObserver,
+    onFault: FaultListener,
+  ) {
     this.call = call;
     this.pool = pool;
     this.calls = calls;
     this.observer = observer;
+    this.onFault = onFault;
   }
 
   start(): void {
@@ -105,11 +116,19 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     }
     this.told?.answered(statusCode);
     this.hasHead = true;
-    this.observer.onHead(head);
+    try {
+      this.observer.onHead(head);
+    } catch (fault) {
+      this.failByFault(fault);
+    }
   }
 
   onChunk(chunk: Buffer): void {
-    this.observer.onChunk(chunk);
+    try {
+      this.observer.onChunk(chunk);
+    } catch (fault) {
+      this.failByFault(fault);
+    }
   }
 
   onEnd(): void {
@@ -119,7 +138,11 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     // Another read's from now on, which is not to be paused for this one.
     this.connection = undefined;
     if (connection) this.pool.giveBack(connection);
-    this.observer.onEnd();
+    try {
+      this.observer.onEnd();
+    } catch (fault) {
+      this.failByFault(fault);
+    }
   }
 
   onError(error: Error, answerBegan: boolean): void {
@@ -143,6 +166,15 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   private dropConnection(): void {
     if (this.connection) this.pool.drop(this.connection);
     this.connection = undefined;
+  }
+
+  /** Thrown through the parser it would be told as the upstream's. */
+  private failByFault(fault: unknown): void {
+    this.onFault(fault, this.call);
+    const error = internalError(fault);
+    this.told?.failed(error);
+    this.cancel();
+    this.observer.onFailure(error);
   }
 
   private fail(error: GatewayError): void {

@@ -2,7 +2,7 @@ import { ConfigError } from './config/config-error.ts';
 import { loadConfig } from './config/load-config.ts';
 import { unknownSettings } from './config/unknown-settings.ts';
 import { startGateway } from './gateway.ts';
-import { createLogger } from './log/create-logger.ts';
+import { createOutputLogger } from './log/create-logger.ts';
 import { LogOutput } from './log/log-output.ts';
 import { setCollectorFlags } from './v8-flags.ts';
 
@@ -10,7 +10,7 @@ async function bootstrap(): Promise<void> {
   setCollectorFlags();
   const config = loadConfig(process.env);
   const output = new LogOutput();
-  const logger = createLogger(config.logLevel, output);
+  const logger = createOutputLogger(config.logLevel, output);
   for (const { name, message } of unknownSettings(process.env)) {
     logger.warn({ setting: name }, message);
   }
@@ -20,17 +20,24 @@ async function bootstrap(): Promise<void> {
     logger.fatal({ err: error }, 'the gateway failed and ends');
     process.exit(1);
   });
-  const gateway = await startGateway(config, logger);
+  const gateway = await startGateway(config, logger, output);
   logger.info(
     { host: config.host, port: gateway.port, managementPort: gateway.managementPort },
     'the gateway listens',
   );
   logger.info({ signal: await signal, timeoutMs: config.timeouts.drainMs }, 'the gateway drains');
+  const endsAtMs = performance.now() + config.timeouts.drainMs;
   await gateway.drain();
   logger.info('the gateway has stopped');
-  await output.end();
+  await output.end(
+    Math.max(MIN_LOG_END_MS, Math.min(MAX_LOG_END_MS, endsAtMs - performance.now())),
+  );
   process.exit(0);
 }
+
+/** What the end waits for a log that nobody reads: the rest of the drain's time, within these bounds. */
+const MIN_LOG_END_MS = 100;
+const MAX_LOG_END_MS = 1_000;
 
 /** One Ctrl-C can arrive more than once: from the terminal, and handed on by npm or `own-node.ts`. */
 const SAME_SIGNAL_MS = 500;

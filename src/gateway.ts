@@ -16,6 +16,7 @@ import { ManagementModule } from './health/management.module.ts';
 import { UpstreamProbes } from './health/upstream-probes.ts';
 import { HttpServerAdapter } from './limits/http-server.adapter.ts';
 import { OpenReadLimits } from './limits/open-read-limits.ts';
+import type { LogCounts } from './log/log-output.ts';
 import { NestLogger } from './log/nest-logger.ts';
 import { RequestLog } from './request/request-log.ts';
 import { addGauges } from './telemetry/gauges.ts';
@@ -40,7 +41,11 @@ export interface RunningGateway {
  * Creates the public and the management application and lets them listen. Rejects with an Error whose
  * message says which address cannot be had.
  */
-export async function startGateway(config: GatewayConfig, logger: Logger): Promise<RunningGateway> {
+export async function startGateway(
+  config: GatewayConfig,
+  logger: Logger,
+  log: LogCounts = ALL_WRITTEN,
+): Promise<RunningGateway> {
   const options = {
     bodyParser: false,
     logger: new NestLogger(logger),
@@ -73,6 +78,7 @@ export async function startGateway(config: GatewayConfig, logger: Logger): Promi
       ...parts,
       state,
       probes,
+      log,
       limits: config.limits,
       readLimits: app.get(OpenReadLimits, { strict: false }),
       keySet: app.get<TokenKeySet | undefined>(READ_TOKEN_KEY_SET, { strict: false }),
@@ -130,6 +136,9 @@ const LISTEN_FAILURES: Record<string, string | undefined> = {
   ENOTFOUND: 'this host name is not known (GATEWAY_HOST)',
   EACCES: 'this process may not',
 };
+
+/** Of a logger whose output is not the process's own. */
+const ALL_WRITTEN: LogCounts = { droppedLines: 0, waitingBytes: 0 };
 
 /** The share of the drain's time that is kept for the last spans. */
 const FLUSH_SHARE = 0.04;

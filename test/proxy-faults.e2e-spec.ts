@@ -2,7 +2,17 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest,
+} from '@jest/globals';
+import { Reader } from '../src/proxy/reads/reader.ts';
 import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from './support/gateway.ts';
 import { parseRaw, rawRequest, sendRaw } from './support/raw-client.ts';
 import { startRawUpstream, startScriptedUpstream } from './support/scripted-upstream.ts';
@@ -138,9 +148,49 @@ describe('an upstream that fails', () => {
           expect(answer.tookMs).toBeGreaterThan(CONNECT_TIMEOUT_MS - 20);
           expect(answer.tookMs).toBeLessThan(CONNECT_TIMEOUT_MS + 1_500);
         }
+        // Of a read it was "Error", with neither message nor code.
+        const [line] = deaf.logLines.map((text) => JSON.parse(text) as { err?: unknown });
+        expect(line?.err).toMatchObject({
+          code: 'ETIMEDOUT',
+          message: `no connection within ${CONNECT_TIMEOUT_MS} ms`,
+        });
       } finally {
         await deaf.stop();
         await stop();
+      }
+    });
+
+    // It was blamed on the upstream, as upstream_invalid_response at level warn; thrown behind the head of an answer it
+    // ended the process.
+    it.each([
+      ['head', 'begin', [500, 'internal_error']],
+      ['body', 'write', [200, undefined]],
+    ] as const)('is not blamed for a fault of our own at its %s', async (_at, step, expected) => {
+      const own = await startTestGateway(settings(upstream.url));
+      const fault = jest.spyOn(Reader.prototype, step).mockImplementationOnce(() => {
+        throw new Error('a fault of our own');
+      });
+      play = async (wire) => {
+        await wire.until('\r\n\r\n');
+        await wire.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n');
+        if (step === 'write') await answerArrived.promise;
+        await wire.write('hello');
+      };
+      const answerArrived = Promise.withResolvers<void>();
+      try {
+        const answer = await fetch(`${own.url}/streams/x`, { headers: AUTHORIZED });
+        answerArrived.resolve();
+        const body = await answer.json().catch(() => ({}));
+        expect([answer.status, (body as { code?: string }).code]).toEqual(expected);
+        const lines = own.logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
+        expect(lines.find(({ level }) => level === 'error')).toMatchObject({
+          code: 'internal_error',
+          err: { message: 'a fault of our own', stack: expect.stringContaining('Reader') },
+        });
+        expect(lines.filter(({ level }) => level === 'warn')).toEqual([]);
+      } finally {
+        fault.mockRestore();
+        await own.stop();
       }
     });
 

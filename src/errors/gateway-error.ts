@@ -62,3 +62,12 @@ export class GatewayError extends Error {
     this.errors = options.errors;
   }
 }
+
+/** A fault of the gateway's own. */
+export function internalError(cause: unknown): GatewayError {
+  return new GatewayError(
+    'internal_error',
+    'The gateway failed to handle the request; its log has more under this request id.',
+    { cause },
+  );
+}

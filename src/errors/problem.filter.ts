@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { breakOff } from '../request/break-off.ts';
 import { ClientGone } from '../request/client-gone.ts';
 import { requestContext, type RequestContext } from '../request/request-context.ts';
-import { GatewayError } from './gateway-error.ts';
+import { GatewayError, internalError } from './gateway-error.ts';
 import { sendProblem } from './problem-response.ts';
 
 /** Turns every failure into the one kind of error answer. */
@@ -52,9 +52,5 @@ function toGatewayError(thrown: unknown): GatewayError {
       'There is no such route, or not with this method; the HTTP API document lists them all.',
     );
   }
-  return new GatewayError(
-    'internal_error',
-    'The gateway failed to handle the request; its log has more under this request id.',
-    { cause: thrown },
-  );
+  return internalError(thrown);
 }

@@ -1,9 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { createInterface } from 'node:readline';
+import {
+  createServer as createTlsServer,
+  getCACertificates,
+  setDefaultCACertificates,
+} from 'node:tls';
 import { describe, expect, it } from '@jest/globals';
+import { TLS_IDENTITY } from '../../test/support/tls-identity.ts';
 import { UpstreamProbe } from './upstream-probe.ts';
 
 /** Many containers have none. */
@@ -59,6 +65,28 @@ describe('UpstreamProbe', () => {
     const url = `http://[::1]:${(server.address() as AddressInfo).port}`;
     expect(await new UpstreamProbe(url).state()).toBe('reachable');
     server.close();
+  });
+
+  // It said reachable, and every request was 502.
+  it('tells a certificate that is trusted from one that is refused, and from no TLS at all', async () => {
+    const server = createTlsServer(TLS_IDENTITY).listen(0, 'localhost');
+    server.on('tlsClientError', () => undefined);
+    const plain = createServer((socket) => socket.end('plain')).listen(0, 'localhost');
+    const urlOf = (listener: Server) =>
+      `https://localhost:${(listener.address() as AddressInfo).port}`;
+    await Promise.all([once(server, 'listening'), once(plain, 'listening')]);
+    const url = urlOf(server);
+    const trusted = getCACertificates('default');
+    try {
+      expect(await new UpstreamProbe(url).state()).toBe('unreachable');
+      expect(await new UpstreamProbe(urlOf(plain)).state()).toBe('unreachable');
+      setDefaultCACertificates([...trusted, TLS_IDENTITY.cert]);
+      expect(await new UpstreamProbe(url).state()).toBe('reachable');
+    } finally {
+      setDefaultCACertificates(trusted);
+      server.close();
+      plain.close();
+    }
   });
 
   it('does not fail for a host name that nobody knows', async () => {

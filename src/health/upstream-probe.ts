@@ -1,5 +1,4 @@
-import { connect } from 'node:net';
-import { tcpAddress, type TcpAddress } from '../proxy/tcp-address.ts';
+import { connectorTo, type Connector } from '../proxy/reads/upstream-socket.ts';
 
 export type UpstreamState = 'reachable' | 'unreachable';
 
@@ -8,14 +7,20 @@ const FRESH_MS = 1_000;
 /** Well below the second that Kubernetes gives a readiness probe: a slow upstream must not fail it. */
 const PROBE_TIMEOUT_MS = 300;
 
-/** Tells whether a TCP connection to an upstream can be made. */
+/** A probe reads nothing. */
+const UNREAD = { buffer: Buffer.alloc(1), callback: () => true };
+
+/**
+ * Tells whether a connection to an upstream can be made just as a read makes it: over TLS with a handshake, as one
+ * whose certificate is refused serves nobody.
+ */
 export class UpstreamProbe {
-  private readonly address: TcpAddress;
+  private readonly connect: Connector;
   private probedAtMs = Number.NEGATIVE_INFINITY;
   private answer: Promise<UpstreamState> = Promise.resolve('unreachable');
 
   constructor(url: string) {
-    this.address = tcpAddress(new URL(url));
+    this.connect = connectorTo(new URL(url));
   }
 
   /** Never rejects. */
@@ -29,15 +34,16 @@ export class UpstreamProbe {
 
   private probe(): Promise<UpstreamState> {
     return new Promise((resolve) => {
-      const socket = connect(this.address);
       const settle = (state: UpstreamState): void => {
         clearTimeout(timer);
         socket.destroy();
         resolve(state);
       };
       const timer = setTimeout(() => settle('unreachable'), PROBE_TIMEOUT_MS);
-      socket.once('connect', () => settle('reachable'));
-      socket.once('error', () => settle('unreachable'));
+      const socket = this.connect(UNREAD, () => settle('reachable'));
+      socket.on('error', () => settle('unreachable'));
+      // A TLS server may hang up in the middle of the handshake without a word.
+      socket.once('close', () => settle('unreachable'));
     });
   }
 }

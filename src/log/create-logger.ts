@@ -1,5 +1,6 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { GatewayConfig } from '../config/gateway-config.ts';
+import type { LogOutput } from './log-output.ts';
 import { loggedError } from './logged-error.ts';
 import { loggedPath } from './logged-path.ts';
 
@@ -17,4 +18,13 @@ export function createLogger(
     serializers: { err: loggedError, path: loggedPath },
   };
   return destination ? pino(options, destination) : pino(options);
+}
+
+/** The logger of the process. Where its output did not take all lines, a line tells how many are missing. */
+export function createOutputLogger(level: GatewayConfig['logLevel'], output: LogOutput): Logger {
+  const logger = createLogger(level, output);
+  output.onRoom = (droppedLines) => {
+    logger.error({ droppedLines }, 'lines are missing here: the output of the log took none');
+  };
+  return logger;
 }

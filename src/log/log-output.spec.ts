@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -14,29 +14,38 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+type Kind = 'a pipe' | 'a file' | 'a full device';
+
 /** What a program of its own has written to its standard output when it has ended. */
-async function outputOf(name: string, program: string): Promise<string> {
+async function outputOf(kind: Kind, name: string, program: string): Promise<string> {
   const path = join(folder, `${name}.mjs`);
   const start = `import { LogOutput } from '${MODULE}';\nconst output = new LogOutput();\n`;
   await writeFile(path, start + program);
+  const file = await open(kind === 'a full device' ? '/dev/full' : join(folder, 'output'), 'w');
   const child = spawn(process.execPath, ['--no-warnings', path], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', kind === 'a pipe' ? 'pipe' : file.fd, 'pipe'],
   });
-  return text(child.stdout);
+  const [piped, words] = await Promise.all([
+    child.stdout ? text(child.stdout) : '',
+    child.stderr ? text(child.stderr) : '',
+  ]);
+  await file.close();
+  if (kind === 'a pipe') return piped;
+  return kind === 'a file' ? readFile(join(folder, 'output'), 'utf8') : words;
 }
 
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, i) => `line ${i}\n`).join('');
 
-describe('LogOutput', () => {
+describe.each(['a pipe', 'a file'] as const)('LogOutput to %s', (kind) => {
   it('writes every line once and in order, in one turn and in many', async () => {
     const program = `
       for (let i = 0; i < 20000; i++) {
         output.write('line ' + i + '\\n');
         if (i % 7 === 0) await new Promise(setImmediate);
       }
-      await output.end();`;
-    expect(await outputOf('turns', program)).toBe(numbered(20_000));
+      await output.end(1000);`;
+    expect(await outputOf(kind, 'turns', program)).toBe(numbered(20_000));
   });
 
   it('writes lines of any size and any characters', async () => {
@@ -44,16 +53,16 @@ describe('LogOutput', () => {
       output.write('ä'.repeat(100000) + '\\n');
       output.write('\\u{1F9E9}'.repeat(30000) + '\\n');
       output.write('end\\n');
-      await output.end();`;
+      await output.end(1000);`;
     const expected = `${'ä'.repeat(100_000)}\n${'\u{1F9E9}'.repeat(30_000)}\nend\n`;
-    expect((await outputOf('characters', program)) === expected).toBe(true);
+    expect((await outputOf(kind, 'characters', program)) === expected).toBe(true);
   });
 
   it('loses nothing when the process exits at once', async () => {
     const program = `
       for (let i = 0; i < 3000; i++) output.write('line ' + i + '\\n');
       process.exit(1);`;
-    expect(await outputOf('exit', program)).toBe(numbered(3_000));
+    expect(await outputOf(kind, 'exit', program)).toBe(numbered(3_000));
   });
 
   it('writes before it returns where that is asked for', async () => {
@@ -61,14 +70,36 @@ describe('LogOutput', () => {
       output.write('line 0\\n');
       output.flushSync();
       process.kill(process.pid, 'SIGKILL');`;
-    expect(await outputOf('flush', program)).toBe(numbered(1));
+    expect(await outputOf(kind, 'flush', program)).toBe(numbered(1));
   });
 
   it('takes lines behind its end without a word', async () => {
     const program = `
       output.write('line 0\\n');
-      await output.end();
+      await output.end(1000);
       output.write('too late\\n');`;
-    expect(await outputOf('end', program)).toBe(numbered(1));
+    expect(await outputOf(kind, 'end', program)).toBe(numbered(1));
+  });
+});
+
+describe('LogOutput to what takes nothing', () => {
+  // An error of the disk was thrown, and then tried again for good by the only thread.
+  it('drops lines beyond 4 MiB, counts them, and lets the process end', async () => {
+    const program = `
+      const line = 'x'.repeat(1023) + '\\n';
+      for (let i = 0; i < 5000; i++) {
+        output.write(line);
+        if (i % 100 === 0) await new Promise(setImmediate);
+      }
+      output.flushSync();
+      await output.end(10);
+      console.error(output.droppedLines, output.waitingBytes);
+      process.exit(0);`;
+    // Room is judged by what a line may take at most, three bytes a character.
+    const most = 4_194_304 - 3 * 1_024;
+    const lines = Math.floor(most / 1_024) + 1;
+    expect(await outputOf('a full device', 'full', program)).toBe(
+      `${5_000 - lines} ${lines * 1_024}\n`,
+    );
   });
 });

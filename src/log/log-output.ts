@@ -1,87 +1,199 @@
-import { once } from 'node:events';
+import { write, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pino, type DestinationStream } from 'pino';
+import type { DestinationStream } from 'pino';
+import { openStandardOutput, type OutputDescriptor } from './standard-output.ts';
 
 const BLOCK_BYTES = 65_536;
 /** A character of a line takes three bytes in UTF-8 at most; those that take four are two. */
 const MAX_BYTES_PER_CHARACTER = 3;
-/**
- * How long the end waits for a log that is read slowly. Where nobody reads a pipe that is full, Node itself
- * waits for the write that is under way when it exits, until it is killed (seen on Node 24).
- */
-const END_TIMEOUT_MS = 1_000;
+/** Bytes that may wait for an output that takes nothing; lines beyond are dropped, until half of them are out. */
+const MAX_WAITING_BYTES = 4_194_304;
+/** How long an output that took nothing is left alone: longer each time. */
+const MIN_RETRY_MS = 2;
+const MAX_RETRY_MS = 100;
+/** How long a process that fails waits for an output that is full. */
+const FLUSH_TIMEOUT_MS = 200;
+const FLUSH_PAUSE_MS = 5;
+
+/** What the log has lost, and what of it waits. */
+export interface LogCounts {
+  /** Lines that were dropped, ever. */
+  readonly droppedLines: number;
+  /** Bytes of lines that the output has not taken yet. */
+  readonly waitingBytes: number;
+}
+
+/** Memory that lines are put into, and how far they fill it. */
+interface Block {
+  readonly bytes: Buffer;
+  filled: number;
+}
 
 /**
- * Standard output for log lines, written in the background, those of one turn of the event loop together.
- * Lines are put into a block of bytes as they come: to pass on each as a string, to be measured, joined and
- * encoded later, and to wake a thread for it, costs more than to make it.
+ * Standard output for log lines; those of one turn of the event loop are written together. Lines are put into a block
+ * of bytes as they come: to pass on each as a string, to be measured, joined and encoded later, costs more than to
+ * make it.
+ *
+ * Nothing waits for whoever reads the log. What an output does not take, be it a pipe that is full or a full disk, is
+ * tried again from where it stopped; lines that come while too much waits are dropped and counted.
  */
-export class LogOutput implements DestinationStream {
-  private readonly output = destination({ sync: false });
-  private block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
-  /** In the block: what has been passed on, and what has been put there. */
-  private passed = 0;
-  private filled = 0;
+export class LogOutput implements DestinationStream, LogCounts {
+  droppedLines = 0;
+  waitingBytes = 0;
+  /** Called with the number of lines that were dropped, when there is room again. */
+  onRoom: (droppedLines: number) => void = () => undefined;
+  private readonly output: OutputDescriptor;
+  /** Oldest first; lines are put into the last one. Never empty. */
+  private readonly blocks: Block[] = [newBlock()];
+  /** What of the first block has been written. */
+  private writtenOfFirst = 0;
+  /** The write under way in the background, if one is. */
+  private flight: { bytes: number } | undefined;
+  private untoldLines = 0;
+  private retryMs = MIN_RETRY_MS;
   private isDue = false;
   private isOver = false;
+  private onAllWritten: () => void = () => undefined;
 
-  constructor() {
+  constructor(output = openStandardOutput()) {
+    this.output = output;
     process.once('exit', () => this.flushSync());
   }
 
   write(line: string): void {
     if (this.isOver) return;
     const mostBytes = line.length * MAX_BYTES_PER_CHARACTER;
-    if (this.filled + mostBytes > this.block.length) this.nextBlock(mostBytes);
-    this.filled += this.block.write(line, this.filled);
+    if (this.untoldLines > 0 || this.waitingBytes + mostBytes > MAX_WAITING_BYTES) {
+      this.droppedLines++;
+      this.untoldLines++;
+      return;
+    }
+    let block = this.blocks.at(-1) as Block;
+    if (block.filled + mostBytes > block.bytes.length) {
+      this.blocks.push((block = newBlock(mostBytes)));
+    }
+    const bytes = block.bytes.write(line, block.filled);
+    block.filled += bytes;
+    this.waitingBytes += bytes;
     if (this.isDue) return;
     this.isDue = true;
     setImmediate(this.passOn);
   }
 
-  /** Writes what there is before it returns: the last words of a process that fails. */
+  /** Writes what the output takes before it returns: the last words of a process that fails. */
   flushSync(): void {
     if (this.isOver) return;
-    this.output.flushSync();
-    // What the other one gets now would be handed to a thread, which may be too late.
-    this.passTo(destination({ sync: true }));
+    this.leaveFlight();
+    const giveUpAtMs = performance.now() + FLUSH_TIMEOUT_MS;
+    while (this.waitingBytes > 0) {
+      const error = this.writeNow();
+      if (!error) continue;
+      if (error.code !== 'EAGAIN' || performance.now() > giveUpAtMs) return;
+      Atomics.wait(NEVER_WOKEN, 0, 0, FLUSH_PAUSE_MS);
+    }
   }
 
-  /**
-   * Resolves when the log is out. It is written in the background: to exit on it would write what waits
-   * ahead of what is on its way, or lose that.
-   */
-  async end(): Promise<void> {
-    this.passOn();
+  /** Takes no further line. Resolves when the log is out, or has not been taken for so long. */
+  async end(timeoutMs: number): Promise<void> {
     this.isOver = true;
-    const closed = once(this.output, 'close').catch(() => undefined);
-    this.output.end();
-    await Promise.race([closed, sleep(END_TIMEOUT_MS)]);
+    if (this.waitingBytes === 0) return;
+    const givenUp = new AbortController();
+    const timeout = sleep(timeoutMs, undefined, { signal: givenUp.signal }).catch(() => undefined);
+    await Promise.race([new Promise<void>((resolve) => (this.onAllWritten = resolve)), timeout]);
+    givenUp.abort();
   }
 
   private readonly passOn = (): void => {
-    this.isDue = false;
-    this.passTo(this.output);
+    if (this.output.isFile) {
+      this.writeInBackground();
+      return;
+    }
+    while (this.waitingBytes > 0) {
+      if (this.writeNow()) {
+        this.retryLater();
+        return;
+      }
+    }
+    this.rest();
   };
 
-  private passTo(output: Destination): void {
-    if (this.filled === this.passed) return;
-    // Typed for strings alone; in this mode it takes bytes.
-    output.write(this.block.subarray(this.passed, this.filled) as unknown as string);
-    this.passed = this.filled;
+  /** For what never lets a write wait: costs less than to wake a thread. Returns why nothing was taken. */
+  private writeNow(): NodeJS.ErrnoException | undefined {
+    const { bytes, filled } = this.blocks[0] as Block;
+    try {
+      const { writtenOfFirst } = this;
+      this.onWritten(writeSync(this.output.fd, bytes, writtenOfFirst, filled - writtenOfFirst));
+      return undefined;
+    } catch (error) {
+      return error as NodeJS.ErrnoException;
+    }
   }
 
-  private nextBlock(bytes: number): void {
-    this.passOn();
-    // Not the old one again: it may be on its way still.
-    this.block = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, bytes));
-    this.passed = 0;
-    this.filled = 0;
+  private writeInBackground(): void {
+    if (this.waitingBytes === 0) this.rest();
+    if (this.waitingBytes === 0 || this.flight) return;
+    const { bytes, filled } = this.blocks[0] as Block;
+    const flight = { bytes: filled - this.writtenOfFirst };
+    this.flight = flight;
+    write(this.output.fd, bytes, this.writtenOfFirst, flight.bytes, null, (error, written) => {
+      if (this.flight !== flight) return;
+      this.flight = undefined;
+      if (error) {
+        this.retryLater();
+        return;
+      }
+      this.onWritten(written);
+      this.writeInBackground();
+    });
+  }
+
+  private onWritten(bytes: number): void {
+    this.retryMs = MIN_RETRY_MS;
+    this.waitingBytes -= bytes;
+    this.writtenOfFirst += bytes;
+    if (this.writtenOfFirst === this.blocks[0]?.filled) this.dropFirst();
+    if (this.untoldLines === 0 || this.waitingBytes > MAX_WAITING_BYTES / 2) return;
+    const lines = this.untoldLines;
+    this.untoldLines = 0;
+    this.onRoom(lines);
+  }
+
+  private dropFirst(): void {
+    const [first] = this.blocks;
+    this.writtenOfFirst = 0;
+    if (this.blocks.length > 1) this.blocks.shift();
+    else if (first?.bytes.length === BLOCK_BYTES) first.filled = 0;
+    else this.blocks[0] = newBlock();
+  }
+
+  private retryLater(): void {
+    setTimeout(this.passOn, this.retryMs).unref();
+    this.retryMs = Math.min(2 * this.retryMs, MAX_RETRY_MS);
+  }
+
+  private rest(): void {
+    this.isDue = false;
+    this.onAllWritten();
+  }
+
+  /** Leaves the write under way to its thread, with the memory that it reads from; the rest goes another way. */
+  private leaveFlight(): void {
+    const { flight, blocks } = this;
+    const [first] = blocks;
+    if (!flight || !first) return;
+    this.flight = undefined;
+    const rest = first.bytes.subarray(this.writtenOfFirst + flight.bytes, first.filled);
+    blocks[0] = { bytes: Buffer.from(rest), filled: rest.length };
+    this.writtenOfFirst = 0;
+    this.waitingBytes -= flight.bytes;
+    if (rest.length === 0) this.dropFirst();
+    this.retryLater();
   }
 }
 
-type Destination = ReturnType<typeof pino.destination>;
-
-function destination({ sync }: { sync: boolean }): Destination {
-  return pino.destination({ dest: 1, sync, contentMode: 'buffer' });
+function newBlock(bytes = 0): Block {
+  return { bytes: Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, bytes)), filled: 0 };
 }
+
+/** What `Atomics.wait` waits on where nothing but time is waited for. */
+const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));

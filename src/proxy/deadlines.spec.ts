@@ -116,4 +116,39 @@ describe('Deadlines', () => {
     jest.advanceTimersByTime(1);
     expect(fired).toEqual(['far']);
   });
+
+  // A timer counts what passes, whatever the calendar says: reads ended at the old moment, and streams outlived
+  // their tokens.
+  describe('with a calendar that is set anew', () => {
+    const CHECK_MS = 1_000;
+    const HOUR_MS = 3_600_000;
+    const setCalendarBy = (ms: number): void => void jest.setSystemTime(Date.now() + ms);
+    beforeEach(() => {
+      deadlines = new Deadlines(() => Date.now(), CHECK_MS);
+    });
+
+    it('calls back within its checks when the calendar was set beyond the time', () => {
+      deadlines.add(START_MS + HOUR_MS, note('waiter'));
+      jest.advanceTimersByTime(500);
+      setCalendarBy(HOUR_MS);
+      jest.advanceTimersByTime(CHECK_MS);
+      expect(fired).toEqual(['waiter']);
+    });
+
+    it('waits for the time when the calendar was set back, and back again', () => {
+      deadlines.add(START_MS + 10_000, note('waiter'));
+      setCalendarBy(-HOUR_MS);
+      jest.advanceTimersByTime(60_000);
+      expect(fired).toEqual([]);
+      setCalendarBy(HOUR_MS);
+      jest.advanceTimersByTime(CHECK_MS);
+      expect(fired).toEqual(['waiter']);
+    });
+
+    it('does so with one timer', () => {
+      for (let i = 1; i <= 1_000; i++) deadlines.add(START_MS + i * HOUR_MS, note('waiter'));
+      jest.advanceTimersByTime(10 * CHECK_MS);
+      expect(jest.getTimerCount()).toBe(1);
+    });
+  });
 });

@@ -32,10 +32,15 @@ export class Deadlines {
   private timer: NodeJS.Timeout | undefined;
   private timerAt = Number.POSITIVE_INFINITY;
   private readonly now: () => number;
+  private readonly maxSleepMs: number;
 
-  /** `now` gives milliseconds: of the calendar, or of a clock that nobody sets. */
-  constructor(now: () => number) {
+  /**
+   * `now` gives milliseconds: of the calendar, or of a clock that nobody sets. A timer knows nothing of a calendar that
+   * is set anew: `maxSleepMs` is after how long at most the calendar is looked at again.
+   */
+  constructor(now: () => number, maxSleepMs = MAX_TIMER_MS) {
     this.now = now;
+    this.maxSleepMs = maxSleepMs;
   }
 
   /** Calls back once at `atMs`, a time of `now`, unless it is called off. */
@@ -62,7 +67,7 @@ export class Deadlines {
   private arm(atMs: number): void {
     clearTimeout(this.timer);
     this.timerAt = atMs;
-    const waitMs = Math.min(Math.max(atMs - this.now(), 0), MAX_TIMER_MS);
+    const waitMs = Math.min(Math.max(atMs - this.now(), 0), this.maxSleepMs);
     this.timer = setTimeout(() => this.fire(), waitMs);
     this.timer.unref();
   }

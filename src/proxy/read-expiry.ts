@@ -4,10 +4,13 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { Deadlines, type Deadline } from './deadlines.ts';
 
+/** How often the wall clock is looked at while a token's end is waited for: it may be set in the meantime. */
+const CLOCK_CHECK_MS = 1_000;
+
 /** Tells when the read token that opened a read has expired. */
 @Injectable()
 export class ReadExpiry {
-  private readonly deadlines = new Deadlines(() => Date.now());
+  private readonly deadlines = new Deadlines(() => Date.now(), CLOCK_CHECK_MS);
 
   /**
    * Calls back with `token_expired` when the token has expired; never where an API key opened the

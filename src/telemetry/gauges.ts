@@ -7,6 +7,7 @@ import type { UpstreamProbes } from '../health/upstream-probes.ts';
 import { HELD_KINDS, type HeldBytes } from '../limits/held-bytes.ts';
 import type { MemoryWatch } from '../limits/memory-watch.ts';
 import type { OpenReadLimits } from '../limits/open-read-limits.ts';
+import type { LogCounts } from '../log/log-output.ts';
 import type { OpenRequests } from '../request/open-requests.ts';
 import type { StalledClients } from '../server/stalled-clients.ts';
 
@@ -21,6 +22,7 @@ export interface GaugeSources {
   stalledClients: StalledClients;
   memoryWatch: MemoryWatch;
   probes: UpstreamProbes;
+  log: LogCounts;
   keySet: TokenKeySet | undefined;
 }
 
@@ -30,6 +32,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   addConnectionMetrics(registry, sources);
   addMemoryMetrics(registry, sources);
   addStateGauges(registry, sources);
+  addLogMetrics(registry, sources);
   if (sources.keySet) addKeySetGauges(registry, sources.keySet);
 }
 
@@ -188,6 +191,24 @@ function addStateGauges(registry: Registry, { state, probes }: GaugeSources): vo
       }
     },
   });
+}
+
+function addLogMetrics(registry: Registry, { log }: GaugeSources): void {
+  new Counter({
+    name: 'gateway_log_lines_dropped_total',
+    help: 'Log lines that were dropped because standard output did not take those before them.',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(log.droppedLines);
+    },
+  });
+  gauge(
+    registry,
+    'gateway_log_waiting_bytes',
+    'Bytes of log lines that standard output has not taken yet; beyond 4 MiB lines are dropped.',
+    () => log.waitingBytes,
+  );
 }
 
 function addKeySetGauges(registry: Registry, keySet: TokenKeySet): void {

@@ -284,6 +284,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
     of: 'copy',
   },
   {
+    alert: 'AgentGatewayLosesLogLines',
+    of: 'copy',
+    fires: { gateway_log_lines_dropped_total: '0x10 5x30' },
+    quiet: { gateway_log_lines_dropped_total: '5x40' },
+    atMinutes: 15,
+  },
+  {
     alert: 'AgentGatewayEventLoopLag',
     fires: { nodejs_eventloop_lag_p99_seconds: '0.2+0x30' },
     quiet: { nodejs_eventloop_lag_p99_seconds: '0.02+0x30' },

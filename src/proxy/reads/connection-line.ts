@@ -62,7 +62,7 @@ export class ConnectionLine {
     if (this.isUpstreamThere(nowMs)) return;
     while ((this.waiting[0]?.sinceMs ?? nowMs) <= nowMs - this.patienceMs) {
       const read = this.waiting.shift()?.read;
-      if (read && !read.isOver) read.onNoConnection(new ConnectTimeout());
+      if (read && !read.isOver) read.onNoConnection(new ConnectTimeout(this.patienceMs));
     }
   }
 

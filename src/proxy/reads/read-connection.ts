@@ -25,8 +25,10 @@ const isReadAtOnce = process.platform !== 'win32';
 
 /** No connection in time. */
 export class ConnectTimeout extends Error {
-  constructor() {
-    super('no connection to the upstream came about in time');
+  readonly code = 'ETIMEDOUT';
+
+  constructor(timeoutMs: number) {
+    super(`no connection within ${timeoutMs} ms`);
   }
 }
 
@@ -162,7 +164,9 @@ export class ReadConnection implements TurnWaiter {
   /** Ends it where it takes too long to open, or where its answer has stopped coming; to be called now and then. */
   look(nowMs: number, { connectMs, stallMs }: ConnectionTimeouts): void {
     if (!this.isOpen) {
-      if (nowMs - this.options.openedAtMs >= connectMs) this.socket.destroy(new ConnectTimeout());
+      if (nowMs - this.options.openedAtMs >= connectMs) {
+        this.socket.destroy(new ConnectTimeout(connectMs));
+      }
       return;
     }
     const isOwed = this.parser.isInBody && !this.isPaused && this.handler?.mayBeSilent === false;

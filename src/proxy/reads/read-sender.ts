@@ -1,9 +1,16 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { Logger } from 'pino';
 import { InjectConfig, type GatewayConfig } from '../../config/gateway-config.ts';
+import { LOGGER } from '../../log/log.module.ts';
 import { UpstreamCalls } from '../../telemetry/upstream-calls.ts';
 import type { Upstream } from '../upstreams.ts';
 import { ReadPool } from './read-pool.ts';
-import { UpstreamRead, type ReadCall, type ReadObserver } from './upstream-read.ts';
+import {
+  UpstreamRead,
+  type FaultListener,
+  type ReadCall,
+  type ReadObserver,
+} from './upstream-read.ts';
 
 /** Sends reads, each upstream's over connections of its own that are kept open. */
 @Injectable()
@@ -13,6 +20,7 @@ export class ReadSender implements OnApplicationShutdown {
   constructor(
     @InjectConfig() private readonly config: GatewayConfig,
     private readonly calls: UpstreamCalls,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /** After the listener has closed: a read under way is still to be answered. */
@@ -22,8 +30,16 @@ export class ReadSender implements OnApplicationShutdown {
 
   /** A read that its `start` sends. */
   prepare(call: ReadCall, observer: ReadObserver): UpstreamRead {
-    return new UpstreamRead(call, this.poolOf(call.upstream), this.calls, observer);
+    return new UpstreamRead(call, this.poolOf(call.upstream), this.calls, observer, this.onFault);
   }
+
+  /** Readers whose answers have begun cannot be told of it. */
+  private readonly onFault: FaultListener = (fault, { context: { requestId, traceId } }) => {
+    this.logger.error(
+      { requestId, traceId, code: 'internal_error', err: fault },
+      'the gateway failed to pass on an answer',
+    );
+  };
 
   private poolOf({ name, base }: Upstream): ReadPool {
     let pool = this.pools.get(name);

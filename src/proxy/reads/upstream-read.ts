@@ -1,4 +1,4 @@
-import type { GatewayError } from '../../errors/gateway-error.ts';
+import { internalError, type GatewayError } from '../../errors/gateway-error.ts';
 import { isEventStream } from '../answer-head.ts';
 import { upstreamError } from '../upstream-error.ts';
 import { answerProblem } from '../usable-answer.ts';
@@ -31,6 +31,9 @@ export interface ReadObserver {
   onFailure(error: GatewayError): void;
 }
 
+/** Is told of what an observer threw: a fault of the gateway's own. */
+export type FaultListener = (fault: unknown, call: ReadCall) => void;
+
 /**
  * One read under way at an upstream: no stream and no promise between the upstream's socket and the
  * observer.
@@ -44,6 +47,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   readonly call: ReadCall;
   private readonly pool: ReadPool;
   private readonly calls: UpstreamCalls;
+  private readonly onFault: FaultListener;
   /** What metrics and traces are told of the present attempt. */
   private told: UpstreamCall | undefined;
   private connection: ReadConnection | undefined;
@@ -52,11 +56,18 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   private isRepeated = false;
   private isPaused = false;
 
-  constructor(call: ReadCall, pool: ReadPool, calls: UpstreamCalls, observer: ReadObserver) {
+  constructor(
+    call: ReadCall,
+    pool: ReadPool,
+    calls: UpstreamCalls,
+    observer: ReadObserver,
+    onFault: FaultListener,
+  ) {
     this.call = call;
     this.pool = pool;
     this.calls = calls;
     this.observer = observer;
+    this.onFault = onFault;
   }
 
   /** Asked now and then, and not of every read. */
@@ -112,11 +123,19 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     }
     this.told?.answered(statusCode);
     this.head = head;
-    this.observer.onHead(head);
+    try {
+      this.observer.onHead(head);
+    } catch (fault) {
+      this.failByFault(fault);
+    }
   }
 
   onChunk(chunk: Buffer): void {
-    this.observer.onChunk(chunk);
+    try {
+      this.observer.onChunk(chunk);
+    } catch (fault) {
+      this.failByFault(fault);
+    }
   }
 
   onEnd(): void {
@@ -126,7 +145,11 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     // Another read's from now on, which is not to be paused for this one.
     this.connection = undefined;
     if (connection) this.pool.giveBack(connection);
-    this.observer.onEnd();
+    try {
+      this.observer.onEnd();
+    } catch (fault) {
+      this.failByFault(fault);
+    }
   }
 
   onError(error: Error, answerBegan: boolean): void {
@@ -156,6 +179,15 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   private dropConnection(): void {
     if (this.connection) this.pool.drop(this.connection);
     this.connection = undefined;
+  }
+
+  /** Thrown through the parser it would be told as the upstream's. */
+  private failByFault(fault: unknown): void {
+    this.onFault(fault, this.call);
+    const error = internalError(fault);
+    this.told?.failed(error);
+    this.cancel();
+    this.observer.onFailure(error);
   }
 
   private fail(error: GatewayError): void {

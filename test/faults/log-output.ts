@@ -1,0 +1,100 @@
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { choosePorts } from '../../local/stack/ports.ts';
+import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
+import { API_KEY } from '../support/credentials.ts';
+import { parseExposition, sampleValue } from '../support/exposition.ts';
+
+const MAIN = join(import.meta.dirname, '../../dist/main.js');
+const START_TIMEOUT_MS = 20_000;
+const PATIENCE_MS = 20_000;
+/** Makes a log line of about 700 bytes. */
+const REQUEST = `GET /nothing/${'a'.repeat(490)} HTTP/1.1\r\nHost: gateway.test\r\n\r\n`;
+const REQUESTS_AT_ONCE = 8;
+
+/** A built gateway whose standard output goes to a path. */
+export interface WritingGateway {
+  port: number;
+  process: RunningProcess;
+  signal(signal: NodeJS.Signals): void;
+  metric(name: string): Promise<number | undefined>;
+  /** Resolves when a metric is as it is to be. */
+  until(name: string, isWanted: (value: number) => boolean): Promise<void>;
+  /** Sends so many requests, each with a line in the log, and reads their answers. */
+  request(count: number): Promise<void>;
+}
+
+export async function startWritingTo(
+  path: string,
+  env: Record<string, string> = {},
+): Promise<WritingGateway> {
+  const { port, management } = await choosePorts({ port: 0, management: 0 });
+  const gateway = startProcess({
+    name: 'the gateway',
+    command: '/bin/sh',
+    args: ['-c', 'exec "$0" "$1" >> "$2"', process.execPath, MAIN, path],
+    env: {
+      GATEWAY_HOST: '127.0.0.1',
+      GATEWAY_PORT: String(port),
+      GATEWAY_MANAGEMENT_PORT: String(management),
+      GATEWAY_API_KEYS: API_KEY,
+      ...env,
+    },
+  });
+  // What it logs nobody reads, so only its answers tell.
+  await untilReady(gateway, START_TIMEOUT_MS, async (signal) => {
+    while (!(await answers(`http://127.0.0.1:${management}/health/live`)) && !signal.aborted);
+  });
+  const metric = async (name: string): Promise<number | undefined> => {
+    const response = await fetch(`http://127.0.0.1:${management}/metrics`);
+    return sampleValue(parseExposition(await response.text()), name);
+  };
+  return {
+    port,
+    process: gateway,
+    signal: (signal) => process.kill(gateway.pid, signal),
+    metric,
+    until: async (name, isWanted) => {
+      const giveUpAtMs = performance.now() + PATIENCE_MS;
+      for (;;) {
+        const value = await metric(name);
+        if (value !== undefined && isWanted(value)) return;
+        if (performance.now() > giveUpAtMs) throw new Error(`${name} stays ${value}`);
+      }
+    },
+    request: (count) => requestAll(port, count),
+  };
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok;
+  } catch {
+    return false;
+  }
+}
+
+/** On one connection, a few at a time. */
+function requestAll(port: number, count: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let answered = 0;
+    let tail = '';
+    const send = (): void => {
+      socket.write(REQUEST.repeat(REQUESTS_AT_ONCE));
+    };
+    socket.on('connect', send);
+    socket.on('data', (chunk) => {
+      const parts = (tail + chunk.toString('latin1')).split('HTTP/1.1 404 ');
+      answered += parts.length - 1;
+      tail = (parts.at(-1) ?? '').slice(-16);
+      if (answered < count && answered % REQUESTS_AT_ONCE === 0) send();
+      else if (answered >= count) {
+        socket.destroy();
+        resolve();
+      }
+    });
+    socket.on('error', reject);
+    socket.on('end', () => reject(new Error(`the gateway hung up after ${answered} answers`)));
+  });
+}

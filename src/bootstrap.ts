@@ -1,9 +1,12 @@
+import type { Logger } from 'pino';
 import { ConfigError } from './config/config-error.ts';
+import type { GatewayConfig } from './config/gateway-config.ts';
 import { loadConfig } from './config/load-config.ts';
 import { unknownSettings } from './config/unknown-settings.ts';
 import { startGateway } from './gateway.ts';
 import { createOutputLogger } from './log/create-logger.ts';
 import { LogOutput } from './log/log-output.ts';
+import { filesAtCaps, openFileLimit } from './limits/open-files.ts';
 import { setCollectorFlags } from './v8-flags.ts';
 
 async function bootstrap(): Promise<void> {
@@ -14,6 +17,7 @@ async function bootstrap(): Promise<void> {
   for (const { name, message } of unknownSettings(process.env)) {
     logger.warn({ setting: name }, message);
   }
+  warnOfFewFiles(config.limits, logger);
   // From the very start: as PID 1 a process gets no signal that it has no handler for.
   const signal = firstStopSignal();
   process.on('uncaughtException', (error) => {
@@ -33,6 +37,19 @@ async function bootstrap(): Promise<void> {
     Math.max(MIN_LOG_END_MS, Math.min(MAX_LOG_END_MS, endsAtMs - performance.now())),
   );
   process.exit(0);
+}
+
+/** Caps that were set count as they are, also where the files do not do for them. */
+function warnOfFewFiles(limits: GatewayConfig['limits'], logger: Logger): void {
+  const { maxConnections, maxOpenReads } = limits;
+  const neededFiles = filesAtCaps(limits);
+  const maxOpenFiles = openFileLimit();
+  if (neededFiles <= maxOpenFiles) return;
+  logger.warn(
+    { maxConnections, maxOpenReads, neededFiles, maxOpenFiles },
+    'the limit of open files is too low for the caps of connections and reads: raise it, or lower ' +
+      'GATEWAY_MAX_CONNECTIONS and GATEWAY_MAX_OPEN_READS, or unset them',
+  );
 }
 
 /** What the end waits for a log that nobody reads: the rest of the drain's time, within these bounds. */

@@ -91,14 +91,43 @@ describe('reads under way', () => {
     const target = '/streams/a?offset=1&live=long-poll';
     const end = read(gateway, target, target, target);
     const share = (mode: string, name: string) => ({ mode, share: name });
-    await gateway.until('gateway_shared_reads_total', share('long-poll', 'joined'), 2);
-    expect(await gateway.value('gateway_shared_reads_total', share('long-poll', 'first'))).toBe(1);
-    expect(await gateway.value('gateway_shared_reads_total', share('long-poll', 'apart'))).toBe(0);
-    expect(await gateway.value('gateway_parked_reads', { mode: 'long-poll' })).toBe(3);
+    await gateway.until('gateway_parked_reads', { mode: 'long-poll' }, 3);
     expect(await gateway.value('http_client_active_requests', { upstream: 'history' })).toBe(1);
     expect(held).toHaveLength(1);
     await end();
+    await gateway.until('gateway_shared_reads_total', share('long-poll', 'joined'), 2);
+    expect(await gateway.value('gateway_shared_reads_total', share('long-poll', 'first'))).toBe(1);
+    expect(await gateway.value('gateway_shared_reads_total', share('long-poll', 'apart'))).toBe(0);
     await gateway.until('http_client_active_requests', { upstream: 'history' }, 0);
+  });
+
+  // Those that got a request of their own, as the answer was too large to share, counted as joined too.
+  it('that had to part from others are counted once, as apart', async () => {
+    const LARGE = Buffer.alloc(1_500_000);
+    const arrivals = [1, 2, 3].map(() => Promise.withResolvers<void>());
+    const open: ServerResponse[] = [];
+    const upstream = await startScriptedUpstream((_request, response) => {
+      arrivals[open.push(response) - 1]?.resolve();
+    });
+    cleanups.push(() => upstream.stop());
+    const gateway = await start({ GATEWAY_HISTORY_URL: upstream.url });
+    const get = async (): Promise<number> => {
+      const response = await fetch(`${gateway.url}/streams/a`, { headers: AUTHORIZED });
+      return (await response.arrayBuffer()).byteLength;
+    };
+    const first = get();
+    await arrivals[0]?.promise;
+    const others = [get(), get()];
+    await gateway.until('gateway_open_reads', {}, 3);
+    open[0]?.end('small');
+    await arrivals[1]?.promise;
+    open[1]?.end(LARGE);
+    await arrivals[2]?.promise;
+    open[2]?.end(LARGE);
+    expect(await Promise.all([first, ...others])).toEqual([5, LARGE.length, LARGE.length]);
+    const count = (share: string) =>
+      gateway.value('gateway_shared_reads_total', { mode: 'catch-up', share });
+    expect([await count('first'), await count('joined'), await count('apart')]).toEqual([2, 0, 1]);
   });
 
   it('of one event stream tell what is held of it for later readers', async () => {
@@ -118,10 +147,10 @@ describe('reads under way', () => {
     const { url, held } = await startHolding();
     const gateway = await start({ GATEWAY_HISTORY_URL: url, GATEWAY_SHARED_READS: 'false' });
     const end = read(gateway, '/streams/a', '/streams/a');
-    await gateway.until('gateway_shared_reads_total', { mode: 'catch-up', share: 'apart' }, 2);
     await gateway.until('http_client_active_requests', { upstream: 'history' }, 2);
     expect(held).toHaveLength(2);
     await end();
+    await gateway.until('gateway_shared_reads_total', { mode: 'catch-up', share: 'apart' }, 2);
   });
 });
 

@@ -3,6 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { memoryPlan, type MemoryPlan } from '../limits/memory-plan.ts';
+import { openFileLimit } from '../limits/open-files.ts';
 import { processMemory } from '../limits/process-memory.ts';
 import { ConfigError } from './config-error.ts';
 import { Environment } from './environment.ts';
@@ -28,7 +29,11 @@ const MAY_BE_EMPTY = new Set(['GATEWAY_SHAPES_TENANT_COLUMN']);
 export function loadConfig(
   variables: Variables,
   readFile: ReadFile = (path) => readFileSync(path, 'utf8'),
-  plan: MemoryPlan = memoryPlan(processMemory().limitBytes, getHeapStatistics().heap_size_limit),
+  plan: MemoryPlan = memoryPlan(
+    processMemory().limitBytes,
+    getHeapStatistics().heap_size_limit,
+    openFileLimit(),
+  ),
 ): GatewayConfig {
   const env = plainToInstance(Environment, gatewayVariables(variables), {
     exposeDefaultValues: true,

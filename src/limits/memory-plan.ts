@@ -1,3 +1,5 @@
+import { connectionsWithin } from './open-files.ts';
+
 const MIB = 1_048_576;
 
 /** What the process takes before it serves anybody, warm; measured. */
@@ -18,25 +20,30 @@ const MIN_HELD_BYTES = 8 * MIB;
 /** Connections beside those of open reads, as a factor. */
 const CONNECTIONS_PER_READ = 1.25;
 
-/** How much of what there may be at once, so that it fits into the memory. */
+/** How much of what there may be at once, so that it fits into the memory and into the files that may be open. */
 export interface MemoryPlan {
   maxOpenReads: number;
   maxConnections: number;
   maxHeldBytes: number;
 }
 
-/** The caps that follow from the memory that the process may use and from the limit of its heap, both in bytes. */
-export function memoryPlan(limitBytes: number, heapLimitBytes: number): MemoryPlan {
+/**
+ * The caps that follow from the memory that the process may use and from the limit of its heap, both in bytes, and from
+ * the files that it may have open.
+ */
+export function memoryPlan(
+  limitBytes: number,
+  heapLimitBytes: number,
+  maxOpenFiles = Number.POSITIVE_INFINITY,
+): MemoryPlan {
   const forWork = Math.max(0, limitBytes - BASE_BYTES);
   const byMemory = (forWork * READS_SHARE) / READ_BYTES;
   const byHeap = (heapLimitBytes * HEAP_SHARE) / READ_HEAP_BYTES;
-  const maxOpenReads = Math.max(
-    MIN_OPEN_READS,
-    Math.floor(Math.min(byMemory, byHeap, MAX_OPEN_READS)),
-  );
+  const reads = Math.max(MIN_OPEN_READS, Math.floor(Math.min(byMemory, byHeap, MAX_OPEN_READS)));
+  const withinFiles = connectionsWithin(maxOpenFiles);
   return {
-    maxOpenReads,
-    maxConnections: Math.floor(maxOpenReads * CONNECTIONS_PER_READ),
+    maxOpenReads: Math.min(reads, Math.max(1, Math.floor(withinFiles / CONNECTIONS_PER_READ))),
+    maxConnections: Math.min(Math.floor(reads * CONNECTIONS_PER_READ), withinFiles),
     maxHeldBytes: Math.max(MIN_HELD_BYTES, Math.floor(forWork * HELD_SHARE)),
   };
 }

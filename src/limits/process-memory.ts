@@ -29,7 +29,7 @@ export function processMemory(
   if (groups.length === 0) groups.push(...version1Groups(groupsFolder, ownGroupsFile));
   const machine: ProcessMemory = {
     limitBytes: totalmem(),
-    usedBytes: () => process.memoryUsage.rss(),
+    usedBytes: lastKnown(() => process.memoryUsage.rss()),
   };
   return groups.reduce(
     (least: ProcessMemory, group) => (group.limitBytes < least.limitBytes ? group : least),
@@ -72,6 +72,19 @@ function* version1Groups(root: string, ownGroupsFile: string): Iterable<ProcessM
   }
 }
 
+/** What was read last, where it cannot be read just now: to look opens a file, and there may be none left. */
+function lastKnown(read: () => number): () => number {
+  let last = 0;
+  return () => {
+    try {
+      last = read() || last;
+    } catch {
+      // EMFILE: as it was.
+    }
+    return last;
+  };
+}
+
 /** The folder of a group and of those above it; a container often sees its own as the root. */
 function* foldersOf(root: string, path: string): Iterable<string> {
   for (let at = path; at !== '/' && at !== '.' && at !== ''; at = dirname(at)) yield join(root, at);
@@ -84,10 +97,10 @@ function withoutCache(
   cachedBytes: () => number,
 ): () => number {
   const closerAtBytes = limitBytes() * LOOK_CLOSER_AT;
-  return () => {
+  return lastKnown(() => {
     const counted = countedBytes();
     return counted < closerAtBytes ? counted : Math.max(0, counted - cachedBytes());
-  };
+  });
 }
 
 function limitIn(file: string): number {

@@ -31,7 +31,7 @@ export class SharedReads {
     }
   }
 
-  /** Counts a reader; `mode` is that of its request's context, undefined for a catch-up. */
+  /** Counts a reader, each once; `mode` is that of its request's context, undefined for a catch-up. */
   count(mode: LiveMode | undefined, share: ReadShare): void {
     this.counts
       .get(mode ?? 'catch-up')

@@ -80,8 +80,8 @@ export class CatchUpLine implements FlightOwner, ReadSource {
     this.current = flight;
     const [first] = readers;
     for (const reader of readers) {
-      if (reader === first) this.parts.count(reader, 'first');
-      else this.parts.count(reader, 'joined', first?.call);
+      if (reader === first) this.parts.setShare(reader, 'first');
+      else this.parts.setShare(reader, 'joined', first?.call);
       flight.join(reader);
     }
     flight.launch(this.parts.sender);

@@ -21,10 +21,10 @@ export interface FlightParts {
   /** Sends a request for this reader and no other. */
   sendAlone(reader: Reader): void;
   /**
-   * To be called once for each reader, when it is known which request answers it; where it joined that
+   * To be called when it is decided which request answers a reader, and again where that changes; where it joined that
    * of another reader, `first` is that one's call.
    */
-  count(reader: Reader, share: ReadShare, first?: ReadCall): void;
+  setShare(reader: Reader, share: ReadShare, first?: ReadCall): void;
 }
 
 /** Who has to know how a flight goes. */

@@ -30,7 +30,7 @@ export class LiveGroup implements FlightOwner {
   }
 
   join(reader: Reader): void {
-    this.parts.count(reader, 'joined', this.first);
+    this.parts.setShare(reader, 'joined', this.first);
     this.joinable.join(reader);
   }
 

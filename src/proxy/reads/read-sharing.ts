@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { InjectConfig, type GatewayConfig } from '../../config/gateway-config.ts';
-import { SharedReads } from '../../telemetry/shared-reads.ts';
 import { CatchUpLine } from './catch-up-line.ts';
 import type { FlightParts } from './flight.ts';
 import { LiveGroup } from './live-group.ts';
@@ -18,20 +17,15 @@ export class ReadSharing {
   private readonly catchUpLines = new Map<string, CatchUpLine>();
   private readonly parts: FlightParts;
 
-  constructor(
-    @InjectConfig() { sharedReads }: GatewayConfig,
-    sender: ReadSender,
-    counts: SharedReads,
-    held: HeldBytes,
-  ) {
+  constructor(@InjectConfig() { sharedReads }: GatewayConfig, sender: ReadSender, held: HeldBytes) {
     this.isOn = sharedReads;
     this.parts = {
       sender,
       held,
       sendAlone: (reader) => this.sendAlone(reader),
-      count: ({ call: { context } }, share, first) => {
-        context.sharedWith = first?.context;
-        counts.count(context.live, share);
+      setShare: (reader, share, first) => {
+        reader.call.context.sharedWith = first?.context;
+        reader.share = share;
       },
     };
   }
@@ -50,7 +44,7 @@ export class ReadSharing {
   }
 
   private sendAlone(reader: Reader): void {
-    this.parts.count(reader, 'apart');
+    this.parts.setShare(reader, 'apart');
     new LiveGroup(reader, this.parts).launch();
   }
 
@@ -71,7 +65,7 @@ export class ReadSharing {
     }
     const opened = new LiveGroup(reader, this.parts, () => this.liveGroups.delete(key));
     this.liveGroups.set(key, opened);
-    this.parts.count(reader, 'first');
+    this.parts.setShare(reader, 'first');
     opened.launch();
   }
 }

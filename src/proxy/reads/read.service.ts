@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { awakeMs } from '../../clock/awake-clock.ts';
 import { HeldBytes } from '../../limits/held-bytes.ts';
+import { SharedReads } from '../../telemetry/shared-reads.ts';
 import { Deadlines } from '../deadlines.ts';
 import { ReadExpiry } from '../read-expiry.ts';
 import { upstreamTimeout } from '../upstream-error.ts';
@@ -19,12 +20,13 @@ export class ReadService {
     private readonly sharing: ReadSharing,
     private readonly expiry: ReadExpiry,
     private readonly held: HeldBytes,
+    private readonly counts: SharedReads,
   ) {}
 
   /** Resolves when the answer has begun. Rejects with a `GatewayError`, or `ClientGone`. */
   answer(call: ReadCall, response: ServerResponse, rules: AnswerRules): Promise<void> {
     const { context, upstream } = call;
-    const reader = new Reader(call, response, rules, this.held);
+    const reader = new Reader(call, response, rules, this.held, this.counts);
     context.endRead = (error) => reader.endEarly(error);
     reader.setDeadlines(
       this.timeouts.add(awakeMs() + upstream.readTimeoutMs, () =>

@@ -5,6 +5,7 @@ import { PIECE_OVERHEAD_BYTES, type HeldBytes, type SlowClient } from '../../lim
 import { overloaded } from '../../limits/open-read-limits.ts';
 import { breakOff, dropClient } from '../../request/break-off.ts';
 import { ClientGone } from '../../request/client-gone.ts';
+import type { ReadShare, SharedReads } from '../../telemetry/shared-reads.ts';
 import { flushAnswerHead, writeAnswerHead } from '../answer-head.ts';
 import type { Deadline } from '../deadlines.ts';
 import { STALLED_EVENT_MS } from '../sse-boundary.ts';
@@ -58,9 +59,12 @@ export class Reader implements BagItem, SlowClient {
   /** Of an event stream: the place behind what was written, and behind what was taken. */
   writtenTo = 0;
   takenTo = 0;
+  /** How it is served, as far as is known; counted once, when its answer begins or it leaves. */
+  share: ReadShare | undefined;
   private readonly response: ServerResponse;
   private readonly rules: AnswerRules;
   private readonly held: HeldBytes;
+  private readonly counts: SharedReads;
   private stage: 'waiting' | 'answering' | 'over' = 'waiting';
   private resolve!: () => void;
   private reject!: (error: Error) => void;
@@ -77,11 +81,18 @@ export class Reader implements BagItem, SlowClient {
   private timeout: Deadline | undefined;
   private expiry: Deadline | undefined;
 
-  constructor(call: ReadCall, response: ServerResponse, rules: AnswerRules, held: HeldBytes) {
+  constructor(
+    call: ReadCall,
+    response: ServerResponse,
+    rules: AnswerRules,
+    held: HeldBytes,
+    counts: SharedReads,
+  ) {
     this.call = call;
     this.response = response;
     this.rules = rules;
     this.held = held;
+    this.counts = counts;
     this.answerBegan = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -203,6 +214,13 @@ export class Reader implements BagItem, SlowClient {
     this.head = head;
     this.call.context.answeredAtMs ??= performance.now();
     this.timeout?.callOff();
+    this.countShare();
+  }
+
+  /** Not before: one that joined others gets a request of its own where their answer cannot be shared. */
+  private countShare(): void {
+    if (this.share) this.counts.count(this.call.context.live, this.share);
+    this.share = undefined;
   }
 
   /** `bodyLength` is that of a body that is all there. False where the head cannot be sent. */
@@ -300,6 +318,7 @@ export class Reader implements BagItem, SlowClient {
     if (this.stage === 'over') return;
     if (this.stage === 'waiting') this.timeout?.callOff();
     this.stage = 'over';
+    this.countShare();
     clearTimeout(this.timer);
     this.expiry?.callOff();
     this.body = undefined;

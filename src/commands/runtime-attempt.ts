@@ -50,7 +50,7 @@ export class FailedAttempt extends Error {
 
 /**
  * Sends one request and resolves with its answer within `timeoutMs`, else rejects with a
- * `FailedAttempt`; the connection of one that timed out is closed.
+ * `FailedAttempt`; the connection of one that timed out is closed. Calls `onConnected` when it has one.
  *
  * Dispatched by hand, because undici's `request` tells neither what was sent nor, while it still
  * waits for a connection, that its signal was aborted. Undici calls `onRequestStart` just before it
@@ -61,13 +61,15 @@ export function attemptRequest(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
   timeoutMs: number,
+  onConnected: () => void = () => undefined,
 ): Promise<RuntimeAnswer> {
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(options, new Attempt(timeoutMs, resolve, reject));
+    dispatcher.dispatch(options, new Attempt(timeoutMs, onConnected, resolve, reject));
   });
 }
 
 class Attempt implements Dispatcher.DispatchHandler {
+  private readonly onConnected: () => void;
   private readonly resolve: (answer: RuntimeAnswer) => void;
   private readonly reject: (failure: FailedAttempt) => void;
   private readonly timer: NodeJS.Timeout;
@@ -80,9 +82,11 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   constructor(
     timeoutMs: number,
+    onConnected: () => void,
     resolve: (answer: RuntimeAnswer) => void,
     reject: (failure: FailedAttempt) => void,
   ) {
+    this.onConnected = onConnected;
     this.resolve = resolve;
     this.reject = reject;
     // One clock over the whole attempt: undici's own are coarse, and each has its phase.
@@ -97,6 +101,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     }
     this.controller = controller;
     this.reached = 'runtime';
+    this.onConnected();
   }
 
   onResponseStarted(): void {

@@ -1,6 +1,11 @@
 import type { Dispatcher } from 'undici';
+import type { ErrorCode } from '../errors/error-codes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { upstreamError, upstreamTimeout } from '../proxy/upstream-error.ts';
+import { upstreamError } from '../proxy/upstream-error.ts';
+
+/** How a command ends that the runtime may have, or not. */
+export const NOTHING_IS_KNOWN =
+  'nothing is known of the command. With an Idempotency-Key it can be repeated safely.';
 
 type Headers = Record<string, string | string[] | undefined>;
 
@@ -36,15 +41,22 @@ export class FailedAttempt extends Error {
 
   toGatewayError(budgetMs: number): GatewayError {
     if (this.reached === 'nowhere') return upstreamError(this.cause, false);
-    if (this.isTimeout) return upstreamTimeout(budgetMs, this.cause);
-    if (this.reached === 'answer') return upstreamError(this.cause, true);
     // Not "try again": the runtime may have the command, and would run it twice.
-    return new GatewayError(
-      'upstream_unreachable',
-      'The connection to the runtime was lost before it answered; nothing is known of the command. ' +
-        'With an Idempotency-Key it can be repeated safely.',
-      { cause: this.cause },
-    );
+    return new GatewayError(this.code, `${this.inWords(budgetMs)}; ${NOTHING_IS_KNOWN}`, {
+      cause: this.cause,
+    });
+  }
+
+  private get code(): ErrorCode {
+    if (this.isTimeout) return 'upstream_timeout';
+    return this.reached === 'answer' ? 'upstream_invalid_response' : 'upstream_unreachable';
+  }
+
+  private inWords(budgetMs: number): string {
+    if (this.isTimeout) return `The runtime did not answer within ${budgetMs} ms`;
+    return this.reached === 'answer'
+      ? 'The runtime gave an answer that cannot be used'
+      : 'The connection to the runtime was lost before it answered';
   }
 }
 

@@ -12,8 +12,8 @@ import {
 const BUDGET_MS = 400;
 const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
 const UNUSABLE =
-  'The runtime gave an answer that the gateway cannot use; nothing is known of the command.';
-const UNUSABLE_HEAD = 'The server behind this route gave an answer that cannot be used.';
+  'The runtime gave an answer that cannot be used; nothing is known of the command. ' +
+  'With an Idempotency-Key it can be repeated safely.';
 const LOST =
   'The connection to the runtime was lost before it answered; nothing is known of the command. ' +
   'With an Idempotency-Key it can be repeated safely.';
@@ -49,7 +49,7 @@ async function expectProblem(
   expect(response.status).toBe(status);
 }
 
-const expectInvalid = (response: Response, detail = UNUSABLE_HEAD): Promise<void> =>
+const expectInvalid = (response: Response, detail = UNUSABLE): Promise<void> =>
   expectProblem(
     response,
     502,
@@ -65,7 +65,8 @@ const expectTimeout = (response: Response): Promise<void> =>
     502,
     'upstream_timeout',
     'An upstream did not answer in time',
-    `The server behind this route did not answer within ${BUDGET_MS} ms.`,
+    `The runtime did not answer within ${BUDGET_MS} ms; nothing is known of the command. ` +
+      'With an Idempotency-Key it can be repeated safely.',
   );
 
 describe('a whole answer of the runtime', () => {
@@ -141,12 +142,12 @@ describe('a whole answer of the runtime', () => {
     [202, 'null'],
     [204, ''],
   ])('of %d %j is 502 upstream_invalid_response', async (status, body) => {
-    await expectInvalid(await answersWith(status, body), UNUSABLE);
+    await expectInvalid(await answersWith(status, body));
   });
 
   it('that is a redirection is not followed', async () => {
     const location = `${runtime.url}/elsewhere`;
-    await expectInvalid(await answersWith(307, ACCEPTED, { location }), UNUSABLE);
+    await expectInvalid(await answersWith(307, ACCEPTED, { location }));
   });
 
   it('that is longer than a mebibyte is 502 upstream_invalid_response', async () => {

@@ -24,31 +24,47 @@ const RESPONSE_TIMEOUT_MS = 400;
 const LIVE_TIMEOUT_MS = 900;
 
 const TITLES = {
-  upstream_unreachable: [
-    'An upstream could not be reached',
-    'The server behind this route could not be reached; try again.',
-  ],
-  upstream_timeout: ['An upstream did not answer in time', ''],
-  upstream_invalid_response: [
-    'An upstream gave an unusable answer',
-    'The server behind this route gave an answer that cannot be used.',
-  ],
+  upstream_unreachable: 'An upstream could not be reached',
+  upstream_timeout: 'An upstream did not answer in time',
+  upstream_invalid_response: 'An upstream gave an unusable answer',
+};
+const LOST = 'The connection to the server behind this route was lost before it answered.';
+const UNUSABLE = 'The server behind this route gave an answer that cannot be used.';
+const lateAfter = (timeoutMs: number): string =>
+  `The server behind this route did not answer within ${timeoutMs} ms.`;
+/** What is told of a write that may have been made. */
+const DOUBT: Record<string, string> = {
+  POST:
+    ' The append may have been made. With the same Producer-Id, Producer-Epoch and Producer-Seq it can be ' +
+    'repeated safely; without them read the stream before you repeat it.',
+  DELETE:
+    ' The stream may have been deleted. A DELETE can be repeated safely: 404 says that it is gone.',
+  PATCH: ' The change may have been made. Look with GET before you repeat it.',
 };
 
-function badGateway(code: keyof typeof TITLES, timeoutMs = 0): object {
-  const [title, detail] = TITLES[code];
+function badGateway(code: keyof typeof TITLES, detail: string): object {
   return {
     type: `urn:agent-gateway:error:${code}`,
-    title,
+    title: TITLES[code],
     status: 502,
-    detail: detail || `The server behind this route did not answer within ${timeoutMs} ms.`,
+    detail,
     code,
     requestId: 'faults-1',
   };
 }
 
-const UNREACHABLE = badGateway('upstream_unreachable');
-const INVALID = badGateway('upstream_invalid_response');
+const UNREACHABLE = badGateway(
+  'upstream_unreachable',
+  'The server behind this route could not be reached; try again.',
+);
+const timedOut = (method: string, timeoutMs: number): object =>
+  badGateway('upstream_timeout', lateAfter(timeoutMs) + (DOUBT[method] ?? ''));
+const unusable = (method: string): object =>
+  badGateway('upstream_invalid_response', UNUSABLE + (DOUBT[method] ?? ''));
+const lost = (method: string): object =>
+  DOUBT[method] === undefined
+    ? UNREACHABLE
+    : badGateway('upstream_unreachable', LOST + DOUBT[method]);
 
 describe('an upstream that fails', () => {
   let upstream: Awaited<ReturnType<typeof startRawUpstream>>;
@@ -213,7 +229,7 @@ describe('an upstream that fails', () => {
       };
       for (const method of ['GET', 'POST']) {
         const answer = await ask(method, '/streams/x', method === 'POST' ? 'x' : undefined);
-        expect([answer.status, answer.json]).toEqual([502, UNREACHABLE]);
+        expect([answer.status, answer.json]).toEqual([502, lost(method)]);
       }
       // A fresh connection is no stale one: nothing is sent twice.
       expect(connections).toBe(2);
@@ -239,7 +255,7 @@ describe('an upstream that fails', () => {
       const answer = parseRaw(raw);
       expect(answer.status).toBe(502);
       if (method !== 'HEAD') {
-        expect(JSON.parse(answer.body)).toEqual(badGateway('upstream_timeout', timeoutMs));
+        expect(JSON.parse(answer.body)).toEqual(timedOut(method, timeoutMs));
       }
       expect(tookMs).toBeGreaterThan(timeoutMs - 20);
       expect(tookMs).toBeLessThan(timeoutMs + 1_500);
@@ -253,10 +269,7 @@ describe('an upstream that fails', () => {
         void answering('HTTP/1.1 200 OK\r\nX-Slow: ')(wire);
       };
       const answer = await ask('POST', '/streams/x', 'x');
-      expect([answer.status, answer.json]).toEqual([
-        502,
-        badGateway('upstream_timeout', RESPONSE_TIMEOUT_MS),
-      ]);
+      expect([answer.status, answer.json]).toEqual([502, timedOut('POST', RESPONSE_TIMEOUT_MS)]);
       await closed.promise;
     });
 
@@ -305,7 +318,7 @@ describe('an upstream that fails', () => {
       };
       for (const method of ['GET', 'POST']) {
         const answer = await ask(method, '/streams/x', method === 'POST' ? 'x' : undefined);
-        expect([answer.status, answer.json]).toEqual([502, INVALID]);
+        expect([answer.status, answer.json]).toEqual([502, unusable(method)]);
       }
       await closed.promise;
     });
@@ -349,10 +362,7 @@ describe('an upstream that fails', () => {
       try {
         play = (wire) => wire.socket.pause();
         const answer = await ask('POST', '/streams/x', 'x'.repeat(50_000_000), patient);
-        expect([answer.status, answer.json]).toEqual([
-          502,
-          badGateway('upstream_timeout', RESPONSE_TIMEOUT_MS),
-        ]);
+        expect([answer.status, answer.json]).toEqual([502, timedOut('POST', RESPONSE_TIMEOUT_MS)]);
       } finally {
         await patient.stop();
       }
@@ -386,7 +396,7 @@ describe('an upstream that fails', () => {
         expect(await wire.ended).toBe('end');
         expect(performance.now() - startedAtMs).toBeLessThan(1_900);
         const { status, body } = parseRaw(wire.received);
-        expect([status, JSON.parse(body)]).toEqual([502, UNREACHABLE]);
+        expect([status, JSON.parse(body)]).toEqual([502, lost('POST')]);
       } finally {
         await big.stop();
       }

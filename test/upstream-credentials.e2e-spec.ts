@@ -8,7 +8,8 @@ const UPSTREAM_WORDS = 'wrong credential at 10.1.2.3';
 
 const UNUSABLE = 'The server behind this route gave an answer that cannot be used.';
 const COMMAND_UNUSABLE =
-  'The runtime gave an answer that the gateway cannot use; nothing is known of the command.';
+  'The runtime gave an answer that cannot be used; nothing is known of the command. ' +
+  'With an Idempotency-Key it can be repeated safely.';
 
 // The gateway's own credential was wrong, and a browser was told that its token was: it fetched a fresh one,
 // over and over, or stopped for good.

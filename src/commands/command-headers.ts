@@ -9,6 +9,8 @@ export interface CommandCall {
   /** W3C Trace Context, where the client's is well-formed. */
   trace: Record<string, string>;
   contentType: string | undefined;
+  /** Whether the client has left without its answer. */
+  clientHasGone: () => boolean;
 }
 
 /** `traceparent`, and `tracestate` along with it (W3C Trace Context §3.2, §3.3). */

@@ -83,6 +83,7 @@ export class CommandsService {
       body,
       headers: runtimeHeaders(address, call, contentType),
       isRepeatable: context.idempotencyKey !== undefined,
+      clientHasGone: call.clientHasGone,
       context,
     });
     context.invocationId = invocationId;

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import { refusedCredential } from '../proxy/upstream-error.ts';
-import type { RuntimeAnswer } from './runtime-attempt.ts';
+import { NOTHING_IS_KNOWN, type RuntimeAnswer } from './runtime-attempt.ts';
 
 /** A command that the runtime has in its journal. */
 export interface AcceptedCommand {
@@ -64,7 +64,7 @@ function retryAfter(headers: RuntimeAnswer['headers']): Record<string, string> {
 function unusable(cause: Error): GatewayError {
   return new GatewayError(
     'upstream_invalid_response',
-    'The runtime gave an answer that the gateway cannot use; nothing is known of the command.',
+    `The runtime gave an answer that cannot be used; ${NOTHING_IS_KNOWN}`,
     { cause },
   );
 }

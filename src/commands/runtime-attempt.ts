@@ -1,6 +1,11 @@
 import type { Dispatcher } from 'undici';
+import type { ErrorCode } from '../errors/error-codes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { upstreamError, upstreamTimeout } from '../proxy/upstream-error.ts';
+import { upstreamError } from '../proxy/upstream-error.ts';
+
+/** How a command ends that the runtime may have, or not. */
+export const NOTHING_IS_KNOWN =
+  'nothing is known of the command. With an Idempotency-Key it can be repeated safely.';
 
 type Headers = Record<string, string | string[] | undefined>;
 
@@ -36,21 +41,28 @@ export class FailedAttempt extends Error {
 
   toGatewayError(budgetMs: number): GatewayError {
     if (this.reached === 'nowhere') return upstreamError(this.cause, false);
-    if (this.isTimeout) return upstreamTimeout(budgetMs, this.cause);
-    if (this.reached === 'answer') return upstreamError(this.cause, true);
     // Not "try again": the runtime may have the command, and would run it twice.
-    return new GatewayError(
-      'upstream_unreachable',
-      'The connection to the runtime was lost before it answered; nothing is known of the command. ' +
-        'With an Idempotency-Key it can be repeated safely.',
-      { cause: this.cause },
-    );
+    return new GatewayError(this.code, `${this.inWords(budgetMs)}; ${NOTHING_IS_KNOWN}`, {
+      cause: this.cause,
+    });
+  }
+
+  private get code(): ErrorCode {
+    if (this.isTimeout) return 'upstream_timeout';
+    return this.reached === 'answer' ? 'upstream_invalid_response' : 'upstream_unreachable';
+  }
+
+  private inWords(budgetMs: number): string {
+    if (this.isTimeout) return `The runtime did not answer within ${budgetMs} ms`;
+    return this.reached === 'answer'
+      ? 'The runtime gave an answer that cannot be used'
+      : 'The connection to the runtime was lost before it answered';
   }
 }
 
 /**
  * Sends one request and resolves with its answer within `timeoutMs`, else rejects with a
- * `FailedAttempt`; the connection of one that timed out is closed.
+ * `FailedAttempt`; the connection of one that timed out is closed. Calls `onConnected` when it has one.
  *
  * Dispatched by hand, because undici's `request` tells neither what was sent nor, while it still
  * waits for a connection, that its signal was aborted. Undici calls `onRequestStart` just before it
@@ -61,13 +73,15 @@ export function attemptRequest(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
   timeoutMs: number,
+  onConnected: () => void = () => undefined,
 ): Promise<RuntimeAnswer> {
   return new Promise((resolve, reject) => {
-    dispatcher.dispatch(options, new Attempt(timeoutMs, resolve, reject));
+    dispatcher.dispatch(options, new Attempt(timeoutMs, onConnected, resolve, reject));
   });
 }
 
 class Attempt implements Dispatcher.DispatchHandler {
+  private readonly onConnected: () => void;
   private readonly resolve: (answer: RuntimeAnswer) => void;
   private readonly reject: (failure: FailedAttempt) => void;
   private readonly timer: NodeJS.Timeout;
@@ -80,9 +94,11 @@ class Attempt implements Dispatcher.DispatchHandler {
 
   constructor(
     timeoutMs: number,
+    onConnected: () => void,
     resolve: (answer: RuntimeAnswer) => void,
     reject: (failure: FailedAttempt) => void,
   ) {
+    this.onConnected = onConnected;
     this.resolve = resolve;
     this.reject = reject;
     // One clock over the whole attempt: undici's own are coarse, and each has its phase.
@@ -97,6 +113,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     }
     this.controller = controller;
     this.reached = 'runtime';
+    this.onConnected();
   }
 
   onResponseStarted(): void {

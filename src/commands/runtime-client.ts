@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Pool, type Dispatcher } from 'undici';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
+import { ClientGone } from '../request/client-gone.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { UpstreamCalls } from '../telemetry/upstream-calls.ts';
 import { interpretAnswer, type AcceptedCommand } from './runtime-answer.ts';
+import { RuntimeOutage } from './runtime-outage.ts';
 import { attemptRequest, FailedAttempt, type RuntimeAnswer } from './runtime-attempt.ts';
 
 /** A one-way durable send. */
@@ -18,12 +20,12 @@ export interface RuntimeCommand {
   headers: Record<string, string>;
   /** Whether the runtime would recognize a repetition, so that it may be sent again. */
   isRepeatable: boolean;
+  /** Whether the client has left without its answer. */
+  clientHasGone: () => boolean;
   /** The client's request, for logs, metrics and traces. */
   context: RequestContext;
 }
 
-/** For how long a connection that cannot be made is tried again; nothing has been sent by then. */
-const CONNECT_RETRY_MS = 2_000;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 500;
 /** With less time left than this another attempt is not worth beginning. */
@@ -34,6 +36,7 @@ const MAX_ANSWER_BYTES = 1_048_576;
 @Injectable()
 export class RuntimeClient implements OnApplicationShutdown {
   private readonly pool: Pool;
+  private readonly outage = new RuntimeOutage();
   private readonly basePath: string;
   private readonly authorization: string | undefined;
   private readonly budgetMs: number;
@@ -61,43 +64,60 @@ export class RuntimeClient implements OnApplicationShutdown {
   /** After the listener has closed: a command under way must still get its answer. */
   async onApplicationShutdown(): Promise<void> {
     await this.pool.destroy();
+    this.outage.over();
   }
 
   /**
-   * Resolves once the runtime has the command in its journal. Rejects with a `GatewayError`.
+   * Resolves once the runtime has the command in its journal. Rejects with a `GatewayError`, or `ClientGone`.
    *
-   * A connection that could not be made is tried again for up to two seconds, as nothing was sent.
-   * A repeatable command is also tried again when it may have been sent, for as long as its time
-   * allows; any other is sent at most once.
+   * It is tried again for as long as its time allows: a repeatable command after any lost attempt, any
+   * other only while nothing of it was sent.
    */
   async send(command: RuntimeCommand): Promise<AcceptedCommand> {
     command.context.upstream = 'runtime-ingress';
-    const startedAtMs = performance.now();
-    const elapsedMs = (): number => performance.now() - startedAtMs;
+    try {
+      return interpretAnswer(await this.answerTo(command));
+    } finally {
+      this.outage.leave(command);
+    }
+  }
+
+  private async answerTo(command: RuntimeCommand): Promise<RuntimeAnswer> {
+    const endsAtMs = performance.now() + this.budgetMs;
     let furthest: FailedAttempt | undefined;
     for (let attempt = 0; ; attempt++) {
       // A wait on a busy machine may take longer than was asked for.
-      const leftMs = Math.max(1, this.budgetMs - elapsedMs());
+      const leftMs = Math.max(1, endsAtMs - performance.now());
       // Where another attempt may follow, one takes at most half of what is left.
       const timeoutMs = command.isRepeatable ? leftMs / 2 : leftMs;
       try {
-        return interpretAnswer(await this.attempt(command, timeoutMs));
+        return await this.attempt(command, timeoutMs);
       } catch (failure) {
         if (!(failure instanceof FailedAttempt)) throw failure;
         // "Could not be reached" would be untrue if an earlier attempt may be with the runtime.
         if (failure.reached !== 'nowhere' || !furthest) furthest = failure;
-        const waitMs = backoffMs(attempt);
-        const nextAtMs = elapsedMs() + waitMs;
-        const mayRepeat =
-          failure.reached === 'nowhere'
-            ? nextAtMs < CONNECT_RETRY_MS
-            : command.isRepeatable && failure.isTransient;
-        if (!mayRepeat || nextAtMs + MIN_LEFT_MS > this.budgetMs || this.pool.destroyed) {
+        const lastAtMs = endsAtMs - MIN_LEFT_MS;
+        if (!(await this.mayFollow(failure, command, backoffMs(attempt), lastAtMs))) {
           throw furthest.toGatewayError(this.budgetMs);
         }
-        await sleep(waitMs);
+        stopForClientGone(command);
       }
     }
+  }
+
+  /** Resolves when the next attempt is to begin, with false where there is to be none. */
+  private async mayFollow(
+    { reached, isTransient }: FailedAttempt,
+    command: RuntimeCommand,
+    waitMs: number,
+    lastAtMs: number,
+  ): Promise<boolean> {
+    if (this.pool.destroyed) return false;
+    const leftMs = lastAtMs - performance.now();
+    if (reached === 'nowhere') return this.outage.turn(command, waitMs, leftMs);
+    if (!command.isRepeatable || !isTransient || waitMs > leftMs) return false;
+    await sleep(waitMs);
+    return true;
   }
 
   /** Rejects with a `FailedAttempt`. */
@@ -106,7 +126,7 @@ export class RuntimeClient implements OnApplicationShutdown {
     const call = this.upstreamCalls.begin('runtime-ingress', 'POST', command.context, path);
     try {
       const options = this.request(path, command, call.headers);
-      const answer = await attemptRequest(this.pool, options, timeoutMs);
+      const answer = await attemptRequest(this.pool, options, timeoutMs, () => this.outage.over());
       call.answered(answer.status);
       call.ended();
       return answer;
@@ -134,6 +154,14 @@ export class RuntimeClient implements OnApplicationShutdown {
       body,
     };
   }
+}
+
+/**
+ * Throws `ClientGone` for a command that nobody waits for any more and that the runtime could not tell
+ * from the client's next try: nothing of it was sent, and sent now it would be the second one.
+ */
+function stopForClientGone(command: RuntimeCommand): void {
+  if (!command.isRepeatable && command.clientHasGone()) throw new ClientGone();
 }
 
 /** Exponential, with jitter over its upper half. */

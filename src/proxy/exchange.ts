@@ -1,8 +1,10 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { GatewayError } from '../errors/gateway-error.ts';
 import { ClientGone } from '../request/client-gone.ts';
 import type { UpstreamCall } from './http-proxy-engine.ts';
 import { invalidUpstreamResponse, upstreamError, upstreamTimeout } from './upstream-error.ts';
 import { answerProblem } from './usable-answer.ts';
+import { inDoubt } from './write-doubt.ts';
 
 /**
  * A kept connection that the upstream had closed in the meantime: nothing was answered, and the
@@ -30,11 +32,17 @@ export class Exchange {
   private bytesReadBefore = 0;
   private bytesWrittenBefore = 0;
   private settled = false;
+  /** Whether the upstream may have any of it. */
+  private mayHaveArrived: boolean;
 
-  /** `timeoutMs` is the time to the answer's headers, from when all of the request was sent. */
+  /**
+   * `timeoutMs` is the time to the answer's headers, from when all of the request was sent; `isResent`
+   * tells of an attempt before, whose connection was lost.
+   */
   constructor(
     call: UpstreamCall,
     timeoutMs: number,
+    isResent: boolean,
     resolve: (answer: IncomingMessage) => void,
     reject: (error: Error) => void,
   ) {
@@ -42,6 +50,7 @@ export class Exchange {
     this.resolve = resolve;
     this.reject = reject;
     this.timeoutMs = timeoutMs;
+    this.mayHaveArrived = isResent;
     call.signal.addEventListener('abort', this.onAbort);
     call.response.once('close', this.onClientGone);
     this.timer = setTimeout(() => this.onTimeout(), timeoutMs);
@@ -57,8 +66,9 @@ export class Exchange {
       upstreamRequest.destroy();
       return;
     }
+    this.watchConnect(upstreamRequest);
     // Node ends a request whose answer is a switch of protocols (101) without a word.
-    upstreamRequest.once('close', () => this.cancel(invalidUpstreamResponse()));
+    upstreamRequest.once('close', () => this.cancel(this.doubted(invalidUpstreamResponse())));
     const { body } = this.call;
     if (!body) return;
     // Its headers go at once: the upstream must not close the connection as an idle one meanwhile.
@@ -77,7 +87,8 @@ export class Exchange {
     const header = (name: string): string | undefined => headers[name]?.toString();
     const problem = answerProblem(this.call.upstream, statusCode, header);
     if (problem) {
-      this.cancel(problem);
+      // Refused, nothing is made.
+      this.cancel(statusCode === 401 || statusCode === 403 ? problem : this.doubted(problem));
       return;
     }
     this.upstreamAnswer = answer;
@@ -91,7 +102,25 @@ export class Exchange {
   }
 
   private map(error: Error): Error {
-    return upstreamError(error, this.bytesRead > this.bytesReadBefore);
+    return this.doubted(upstreamError(error, this.bytesRead > this.bytesReadBefore));
+  }
+
+  private doubted(error: GatewayError): GatewayError {
+    const { upstream, client } = this.call;
+    return this.mayHaveArrived ? inDoubt(error, upstream, client.method) : error;
+  }
+
+  private watchConnect(upstreamRequest: ClientRequest): void {
+    const { socket } = upstreamRequest;
+    const onConnect = (): void => {
+      this.mayHaveArrived = true;
+    };
+    if (!socket?.connecting) onConnect();
+    else
+      socket.once(
+        this.call.upstream.base.protocol === 'https:' ? 'secureConnect' : 'connect',
+        onConnect,
+      );
   }
 
   private get bytesRead(): number {
@@ -110,7 +139,7 @@ export class Exchange {
 
   private onTimeout(): void {
     if (this.isSending()) this.timer.refresh();
-    else this.cancel(upstreamTimeout(this.call.timeoutMs));
+    else this.cancel(this.doubted(upstreamTimeout(this.call.timeoutMs)));
   }
 
   /** Whether the body is still on its way and it is not the upstream that holds it up. */

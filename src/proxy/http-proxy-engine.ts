@@ -49,13 +49,13 @@ export class HttpProxyEngine {
   async send(call: UpstreamCall): Promise<IncomingMessage> {
     const startedAtMs = performance.now();
     try {
-      return await this.attempt(call, call.upstream.agent, call.timeoutMs);
+      return await this.attempt(call, call.upstream.agent, call.timeoutMs, false);
     } catch (error) {
       if (!(error instanceof StaleConnection)) throw error;
       call.onResend();
       // No agent: a connection of its own, as others in the pool may be as stale.
       const leftMs = call.timeoutMs - (performance.now() - startedAtMs);
-      return await this.attempt(call, undefined, Math.max(1, leftMs));
+      return await this.attempt(call, undefined, Math.max(1, leftMs), true);
     }
   }
 
@@ -63,10 +63,11 @@ export class HttpProxyEngine {
     call: UpstreamCall,
     agent: Agent | undefined,
     timeoutMs: number,
+    isResent: boolean,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const standIn = standInFor(call);
-      const exchange = new Exchange(call, timeoutMs, resolve, reject);
+      const exchange = new Exchange(call, timeoutMs, isResent, resolve, reject);
       this.exchanges.set(standIn, exchange);
       this.proxy.web(
         standIn,

@@ -82,8 +82,8 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
         (live) => new TimelineReader({ url, apiKey: API_KEY, live }),
       ),
     );
-    const catalogReader = new CatalogReader(haproxy.url);
-    const rows = new RowChanger(catalog.url);
+    const catalogReader = new CatalogReader(haproxy.url, 'rolling');
+    const rows = new RowChanger(catalog.url, 'rolling');
     const random = new Random(1);
 
     const answers: number[] = [];

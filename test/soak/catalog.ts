@@ -3,15 +3,20 @@ import { Shape, ShapeStream, type Row } from '@electric-sql/client';
 import '../../local/catalog/unref-client-timers.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
 
-const URL_OF_ROW = '/t/default/a/soak/counter';
+const urlOfRow = (id: string): string => `/t/default/a/soak/${id}`;
 
-/** Changes one row of the catalog again and again, at the engine itself; the newest value. */
+/**
+ * Changes one row of the catalog again and again, at the engine itself; the newest value. Each changer needs a
+ * row of its own: a second one begins anew, and a reader of both sees the row step back.
+ */
 export class RowChanger {
   value = 0;
   private readonly catalogUrl: string;
+  private readonly id: string;
 
-  constructor(catalogUrl: string) {
+  constructor(catalogUrl: string, id: string) {
     this.catalogUrl = catalogUrl;
+    this.id = id;
   }
 
   async run(perSecond: number, signal: AbortSignal): Promise<void> {
@@ -23,9 +28,9 @@ export class RowChanger {
 
   private async put(value: number): Promise<boolean> {
     const row = {
-      url: URL_OF_ROW,
+      url: urlOfRow(this.id),
       type: 'soak',
-      id: 'counter',
+      id: this.id,
       status: String(value),
       parent: null,
       tenant: 'default',
@@ -52,9 +57,11 @@ export class CatalogReader {
   readonly errors: string[] = [];
   private readonly stopped = new AbortController();
   private readonly shape: Shape<Row>;
+  private readonly id: string;
   private newest = 0;
 
-  constructor(gatewayUrl: string) {
+  constructor(gatewayUrl: string, id: string) {
+    this.id = id;
     const stream = new ShapeStream<Row>({
       url: `${gatewayUrl}/shapes/v1/shape`,
       params: { table: 'entities' },
@@ -70,7 +77,7 @@ export class CatalogReader {
   }
 
   get value(): number {
-    const row = this.shape.currentRows.find(({ url }) => url === URL_OF_ROW);
+    const row = this.shape.currentRows.find(({ url }) => url === urlOfRow(this.id));
     return Number(row?.['status'] ?? 0);
   }
 

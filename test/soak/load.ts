@@ -70,8 +70,8 @@ export async function runLoad(
         }),
     ),
   );
-  const rowChanger = new RowChanger(stack.catalogUrl);
-  const catalogReader = new CatalogReader(stack.url);
+  const rowChanger = new RowChanger(stack.catalogUrl, name);
+  const catalogReader = new CatalogReader(stack.url, name);
   const ports: [number, number] = [stack.slots[0].port, stack.slots[1].port];
   const vanishing = new VanishingClients(ports, `/streams${paths[0]}`, random);
   const faults = new Faults(stack, random);

@@ -6,6 +6,8 @@ const BYTES_PER_MIB = 1_048_576;
 
 export interface SoakResult {
   startedAt: Date;
+  /** What was under test. */
+  commit: string;
   minutes: number;
   seed: number;
   load: LoadResult;
@@ -20,12 +22,13 @@ export interface SoakResult {
 
 /** One page of Markdown. */
 export function report(result: SoakResult): string {
-  const { startedAt, minutes, seed, load, before, after, residentBytes, failures } = result;
+  const { startedAt, commit, minutes, seed, load, before, after, residentBytes, failures } = result;
   const commands = load.commanders.flatMap(({ sent }) => sent);
   const { drainTimesMs } = load.faults;
   return `# Soak of ${startedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC
 
 ${minutes} minutes under load with faults, seed ${seed}: **${failures.length === 0 ? 'clean' : `${failures.length} failures`}**.
+Commit ${commit}.
 ${failures
   .slice(0, 50)
   .map((failure) => `\n- ${failure}`)

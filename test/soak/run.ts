@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { commitUnderTest } from './commit.ts';
 import { askHoldings, type Holdings } from './holdings.ts';
 import { runLoad } from './load.ts';
 import { Random } from './random.ts';
@@ -39,7 +40,8 @@ const say = (text: string): void => {
 };
 
 const startedAt = new Date();
-say(`soak of ${minutes} minutes, seed ${seed}`);
+const commit = await commitUnderTest();
+say(`soak of ${minutes} minutes, seed ${seed}, commit ${commit}`);
 const stack = await startStack();
 try {
   process.exitCode = (await soak(stack)) === 0 ? 0 : 1;
@@ -75,6 +77,7 @@ async function soak({ slots: [staying] }: Stack): Promise<number> {
   ];
   const page = report({
     startedAt,
+    commit,
     minutes,
     seed,
     load,
@@ -86,7 +89,9 @@ async function soak({ slots: [staying] }: Stack): Promise<number> {
   const file = resolve(values.report);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, page);
-  say(`${all.length === 0 ? 'clean' : `${all.length} failures`}; the report is ${file}`);
+  say(
+    `${all.length === 0 ? 'clean' : `${all.length} failures`}; commit ${commit}; the report is ${file}`,
+  );
   process.stdout.write(`\n${page}`);
   return all.length;
 }

@@ -53,6 +53,8 @@ export async function startStack(): Promise<Stack> {
   const code = join(ROOT, '.local', `soak-${process.pid}`);
   await mkdir(code, { recursive: true });
   await cp(join(ROOT, 'dist'), join(code, 'dist'), { recursive: true });
+  // The gateway reads its version from it.
+  await cp(join(ROOT, 'package.json'), join(code, 'package.json'));
 
   const ports = await choosePorts({
     port0: 0,

@@ -34,17 +34,7 @@ export async function registerAgents(
   services: EndpointOptions['services'],
   adminUrl = restateUrls().adminUrl,
 ): Promise<RegisteredAgents> {
-  const server = createServer(createEndpointHandler({ services, logger: logErrors }));
-  const sessions = new Set<ServerHttp2Session>();
-  server.on('session', (session) => {
-    sessions.add(session);
-    session.on('close', () => sessions.delete(session));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const close = () => closeServer(server, sessions);
-
+  const { uri, close } = await serveAgents(services);
   try {
     const deploymentId = await register(adminUrl, uri);
     const stop = async () => {
@@ -56,6 +46,22 @@ export async function registerAgents(
     await close();
     throw error;
   }
+}
+
+/** The same services where Restate can call them, and known to none. */
+export async function serveAgents(
+  services: EndpointOptions['services'],
+): Promise<{ uri: string; close: () => Promise<void> }> {
+  const server = createServer(createEndpointHandler({ services, logger: logErrors }));
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.on('close', () => sessions.delete(session));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { uri, close: () => closeServer(server, sessions) };
 }
 
 const logErrors: EndpointOptions['logger'] = (meta, ...message) => {

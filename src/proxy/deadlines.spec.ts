@@ -3,6 +3,8 @@ import { Deadlines } from './deadlines.ts';
 
 const START_MS = 1_800_000_000_000;
 
+const setCalendarBy = (ms: number): void => jest.setSystemTime(Date.now() + ms);
+
 describe('Deadlines', () => {
   let deadlines: Deadlines;
   let fired: string[];
@@ -122,7 +124,6 @@ describe('Deadlines', () => {
   describe('with a calendar that is set anew', () => {
     const CHECK_MS = 1_000;
     const HOUR_MS = 3_600_000;
-    const setCalendarBy = (ms: number): void => void jest.setSystemTime(Date.now() + ms);
     beforeEach(() => {
       deadlines = new Deadlines(() => Date.now(), CHECK_MS);
     });

@@ -12,6 +12,9 @@ const run = promisify(execFile);
 const PARTS = ['restate', 'history', 'catalog', 'agents', 'gateway', 'console'];
 const ADA_TIMELINE = '/streams/t/default/agents/assistant/ada/timeline';
 
+/** Each starts the whole system; a machine that does other things beside takes its time. */
+const THREE_STARTS_TIMEOUT_MS = 120_000;
+
 describe('npm run local', () => {
   let dataDir: string;
   let started: LocalSystem[];
@@ -87,26 +90,30 @@ describe('npm run local', () => {
     for (const part of PARTS) expect(isAlive(partPid(part))).toBe(false);
   });
 
-  it('keeps agents, timelines and the key from one start to the next, and --fresh all but the key', async () => {
-    const first = await start();
-    const written = timelineWritten(first);
-    await paste(first.commands[0] ?? '');
-    await written;
-    await entityInCatalog(first);
-    const timeline = await (await first.get(`${ADA_TIMELINE}?offset=-1`)).text();
-    await first.process.stop();
+  it(
+    'keeps agents, timelines and the key from one start to the next, and --fresh all but the key',
+    async () => {
+      const first = await start();
+      const written = timelineWritten(first);
+      await paste(first.commands[0] ?? '');
+      await written;
+      await entityInCatalog(first);
+      const timeline = await (await first.get(`${ADA_TIMELINE}?offset=-1`)).text();
+      await first.process.stop();
 
-    const second = await start();
-    expect(second.apiKey).toBe(first.apiKey);
-    expect(await (await second.get(`${ADA_TIMELINE}?offset=-1`)).text()).toBe(timeline);
-    expect(await catalogUrls(second)).toEqual(['/t/default/a/assistant/ada']);
-    await second.process.stop();
+      const second = await start();
+      expect(second.apiKey).toBe(first.apiKey);
+      expect(await (await second.get(`${ADA_TIMELINE}?offset=-1`)).text()).toBe(timeline);
+      expect(await catalogUrls(second)).toEqual(['/t/default/a/assistant/ada']);
+      await second.process.stop();
 
-    const third = await start('--fresh');
-    expect(third.apiKey).toBe(first.apiKey);
-    expect((await third.get(`${ADA_TIMELINE}?offset=-1`)).status).toBe(404);
-    expect(await catalogUrls(third)).toEqual([]);
-  });
+      const third = await start('--fresh');
+      expect(third.apiKey).toBe(first.apiKey);
+      expect((await third.get(`${ADA_TIMELINE}?offset=-1`)).status).toBe(404);
+      expect(await catalogUrls(third)).toEqual([]);
+    },
+    THREE_STARTS_TIMEOUT_MS,
+  );
 
   it('refuses a second start in the same folder', async () => {
     await start();

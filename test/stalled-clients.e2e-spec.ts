@@ -26,7 +26,7 @@ describe('a client that takes nothing of what waits for it', () => {
     gateway = await startTestGateway({
       GATEWAY_HISTORY_URL: upstream.url,
       GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
-      GATEWAY_CLIENT_STALL_TIMEOUT_MS: '400',
+      GATEWAY_CLIENT_STALL_TIMEOUT_MS: '1200',
       GATEWAY_MANAGEMENT_PORT: String(management),
     });
   });

@@ -10,12 +10,10 @@ import { startRestate, type RunningRestate } from '../../local/stack/restate.ts'
 import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { API_KEY } from '../support/credentials.ts';
+import { startHistoryChild } from '../support/history-child.ts';
 import { startHaproxy, type Backend } from '../support/haproxy.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const HISTORY_MAIN = join(ROOT, 'local/stack/history-main.ts');
-/** Any will do for the server. */
-const HISTORY_PATH = '/v1/stream';
 const CATALOG_MAIN = join(ROOT, 'local/catalog/main.ts');
 const PROBE = join(import.meta.dirname, 'probe.ts');
 const DRAIN_TIMEOUT_MS = 5_000;
@@ -65,7 +63,7 @@ export async function startStack(): Promise<Stack> {
     catalog: 0,
   });
   const restate = await startRestate({ dataDir: join(folder, 'restate') });
-  const history = await startHistory(ports.history);
+  const history = await startHistoryChild(ports.history);
   const historyLink = await startFlakyLink(ports.history);
   const catalogUrl = `http://127.0.0.1:${ports.catalog}`;
   let catalog = await startCatalog(ports.catalog, folder);
@@ -80,7 +78,7 @@ export async function startStack(): Promise<Stack> {
         GATEWAY_MANAGEMENT_PORT: String(managementPort),
         GATEWAY_RUNTIME_INGRESS_URL: restate.ingressUrl,
         GATEWAY_RUNTIME_ADMIN_URL: restate.adminUrl,
-        GATEWAY_HISTORY_URL: `http://127.0.0.1:${historyLink.port}${HISTORY_PATH}`,
+        GATEWAY_HISTORY_URL: `http://127.0.0.1:${historyLink.port}${new URL(history.url).pathname}`,
         GATEWAY_SYNC_URL: catalogUrl,
         GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '5000',
         GATEWAY_DRAIN_TIMEOUT_MS: String(DRAIN_TIMEOUT_MS),
@@ -110,7 +108,7 @@ export async function startStack(): Promise<Stack> {
     url: haproxy.url,
     restate,
     historyLink,
-    historyUrl: `http://127.0.0.1:${ports.history}${HISTORY_PATH}`,
+    historyUrl: history.url,
     catalogUrl,
     slots,
     restartCatalog: async () => {
@@ -128,7 +126,7 @@ export async function startStack(): Promise<Stack> {
       await agents.stop();
       await Promise.all(slots.map(({ gateway }) => gateway.process.kill()));
       await Promise.all([haproxy.stop(), catalog.stop(), historyLink.stop()]);
-      await Promise.all([history.stop(), restate.stop()]);
+      await Promise.all([history.process.stop(), restate.stop()]);
       await rm(folder, { recursive: true });
       await rm(code, { recursive: true });
     },
@@ -150,18 +148,4 @@ async function startCatalog(port: number, folder: string): Promise<RunningProces
     awaitOk(`http://127.0.0.1:${port}/v1/health`, signal),
   );
   return catalog;
-}
-
-/** In memory: the file-backed store can repeat events by itself. */
-async function startHistory(port: number): Promise<RunningProcess> {
-  const history = startProcess({
-    name: 'history',
-    command: process.execPath,
-    args: [HISTORY_MAIN],
-    env: { PATH: process.env.PATH, HISTORY_PORT: String(port) },
-  });
-  await untilReady(history, READY_TIMEOUT_MS, () =>
-    history.waitForLine((line) => line.startsWith('listening on')),
-  );
-  return history;
 }

@@ -3,7 +3,9 @@ import { stream, type Offset } from '@durable-streams/client';
 
 export interface ReaderOptions {
   url: string;
-  apiKey: string;
+  apiKey?: string;
+  /** In place of the key: asked for each request. */
+  authorization?: () => Promise<string>;
   live: 'long-poll' | 'sse';
 }
 
@@ -62,11 +64,12 @@ export class TimelineReader<Event extends NumberedEvent> {
       const generation = ++this.generation;
       try {
         const { url, apiKey, live } = this.options;
+        const { authorization = `Bearer ${apiKey}` } = this.options;
         const response = await stream<Event>({
           url,
           live,
           offset,
-          headers: { authorization: `Bearer ${apiKey}` },
+          headers: { authorization },
           signal: this.stopped.signal,
           json: true,
           warnOnHttp: false,

@@ -1,5 +1,6 @@
 import { overloaded } from '../../limits/open-read-limits.ts';
-import { ConnectTimeout, type ReadConnection } from './read-connection.ts';
+import { ConnectTimeout } from './connection-errors.ts';
+import type { ReadConnection } from './read-connection.ts';
 
 /** Longer than this the line is not: each of so many TLS handshakes takes a millisecond of this process. */
 const MAX_WAITING = 16_384;

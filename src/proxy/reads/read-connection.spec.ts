@@ -9,7 +9,8 @@ import {
 } from 'node:tls';
 import { TLS_IDENTITY } from '../../../test/support/tls-identity.ts';
 import type { HeaderList } from '../header-list.ts';
-import { ConnectTimeout, ReadConnection } from './read-connection.ts';
+import { ConnectTimeout } from './connection-errors.ts';
+import { ReadConnection } from './read-connection.ts';
 import { connectorTo } from './upstream-socket.ts';
 
 const HELLO = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';

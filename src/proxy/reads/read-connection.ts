@@ -1,17 +1,14 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { joined } from '../../collections/joined.ts';
-import { headerValue, type HeaderList } from '../header-list.ts';
+import type { HeaderList } from '../header-list.ts';
 import { AnswerParser } from './answer-parser.ts';
+import { BodyStalled, ConnectionClosed, ConnectTimeout, UnprovenEnd } from './connection-errors.ts';
+import { DEFAULT_IDLE_TIMEOUT_MS, idleTimeoutMs } from './idle-timeout.ts';
+import { requestText } from './request-text.ts';
 import { mayReadOn, type TurnWaiter } from './turn-share.ts';
 import type { Connector } from './upstream-socket.ts';
 
-/**
- * After this an idle connection is closed, or two seconds before the upstream's own
- * `Keep-Alive: timeout` where that is sooner.
- */
-const IDLE_TIMEOUT_MS = 60_000;
-const IDLE_MARGIN_MS = 2_000;
 const READ_BYTES = 65_536;
 /** A piece of a body of this size goes on by itself. */
 const MIN_UNJOINED_BYTES = 8_192;
@@ -22,38 +19,6 @@ const MIN_UNJOINED_BYTES = 8_192;
  */
 const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 const isReadAtOnce = process.platform !== 'win32';
-
-/** No connection in time. */
-export class ConnectTimeout extends Error {
-  readonly code = 'ETIMEDOUT';
-
-  constructor(timeoutMs: number) {
-    super(`no connection within ${timeoutMs} ms`);
-  }
-}
-
-/** A body has begun, and nothing more of it came. */
-class BodyStalled extends Error {
-  constructor(stallMs: number) {
-    super(`no byte of the upstream's answer came for ${stallMs} ms`);
-  }
-}
-
-/** Only the end of the connection tells the end of the body, and over TLS anybody on the way can make one. */
-class UnprovenEnd extends Error {
-  constructor() {
-    super(
-      "the end of the upstream's answer cannot be told from a cut: it has no length of its own, over TLS",
-    );
-  }
-}
-
-/** The connection has ended without a word of why. */
-class ConnectionClosed extends Error {
-  constructor() {
-    super('the upstream closed the connection');
-  }
-}
 
 /** What a connection's read hears of its answer; nothing after `onEnd` or `onError`. */
 export interface AnswerHandler {
@@ -104,7 +69,7 @@ export class ReadConnection implements TurnWaiter {
   /** Of the read under way. */
   private handler: AnswerHandler | undefined;
   private answerBegan = false;
-  private idleTimeoutMs = IDLE_TIMEOUT_MS;
+  private idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS;
   private isOpen = false;
   private isLost = false;
   /** Its reader takes nothing more for now. */
@@ -272,28 +237,4 @@ export class ReadConnection implements TurnWaiter {
     this.isLost = true;
     this.options.onLost(this);
   }
-}
-
-/**
- * Undefined where it would be more than one request, or does not consist of latin1, of which the higher byte is
- * cut off and some become line ends. Node has parsed all that a client sent, so it never is.
- */
-function requestText(method: string, target: string, headers: HeaderList): string | undefined {
-  if (UNSENDABLE.test(target)) return undefined;
-  let text = `${method} ${target} HTTP/1.1\r\n`;
-  for (let i = 0; i < headers.length; i += 2) {
-    const value = headers[i + 1] ?? '';
-    if (UNSENDABLE.test(value)) return undefined;
-    text += `${headers[i]}: ${value}\r\n`;
-  }
-  return `${text}connection: keep-alive\r\n\r\n`;
-}
-
-const UNSENDABLE = /[\r\n\0]|[^\0-\xff]/;
-
-function idleTimeoutMs(headers: HeaderList): number {
-  const keepAlive = headerValue(headers, 'keep-alive') ?? '';
-  const seconds = /(?:^|[\s,])timeout=(\d+)/i.exec(keepAlive)?.[1];
-  if (seconds === undefined) return IDLE_TIMEOUT_MS;
-  return Math.min(IDLE_TIMEOUT_MS, Math.max(0, Number(seconds) * 1_000 - IDLE_MARGIN_MS));
 }

@@ -4,7 +4,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import { Socket, type AddressInfo } from 'node:net';
 import { GatewayError } from '../../errors/gateway-error.ts';
 import type { ConnectionTaker } from './connection-line.ts';
-import { ConnectTimeout, type ReadConnection } from './read-connection.ts';
+import { ConnectTimeout } from './connection-errors.ts';
+import type { ReadConnection } from './read-connection.ts';
 import { MAX_OPENING_CONNECTIONS, ReadPool } from './read-pool.ts';
 import type { Connector } from './upstream-socket.ts';
 

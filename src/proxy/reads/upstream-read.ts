@@ -8,7 +8,8 @@ import { withHeaders, type HeaderList } from '../header-list.ts';
 import type { Upstream } from '../upstreams.ts';
 import { ReadHead } from './read-head.ts';
 import type { ConnectionTaker } from './connection-line.ts';
-import { ConnectTimeout, type AnswerHandler, type ReadConnection } from './read-connection.ts';
+import { ConnectTimeout } from './connection-errors.ts';
+import type { AnswerHandler, ReadConnection } from './read-connection.ts';
 import type { ReadPool } from './read-pool.ts';
 
 /** A read as it is sent to an upstream: nothing of a client's request is looked at again. */

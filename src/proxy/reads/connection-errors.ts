@@ -1,0 +1,31 @@
+/** No connection in time. */
+export class ConnectTimeout extends Error {
+  readonly code = 'ETIMEDOUT';
+
+  constructor(timeoutMs: number) {
+    super(`no connection within ${timeoutMs} ms`);
+  }
+}
+
+/** A body has begun, and nothing more of it came. */
+export class BodyStalled extends Error {
+  constructor(stallMs: number) {
+    super(`no byte of the upstream's answer came for ${stallMs} ms`);
+  }
+}
+
+/** Only the end of the connection tells the end of the body, and over TLS anybody on the way can make one. */
+export class UnprovenEnd extends Error {
+  constructor() {
+    super(
+      "the end of the upstream's answer cannot be told from a cut: it has no length of its own, over TLS",
+    );
+  }
+}
+
+/** The connection has ended without a word of why. */
+export class ConnectionClosed extends Error {
+  constructor() {
+    super('the upstream closed the connection');
+  }
+}

@@ -8,10 +8,10 @@ import {
   type RunningProcess,
 } from '../../local/stack/process.ts';
 import { API_KEY, READ_TOKEN_SECRET } from './credentials.ts';
+import { upstreamsOrNobody } from './nobody.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 const READY_TIMEOUT_MS = 30_000;
-const NOBODY = 'http://127.0.0.1:1';
 
 export interface GatewayChildOptions {
   env?: Record<string, string>;
@@ -56,7 +56,11 @@ export async function startGatewayChild(options: GatewayChildOptions = {}): Prom
     name: 'gateway',
     command: command ?? process.execPath,
     args,
-    env: { PATH: process.env.PATH, ...gatewayEnvironment(management), ...options.env },
+    env: {
+      PATH: process.env.PATH,
+      ...gatewayEnvironment(management),
+      ...upstreamsOrNobody(options.env),
+    },
     onLine: (line) => {
       output.push(line);
       const parsed = parseLine(line);
@@ -93,10 +97,6 @@ function gatewayEnvironment(managementPort: number): Record<string, string> {
     GATEWAY_MANAGEMENT_PORT: String(managementPort),
     GATEWAY_API_KEYS: API_KEY,
     GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
-    GATEWAY_RUNTIME_INGRESS_URL: NOBODY,
-    GATEWAY_RUNTIME_ADMIN_URL: NOBODY,
-    GATEWAY_HISTORY_URL: NOBODY,
-    GATEWAY_SYNC_URL: NOBODY,
   };
 }
 

@@ -16,7 +16,6 @@ export interface GatewayProcess {
 
 /** Starts the built gateway on a free port. Upstreams that are not named refuse connections. */
 export async function startGatewayProcess(env: Record<string, string>): Promise<GatewayProcess> {
-  const nobody = 'http://127.0.0.1:1';
   const gateway = startProcess({
     name: 'the gateway',
     command: process.execPath,
@@ -27,12 +26,8 @@ export async function startGatewayProcess(env: Record<string, string>): Promise<
       GATEWAY_MANAGEMENT_PORT: '0',
       GATEWAY_API_KEYS: API_KEY,
       GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
-      GATEWAY_RUNTIME_INGRESS_URL: nobody,
-      GATEWAY_RUNTIME_ADMIN_URL: nobody,
-      GATEWAY_HISTORY_URL: nobody,
-      GATEWAY_SYNC_URL: nobody,
       GATEWAY_DRAIN_TIMEOUT_MS: '500',
-      ...env,
+      ...upstreamsOrNobody(env),
     },
   });
   const line = await untilReady(gateway, START_TIMEOUT_MS, () =>

@@ -5,11 +5,9 @@ import { startGateway, type RunningGateway } from '../../src/gateway.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { watchContract } from './contract/contract-watch.ts';
 import { API_KEY, AUTHORIZED, READ_TOKEN_SECRET } from './credentials.ts';
+import { upstreamsOrNobody } from './nobody.ts';
 
 export { API_KEY, AUTHORIZED, READ_TOKEN_SECRET };
-
-/** A port where nothing listens: connections are refused. */
-const NOBODY = 'http://127.0.0.1:1';
 
 export interface TestGateway {
   /** Its public base URL. */
@@ -34,11 +32,7 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
     GATEWAY_MANAGEMENT_PORT: '0',
     GATEWAY_API_KEYS: API_KEY,
     GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
-    GATEWAY_RUNTIME_INGRESS_URL: NOBODY,
-    GATEWAY_RUNTIME_ADMIN_URL: NOBODY,
-    GATEWAY_HISTORY_URL: NOBODY,
-    GATEWAY_SYNC_URL: NOBODY,
-    ...env,
+    ...upstreamsOrNobody(env),
   });
   const logLines: string[] = [];
   const sink = new Writable({

@@ -55,6 +55,8 @@ describe('CORS', () => {
       response.end(status === 204 || status === 304 ? undefined : '{}');
     });
     const env = {
+      // A command waits so long for the runtime, which is not there.
+      GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '500',
       GATEWAY_HISTORY_URL: upstream.url,
       GATEWAY_SYNC_URL: upstream.url,
       GATEWAY_RUNTIME_ADMIN_URL: upstream.url,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { startProcess, untilReady } from '../../local/stack/process.ts';
+import { upstreamsOrNobody } from './nobody.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 const START_TIMEOUT_MS = 30_000;

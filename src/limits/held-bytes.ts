@@ -1,3 +1,5 @@
+import { SlowClients, type SlowClient } from './slow-clients.ts';
+
 /**
  * What the gateway holds in memory for others: answers that clients have not taken yet, events kept for slow and
  * for later readers, request bodies, and requests that wait behind others on their connection.
@@ -13,12 +15,6 @@ const SHARE_FOR_NEW_WORK = 0.75;
 
 /** A client that has taken nothing for so long has to go where new work needs the room. */
 const GRACE_MS = 2_000;
-
-/** A client that has to take what is held for it. */
-export interface SlowClient {
-  /** Ends what the client reads, and releases what is held for it. */
-  shed(): void;
-}
 
 /**
  * One budget for all bytes that the process holds. A cap for each request alone is no cap: there are tens of
@@ -40,8 +36,7 @@ export class HeldBytes {
     waiting: 0,
   };
   private totalBytes = 0;
-  /** Since when each is slow, in that order. */
-  private readonly slowClients = new Map<SlowClient, number>();
+  private readonly slowClients = new SlowClients();
   private isShedding = false;
   private flowStepBytes = Number.POSITIVE_INFINITY;
   private nextFlowAt = Number.POSITIVE_INFINITY;
@@ -108,7 +103,7 @@ export class HeldBytes {
 
   /** Something is held that this client does not take just now. */
   addSlow(client: SlowClient): void {
-    if (!this.slowClients.has(client)) this.slowClients.set(client, this.now());
+    this.slowClients.add(client, this.now());
   }
 
   /** The client has taken what was held, or has gone. */
@@ -127,11 +122,12 @@ export class HeldBytes {
     if (this.isShedding) return;
     this.isShedding = true;
     try {
-      for (const [client, sinceMs] of this.slowClients) {
-        if (this.totalBytes <= untilBytes || sinceMs > slowSinceMs) return;
-        this.slowClients.delete(client);
+      for (;;) {
+        const { slowest } = this.slowClients;
+        if (!slowest || this.totalBytes <= untilBytes || slowest.sinceMs > slowSinceMs) return;
+        this.slowClients.delete(slowest.client);
         this.shedCount++;
-        client.shed();
+        slowest.client.shed();
       }
     } finally {
       this.isShedding = false;

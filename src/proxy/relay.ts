@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { awakeMs } from '../clock/awake-clock.ts';
-import { PIECE_OVERHEAD_BYTES, type HeldBytes, type SlowClient } from '../limits/held-bytes.ts';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../limits/held-bytes.ts';
+import type { SlowClient } from '../limits/slow-clients.ts';
 import { breakOff, dropClient } from '../request/break-off.ts';
 import { isEncoded, isEventStream } from './answer-head.ts';
 import { SseBoundary, STALLED_EVENT_MS } from './sse-boundary.ts';
@@ -19,6 +20,7 @@ export interface RelayOptions {
  * that goes away ends the upstream's answer at once.
  */
 export class Relay implements SlowClient {
+  slowPlace: SlowClient['slowPlace'];
   private readonly source: IncomingMessage;
   private readonly response: ServerResponse;
   private readonly held: HeldBytes;

@@ -1,6 +1,7 @@
 import { TurnQueue } from '../../collections/turn-queue.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
-import type { HeldBytes, SlowClient } from '../../limits/held-bytes.ts';
+import type { HeldBytes } from '../../limits/held-bytes.ts';
+import type { SlowClient } from '../../limits/slow-clients.ts';
 import { safeEventOf, SseBoundary } from '../sse-boundary.ts';
 import { ByteLog } from './byte-log.ts';
 import type { ReadHead } from './read-head.ts';
@@ -25,6 +26,7 @@ const MAX_TAIL_BYTES = 1_048_576;
  * A reader that comes later gets all that was sent so far, as long as the log holds that.
  */
 export class EventStream implements ReadObserver, BodySource, SlowClient {
+  slowPlace: SlowClient['slowPlace'];
   private readonly read: UpstreamRead;
   private readonly head: ReadHead;
   private readonly held: HeldBytes;

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { BagItem } from '../../collections/bag.ts';
 import { TurnQueue } from '../../collections/turn-queue.ts';
-import { PIECE_OVERHEAD_BYTES, type HeldBytes, type SlowClient } from '../../limits/held-bytes.ts';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../limits/held-bytes.ts';
+import type { SlowClient } from '../../limits/slow-clients.ts';
 import { overloaded } from '../../limits/open-read-limits.ts';
 import { breakOff, dropClient } from '../../request/break-off.ts';
 import { ClientGone } from '../../request/client-gone.ts';
@@ -48,6 +49,7 @@ export interface BodySource extends ReadSource {
  * would take several objects.
  */
 export class Reader implements BagItem, SlowClient {
+  slowPlace: SlowClient['slowPlace'];
   /** Where its source has it. */
   bagIndex: number | undefined;
   readonly call: ReadCall;

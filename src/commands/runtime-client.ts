@@ -30,7 +30,8 @@ const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 500;
 /** With less time left than this another attempt is not worth beginning. */
 const MIN_LEFT_MS = 50;
-const MAX_ANSWER_BYTES = 1_048_576;
+/** The answer to a send has a hundred bytes, an error of it a few thousand. */
+const MAX_ANSWER_BYTES = 65_536;
 
 /** Sends commands to the runtime's ingress over a pool of kept connections. */
 @Injectable()

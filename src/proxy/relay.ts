@@ -113,8 +113,9 @@ export class Relay implements SlowClient {
     this.held.sent(chunk.length);
     this.response.write(chunk, (error) => {
       if (error) return;
-      this.release();
-      if (this.isOver) return;
+      this.release(bytes);
+      // A source that is paused may still have handed over a piece.
+      if (this.isOver || this.heldBytes > 0) return;
       this.source.resume();
       this.waitForMore();
     });
@@ -159,14 +160,16 @@ export class Relay implements SlowClient {
     this.isOver = true;
     clearTimeout(this.stallTimer);
     clearTimeout(this.silenceTimer);
-    this.release();
+    this.release(this.heldBytes);
     this.source.destroy();
   }
 
-  private release(): void {
-    this.held.deleteSlow(this);
-    this.held.release('answers', this.heldBytes);
-    this.heldBytes = 0;
+  private release(bytes: number): void {
+    // The rest was released when the connection closed.
+    const releasedBytes = Math.min(bytes, this.heldBytes);
+    this.heldBytes -= releasedBytes;
+    this.held.release('answers', releasedBytes);
+    if (this.heldBytes === 0) this.held.deleteSlow(this);
   }
 }
 

@@ -37,8 +37,12 @@ interface Connection extends ClientProgress {
   readonly waiting: WaitingRequest[];
   /** What had come when its last answer ended; more than that is the beginning of the next request. */
   bytesRead: number;
-  /** To be called once everything on it is answered; no further request is taken then. */
+  /** To be called once everything on it is answered. */
   onAnswered: (() => void) | undefined;
+  /** What comes now is not answered: the connection ends before its turn. */
+  takesNoMore: boolean;
+  /** Requests that came all the same. */
+  ignored: number;
 }
 
 /** What came from clients and what went to them. */
@@ -77,6 +81,8 @@ export class Connections {
         waiting: [],
         bytesRead: 0,
         onAnswered: undefined,
+        takesNoMore: false,
+        ignored: 0,
         takenBytes: 0,
         waitsSinceMs: 0,
         sampledBytes: 0,
@@ -142,6 +148,7 @@ export class Connections {
     const connection = this.open.get(socket);
     if (!connection) return;
     connection.onAnswered = onAnswered;
+    connection.takesNoMore = true;
     if (connection.exchanges.length === 0) onAnswered();
   }
 
@@ -165,17 +172,21 @@ export class Connections {
   private take(request: IncomingMessage, response: ServerResponse, start: () => void): void {
     const { socket } = request;
     const connection = this.open.get(socket);
-    if (!connection || connection.onAnswered) return;
+    if (!connection) return;
     if (socket.writableEnded) {
       // The client was told that nothing more is answered here.
       socket.destroy();
+      return;
+    }
+    if (connection.takesNoMore) {
+      ignore(socket, connection);
       return;
     }
     connection.exchanges.push({ request, response });
     if (endsInDoubt(request)) {
       // Node closes the connection behind this answer, and none is begun until then.
       response.shouldKeepAlive = false;
-      connection.onAnswered = () => undefined;
+      connection.takesNoMore = true;
     }
     if (this.announces) announceOnLast(connection.exchanges);
     response.on('close', () => this.onAnswered(socket, connection, response));
@@ -209,8 +220,11 @@ export class Connections {
     if (at === -1) return;
     exchanges.splice(at, 1);
     connection.bytesRead = socket.bytesRead;
+    const isBrokenBeforeItsTurn = at > 0 && !response.writableFinished;
     // Node gives the next answer its socket first, unless the connection ends with this one.
-    if (exchanges[0] && !exchanges[0].response.socket) this.dropWaiting(socket);
+    const isLast = exchanges[0] !== undefined && !exchanges[0].response.socket;
+    if (isBrokenBeforeItsTurn) connection.takesNoMore = true;
+    if (isBrokenBeforeItsTurn || isLast) this.dropWaiting(socket);
     const next = waiting.shift();
     if (next) {
       this.held.release('waiting', next.heldBytes);
@@ -235,6 +249,13 @@ export class Connections {
       socket.end(() => socket.destroy());
     }
   }
+}
+
+/** Node keeps what it has parsed until the connection ends, whether it is answered or not. */
+function ignore(socket: Socket, connection: Connection): void {
+  connection.ignored++;
+  if (connection.ignored > MAX_WAITING_REQUESTS) socket.destroy();
+  else if (connection.ignored > MAX_WAITING_BEFORE_PAUSE) socket.pause();
 }
 
 /** Node ends a connection behind the first answer that says so, and with it all that come later. */

@@ -21,7 +21,7 @@ export interface ConnectionTaker {
  */
 export class ConnectionLine {
   private readonly patienceMs: number;
-  private readonly waiting: { read: ConnectionTaker; sinceMs: number }[] = [];
+  private waiting: { read: ConnectionTaker; sinceMs: number }[] = [];
   private openedAtMs = Number.NEGATIVE_INFINITY;
 
   /** `patienceMs` is how long one connection may take to open. */
@@ -34,6 +34,10 @@ export class ConnectionLine {
   }
 
   add(read: ConnectionTaker, nowMs: number): void {
+    // Those that are over go when it is their turn, or when their places are needed.
+    if (this.waiting.length >= MAX_WAITING) {
+      this.waiting = this.waiting.filter((each) => !each.read.isOver);
+    }
     if (this.waiting.length < MAX_WAITING) this.waiting.push({ read, sinceMs: nowMs });
     else {
       const what = 'Too many reads wait for a connection to the server behind this route';

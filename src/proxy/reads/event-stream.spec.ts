@@ -129,6 +129,22 @@ describe('EventStream', () => {
     expect(read.isPaused).toBe(false);
   });
 
+  // It was let go of only when nothing at all was under way, which on a slow line never is.
+  it('lets go of what its reader has taken, although there is always more under way', async () => {
+    const { stream, held, join, send } = newStream();
+    const alone = join();
+    stream.stopReplay();
+    const event = `data: ${'x'.repeat(1_000)}\n\n${EVENT}`;
+    send(event);
+    for (let sent = 0; sent < 3_000; sent++) {
+      send(event);
+      alone.take();
+      if (sent % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(alone.isSending).toBe(true);
+    expect(held.total).toBeLessThan(400_000);
+  });
+
   // It went on waiting for the one that was behind, however long that took.
   it('goes on for a reader that joins while all others are behind', () => {
     const { read, join, send } = newStream();

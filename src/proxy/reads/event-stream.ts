@@ -14,6 +14,7 @@ const MAX_BEHIND_BYTES = 1_048_576;
 const MAX_REPLAY_BYTES = 262_144;
 /** Events wait for the end of the turn, to go out together, until there are so many bytes of them. */
 const MAX_UNDELIVERED_BYTES = 65_536;
+const MIN_TRIM_BYTES = 65_536;
 /** A reader that is ended gets no more than this on top, to come to the end of an event. */
 const MAX_TAIL_BYTES = 1_048_576;
 
@@ -43,6 +44,9 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   private hasFailed = false;
   private isDue = false;
   private deliveredTo = 0;
+  private isTrimDue = false;
+  /** With so many bytes in the log it is worth a look what of them all have taken. */
+  private trimFrom = MIN_TRIM_BYTES;
   private heldBytes = 0;
   /** How many readers have something under way. */
   private sending = 0;
@@ -131,6 +135,8 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   onTaken(reader: Reader, bytes: number): void {
     reader.takenTo += bytes;
     if (!reader.isSending && --this.sending === 0) this.trim();
+    // One that always has something under way must not keep what it has taken.
+    else if (this.log.end - this.log.start >= this.trimFrom) this.trimSoon();
     this.resumeFor(reader);
   }
 
@@ -154,7 +160,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     this.ending?.delete(reader);
     if (reader.isSending) this.sending--;
     if (this.readers.size > 0) {
-      if (reader.takenTo < this.log.end) this.trim();
+      if (reader.takenTo < this.log.end) this.trimSoon();
       return;
     }
     this.stopReplay();
@@ -177,6 +183,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     const behind = [...this.readers].filter(({ isFull }) => isFull);
     const furthest = Math.min(...behind.map(({ takenTo }) => takenTo));
     for (const reader of behind) if (reader.takenTo === furthest) reader.shed();
+    this.trim();
     if (behind.some(({ takenTo }) => takenTo > furthest)) this.held.addSlow(this);
   }
 
@@ -233,12 +240,21 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   }
 
   /** Lets go of what every reader has taken. */
-  private trim(): void {
+  trim(): void {
+    this.isTrimDue = false;
     if (this.isJoinable || this.log.start === this.log.end) return;
     let needed = this.log.end;
     for (const { takenTo } of this.readers) if (takenTo < needed) needed = takenTo;
     this.log.trim(needed);
+    this.trimFrom = Math.max(MIN_TRIM_BYTES, 2 * (this.log.end - this.log.start));
     this.countHeld();
+  }
+
+  /** Once for all who take something, or leave, in this turn: it looks at every reader. */
+  private trimSoon(): void {
+    if (this.isTrimDue) return;
+    this.isTrimDue = true;
+    trims.add(this);
   }
 
   private countHeld(): void {
@@ -251,3 +267,6 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
 
 /** Event streams that have got events in this turn of the event loop. */
 const deliveries = new TurnQueue<EventStream>((stream) => stream.deliver());
+
+/** Those whose readers have taken something, or left, in this turn. */
+const trims = new TurnQueue<EventStream>((stream) => stream.trim());

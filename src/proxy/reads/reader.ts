@@ -76,8 +76,9 @@ export class Reader implements BagItem, SlowClient {
   /** Pieces that have been written and that the kernel has not taken yet, and their bytes. */
   private sending = 0;
   private sendingBytes = 0;
-  /** The last bytes of its answer, which its client has still to take; or those that it takes with others. */
+  /** The last bytes of its answer, which its client has still to take. */
   private lastBytes = 0;
+  /** The body that it takes with others, and that is counted there. */
   private shared: SharedBody | undefined;
   private timer: NodeJS.Timeout | undefined;
   private timeout: Deadline | undefined;

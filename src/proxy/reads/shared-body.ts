@@ -29,10 +29,6 @@ export class SharedBody {
     if (this.log.heldBytes > this.takenBytes) this.take(this.log.heldBytes - this.takenBytes);
   }
 
-  get bytes(): number {
-    return this.log.end;
-  }
-
   /** All of it, in one piece; undefined where it is empty. */
   whole(): Buffer | undefined {
     const { log } = this;

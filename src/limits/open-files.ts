@@ -10,8 +10,6 @@ export interface ConnectionCaps {
 const RESERVED_FILES = 64;
 /** Beyond its cap a connection is let in to hear so, up to 110 %; and each may have a request under way at an upstream. */
 const FILES_PER_CONNECTION = 2.1;
-/** Connections to another upstream that are kept for reads to come; see `ReadPool`. */
-const MAX_IDLE_CONNECTIONS = 1_024;
 const READS_PER_CONNECTION = 0.8;
 
 /** The files that this process may have open. Node raises the soft limit to the hard one when it starts. */
@@ -24,16 +22,16 @@ export function openFileLimit(limitsFile = '/proc/self/limits'): number {
   }
 }
 
-/** How many files are open at most when connections and reads are at their caps. */
+/**
+ * How many files are open at most when connections and reads are at their caps. Connections to one upstream are kept for
+ * as many reads as were under way lately, while as many are under way to another.
+ */
 export function filesAtCaps({ maxConnections, maxOpenReads }: ConnectionCaps): number {
-  const idle = Math.min(MAX_IDLE_CONNECTIONS, maxOpenReads);
-  return RESERVED_FILES + Math.ceil(FILES_PER_CONNECTION * maxConnections) + idle;
+  return RESERVED_FILES + Math.ceil(FILES_PER_CONNECTION * maxConnections) + maxOpenReads;
 }
 
 /** The most connections for which so many files are enough, if four of five have a read. */
 export function connectionsWithin(maxFiles: number): number {
-  const files = maxFiles - RESERVED_FILES;
-  const withFewReads = files / (FILES_PER_CONNECTION + READS_PER_CONNECTION);
-  const withMany = (files - MAX_IDLE_CONNECTIONS) / FILES_PER_CONNECTION;
-  return Math.max(1, Math.floor(Math.max(withFewReads, withMany)));
+  const filesPerConnection = FILES_PER_CONNECTION + READS_PER_CONNECTION;
+  return Math.max(1, Math.floor((maxFiles - RESERVED_FILES) / filesPerConnection));
 }

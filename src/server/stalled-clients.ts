@@ -74,7 +74,7 @@ export class StalledClients {
 
   /** Whether a client has taken nothing since it was last asked about, a while ago; not for one just seen first. */
   private isStill(socket: Socket, progress: ClientProgress, queuedBytes: number): boolean {
-    const nowMs = performance.now();
+    const nowMs = awakeMs();
     const takenBytes = (socket.bytesWritten || 0) - socket.writableLength - queuedBytes;
     if (progress.sampledAtMs === 0 || nowMs - progress.sampledAtMs > MIN_SAMPLE_MS) {
       progress.isStill = progress.sampledAtMs !== 0 && takenBytes <= progress.sampledBytes;

@@ -29,10 +29,6 @@ export class ConnectionLine {
     this.patienceMs = patienceMs;
   }
 
-  get length(): number {
-    return this.waiting.length;
-  }
-
   add(read: ConnectionTaker, nowMs: number): void {
     // Those that are over go when it is their turn, or when their places are needed.
     if (this.waiting.length >= MAX_WAITING) {

@@ -49,11 +49,6 @@ export class ReadPool {
     this.lookTimer.unref();
   }
 
-  /** Reads that wait for a connection. */
-  get waitingCount(): number {
-    return this.line.length;
-  }
-
   /** Gives a read the connection that was used last, the likeliest to be open still, or another one. */
   take(read: ConnectionTaker): void {
     let kept = this.idle.pop();

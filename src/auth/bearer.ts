@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
-import { isNamed } from '../proxy/header-list.ts';
+import { isNamed } from '../http/header-list.ts';
 
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
 /** A header that names the scheme at most: no credential was sent. */

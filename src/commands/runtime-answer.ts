@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
-import { refusedCredential } from '../proxy/upstream-error.ts';
+import { refusedCredential } from '../upstream/upstream-failure.ts';
 import { NOTHING_IS_KNOWN, type RuntimeAnswer } from './runtime-attempt.ts';
 
 /** A command that the runtime has in its journal. */

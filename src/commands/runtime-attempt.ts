@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { upstreamError } from '../proxy/upstream-error.ts';
+import { upstreamError } from '../upstream/upstream-failure.ts';
 
 /** How a command ends that the runtime may have, or not. */
 export const NOTHING_IS_KNOWN =

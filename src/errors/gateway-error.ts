@@ -71,3 +71,11 @@ export function internalError(cause: unknown): GatewayError {
     { cause },
   );
 }
+
+/** A 503 for work that is turned away before anything of it was sent on. */
+export function overloaded(reason: ErrorReason, what: string): GatewayError {
+  return new GatewayError('overloaded', `${what}; try again in a moment.`, {
+    reason,
+    headers: { 'Retry-After': '1' },
+  });
+}

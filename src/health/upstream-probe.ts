@@ -1,4 +1,4 @@
-import { connectorTo, type Connector } from '../proxy/reads/upstream-socket.ts';
+import { connectorTo, type Connector } from '../upstream/connections/upstream-socket.ts';
 
 export type UpstreamState = 'reachable' | 'unreachable';
 

@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from '../server/connections.ts';
-import { overloaded } from './open-read-limits.ts';
+import { overloaded } from '../errors/gateway-error.ts';
 
 /** How long a connection beyond the cap may take to send the request that is turned away. */
 const REFUSAL_TIMEOUT_MS = 5_000;

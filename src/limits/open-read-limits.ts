@@ -1,4 +1,4 @@
-import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
+import { overloaded } from '../errors/gateway-error.ts';
 import type { HeldBytes } from './held-bytes.ts';
 
 export interface OpenReadCaps {
@@ -60,12 +60,4 @@ export class OpenReadLimits {
     if (left === 0) this.byCredential.delete(credentialId);
     else this.byCredential.set(credentialId, left);
   }
-}
-
-/** A 503 for work that is turned away before anything of it was sent on. */
-export function overloaded(reason: ErrorReason, what: string): GatewayError {
-  return new GatewayError('overloaded', `${what}; try again in a moment.`, {
-    reason,
-    headers: { 'Retry-After': '1' },
-  });
 }

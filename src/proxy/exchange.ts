@@ -2,9 +2,13 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { ClientGone } from '../request/client-gone.ts';
 import type { UpstreamCall } from './http-proxy-engine.ts';
-import { invalidUpstreamResponse, upstreamError, upstreamTimeout } from './upstream-error.ts';
-import { answerProblem } from './usable-answer.ts';
-import { inDoubt } from './write-doubt.ts';
+import {
+  invalidUpstreamResponse,
+  upstreamError,
+  upstreamTimeout,
+} from '../upstream/upstream-failure.ts';
+import { answerProblem } from '../upstream/usable-answer.ts';
+import { inDoubt } from '../upstream/write-doubt.ts';
 
 /**
  * A kept connection that the upstream had closed in the meantime: nothing was answered, and the

@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import type { HeaderList } from './header-list.ts';
-import { invalidUpstreamResponse } from './upstream-error.ts';
+import type { HeaderList } from '../http/header-list.ts';
+import { invalidUpstreamResponse } from '../upstream/upstream-failure.ts';
 
 /**
  * The headers of an upstream's answer, which one client gets or several: as a list, and checked and joined

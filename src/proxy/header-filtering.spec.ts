@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { headerObject } from './header-list.ts';
+import { headerObject } from '../http/header-list.ts';
 import { upstreamRequestHeaders } from './request-headers.ts';
 import { clientResponseHeaders } from './response-headers.ts';
-import type { Upstream } from './upstreams.ts';
+import type { Upstream } from '../upstream/upstreams.ts';
 
 const UPSTREAM = {
   name: 'history',

@@ -4,8 +4,8 @@ import { Injectable } from '@nestjs/common';
 import httpProxy from 'http-proxy';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { Exchange, StaleConnection } from './exchange.ts';
-import type { HeaderObject } from './header-list.ts';
-import type { Upstream } from './upstreams.ts';
+import type { HeaderObject } from '../http/header-list.ts';
+import type { Upstream } from '../upstream/upstreams.ts';
 
 /** One request to an upstream, all decided: nothing of the client's request is looked at again. */
 export interface UpstreamCall {

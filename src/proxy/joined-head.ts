@@ -1,6 +1,6 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import { headerLine, type HeaderBlock } from './header-block.ts';
-import type { HeaderList } from './header-list.ts';
+import type { HeaderList } from '../http/header-list.ts';
 
 export interface JoinableHead {
   status: number;

@@ -11,7 +11,7 @@ import { isReadMethod } from '../request/routes.ts';
 import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts';
 import { flushAnswerHead, isEventStream, writeAnswerHead } from './answer-head.ts';
 import { HeaderBlock } from './header-block.ts';
-import { headerObject, type HeaderList } from './header-list.ts';
+import { headerObject, type HeaderList } from '../http/header-list.ts';
 import { asHeaderBytes } from './held-secret.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
 import { outgoingBody } from './outgoing-body.ts';
@@ -21,9 +21,9 @@ import type { AnswerRules } from './reads/read-head.ts';
 import { ReadService } from './reads/read.service.ts';
 import { upstreamRequestHeaders } from './request-headers.ts';
 import { clientResponseHeaders } from './response-headers.ts';
-import { safeEventOf } from './sse-boundary.ts';
+import { safeEventOf } from './reads/sse-boundary.ts';
 import { upstreamTarget } from './target.ts';
-import type { Upstream } from './upstreams.ts';
+import type { Upstream } from '../upstream/upstreams.ts';
 
 /** Passes a request on to an upstream and its answer back, byte for byte in both directions. */
 @Injectable()

@@ -5,7 +5,7 @@ import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../limits/held-bytes.ts';
 import type { SlowClient } from '../limits/slow-clients.ts';
 import { breakOff, dropClient } from '../request/break-off.ts';
 import { isEncoded, isEventStream } from './answer-head.ts';
-import { SseBoundary, STALLED_EVENT_MS } from './sse-boundary.ts';
+import { SseBoundary, STALLED_EVENT_MS } from './reads/sse-boundary.ts';
 
 export interface RelayOptions {
   /** For how long no byte may come, in milliseconds; streams of events may be silent. */

@@ -1,7 +1,7 @@
-import type { HeaderList } from './header-list.ts';
+import type { HeaderList } from '../http/header-list.ts';
 import { eachEndToEndHeader } from './hop-by-hop.ts';
 import { toUpstreamForkSource } from './target.ts';
-import type { Upstream } from './upstreams.ts';
+import type { Upstream } from '../upstream/upstreams.ts';
 
 /**
  * What a client may not send on: its credentials, what it claims of hops before it, and what the

@@ -1,4 +1,4 @@
-import type { HeaderList } from './header-list.ts';
+import type { HeaderList } from '../http/header-list.ts';
 import { holdsSecret } from './held-secret.ts';
 import { eachEndToEndHeader } from './hop-by-hop.ts';
 import { extendVary, privateCacheControl } from './read-caching.ts';

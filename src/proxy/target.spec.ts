@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { pathProblem } from '../request/request-path.ts';
 import { upstreamTarget } from './target.ts';
-import type { Upstream } from './upstreams.ts';
+import type { Upstream } from '../upstream/upstreams.ts';
 
 const ORIGIN = 'http://upstream.test:4437';
 

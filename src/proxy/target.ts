@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import { pathProblem } from '../request/request-path.ts';
-import { withoutSecrets } from './query.ts';
-import type { Upstream } from './upstreams.ts';
+import { withoutSecrets } from '../upstream/protocols/electric.ts';
+import type { Upstream } from '../upstream/upstreams.ts';
 
 /** The target at the upstream: its base path, then the very bytes behind the public prefix. */
 export function upstreamTarget(upstream: Upstream, path: string, query: string): string {

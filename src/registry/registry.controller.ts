@@ -2,7 +2,7 @@ import { Controller, Delete, Get, Patch, Post, Put, Req, Res } from '@nestjs/com
 import type { Request, Response } from 'express';
 import { Access } from '../auth/access.decorator.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
-import { Upstreams } from '../proxy/upstreams.ts';
+import { Upstreams } from '../upstream/upstreams.ts';
 
 /** Registrations, passed on to the runtime's admin API; no URL in a body is looked at or rewritten. */
 @Controller('registry')

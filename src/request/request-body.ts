@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
+import { GatewayError, overloaded, type ErrorReason } from '../errors/gateway-error.ts';
 import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../limits/held-bytes.ts';
-import { overloaded } from '../limits/open-read-limits.ts';
 import { ClientGone } from './client-gone.ts';
 
 /**

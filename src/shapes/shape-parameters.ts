@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
-import { withoutSecrets } from '../proxy/query.ts';
+import { withoutSecrets } from '../upstream/protocols/electric.ts';
 
 /**
  * What a shape read may be asked for with a read token, besides `params[n]`: what

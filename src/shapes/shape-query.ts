@@ -1,7 +1,7 @@
 import type { ReadToken } from '../auth/read-token.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { withoutSecrets } from '../proxy/query.ts';
+import { withoutSecrets } from '../upstream/protocols/electric.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { checkShapeRequest } from './shape-check.ts';
 import { readShapeParameters } from './shape-parameters.ts';

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { Access } from '../auth/access.decorator.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
-import { Upstreams } from '../proxy/upstreams.ts';
+import { Upstreams } from '../upstream/upstreams.ts';
 import { requestContext } from '../request/request-context.ts';
 import { shapeQuery } from './shape-query.ts';
 

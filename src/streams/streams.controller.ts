@@ -2,7 +2,7 @@ import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Access } from '../auth/access.decorator.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
-import { Upstreams } from '../proxy/upstreams.ts';
+import { Upstreams } from '../upstream/upstreams.ts';
 
 /** Timelines: the Durable Streams protocol, passed on to the history store. GET stands for HEAD too. */
 @Controller('streams')

@@ -2,7 +2,7 @@ import { TurnQueue } from '../../collections/turn-queue.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { HeldBytes } from '../../limits/held-bytes.ts';
 import type { SlowClient } from '../../limits/slow-clients.ts';
-import { safeEventOf, SseBoundary } from '../sse-boundary.ts';
+import { safeEventOf, SseBoundary } from './sse-boundary.ts';
 import { ByteLog } from './byte-log.ts';
 import type { ReadHead } from './read-head.ts';
 import type { BodySource, Reader } from './reader.ts';

@@ -1,6 +1,6 @@
 import { isEncoded, isEventStream } from '../answer-head.ts';
 import { HeaderBlock } from '../header-block.ts';
-import { headerValue, type HeaderList } from '../header-list.ts';
+import { headerValue, type HeaderList } from '../../http/header-list.ts';
 import { clientResponseHeaders, type ResponseHeaderRules } from '../response-headers.ts';
 
 /** What the headers of an answer depend on beside those of the upstream; the same for all that share it. */

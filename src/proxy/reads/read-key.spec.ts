@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../config/load-config.ts';
-import { Upstreams } from '../upstreams.ts';
+import { Upstreams } from '../../upstream/upstreams.ts';
 import { dependsOnReader, readKey } from './read-key.ts';
 import type { ReadCall } from './upstream-read.ts';
 

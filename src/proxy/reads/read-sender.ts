@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import { InjectConfig, type GatewayConfig } from '../../config/gateway-config.ts';
 import { LOGGER } from '../../log/log.module.ts';
 import { UpstreamCalls } from '../../telemetry/upstream-calls.ts';
-import type { Upstream } from '../upstreams.ts';
-import { ReadPool } from './read-pool.ts';
+import type { Upstream } from '../../upstream/upstreams.ts';
+import { ReadPool } from '../../upstream/connections/read-pool.ts';
 import {
   UpstreamRead,
   type FaultListener,

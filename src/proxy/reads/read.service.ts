@@ -5,7 +5,7 @@ import { HeldBytes } from '../../limits/held-bytes.ts';
 import { SharedReads } from '../../telemetry/shared-reads.ts';
 import { Deadlines } from '../deadlines.ts';
 import { ReadExpiry } from '../read-expiry.ts';
-import { upstreamTimeout } from '../upstream-error.ts';
+import { upstreamTimeout } from '../../upstream/upstream-failure.ts';
 import { Reader } from './reader.ts';
 import { ReadSharing } from './read-sharing.ts';
 import type { ReadCall } from './upstream-read.ts';

@@ -1,5 +1,5 @@
 import type { HeldBytes } from '../../limits/held-bytes.ts';
-import { overloaded } from '../../limits/open-read-limits.ts';
+import { overloaded } from '../../errors/gateway-error.ts';
 import { ByteLog } from './byte-log.ts';
 
 /** The largest answer that is collected for several readers; beyond it each sends its own request. */

@@ -1,16 +1,16 @@
 import { internalError, type GatewayError } from '../../errors/gateway-error.ts';
 import { isEventStream } from '../answer-head.ts';
-import { upstreamError } from '../upstream-error.ts';
-import { answerProblem } from '../usable-answer.ts';
+import { upstreamError } from '../../upstream/upstream-failure.ts';
+import { answerProblem } from '../../upstream/usable-answer.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { UpstreamCall, UpstreamCalls } from '../../telemetry/upstream-calls.ts';
-import { withHeaders, type HeaderList } from '../header-list.ts';
-import type { Upstream } from '../upstreams.ts';
+import { withHeaders, type HeaderList } from '../../http/header-list.ts';
+import type { Upstream } from '../../upstream/upstreams.ts';
 import { ReadHead } from './read-head.ts';
-import type { ConnectionTaker } from './connection-line.ts';
-import { ConnectTimeout } from './connection-errors.ts';
-import type { AnswerHandler, ReadConnection } from './read-connection.ts';
-import type { ReadPool } from './read-pool.ts';
+import type { ConnectionTaker } from '../../upstream/connections/connection-line.ts';
+import { ConnectTimeout } from '../../upstream/connections/connection-errors.ts';
+import type { AnswerHandler, ReadConnection } from '../../upstream/connections/read-connection.ts';
+import type { ReadPool } from '../../upstream/connections/read-pool.ts';
 
 /** A read as it is sent to an upstream: nothing of a client's request is looked at again. */
 export interface ReadCall {

@@ -1,4 +1,4 @@
-import type { Upstream } from './upstreams.ts';
+import type { Upstream } from '../../upstream/upstreams.ts';
 
 /** How long an event stream that is to end may stay inside an event before it is broken off. */
 export const STALLED_EVENT_MS = 2_000;

@@ -1,6 +1,6 @@
 import { connect as connectPlain, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
-import { tcpAddress } from '../tcp-address.ts';
+import { tcpAddress } from './tcp-address.ts';
 
 /** How long a connection is silent before TCP asks whether its other end is still there. */
 const TCP_KEEP_ALIVE_DELAY_MS = 60_000;

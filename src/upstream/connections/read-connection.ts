@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { joined } from '../../collections/joined.ts';
-import type { HeaderList } from '../header-list.ts';
+import type { HeaderList } from '../../http/header-list.ts';
 import { AnswerParser } from './answer-parser.ts';
 import { BodyStalled, ConnectionClosed, ConnectTimeout, UnprovenEnd } from './connection-errors.ts';
-import { DEFAULT_IDLE_TIMEOUT_MS, idleTimeoutMs } from './idle-timeout.ts';
+import { DEFAULT_IDLE_TIMEOUT_MS, idleTimeoutMs } from './idle-time.ts';
 import { requestText } from './request-text.ts';
 import { mayReadOn, type TurnWaiter } from './turn-share.ts';
 import type { Connector } from './upstream-socket.ts';

@@ -8,7 +8,7 @@ import {
   type TLSSocket,
 } from 'node:tls';
 import { TLS_IDENTITY } from '../../../test/support/tls-identity.ts';
-import type { HeaderList } from '../header-list.ts';
+import type { HeaderList } from '../../http/header-list.ts';
 import { ConnectTimeout } from './connection-errors.ts';
 import { ReadConnection } from './read-connection.ts';
 import { connectorTo } from './upstream-socket.ts';

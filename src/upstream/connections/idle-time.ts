@@ -1,4 +1,4 @@
-import { headerValue, type HeaderList } from '../header-list.ts';
+import { headerValue, type HeaderList } from '../../http/header-list.ts';
 
 /**
  * After this an idle connection is closed, or two seconds before the upstream's own

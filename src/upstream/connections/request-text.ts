@@ -1,4 +1,4 @@
-import type { HeaderList } from '../header-list.ts';
+import type { HeaderList } from '../../http/header-list.ts';
 
 /**
  * Undefined where it would be more than one request, or does not consist of latin1, of which the higher byte is

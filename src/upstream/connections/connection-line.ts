@@ -1,4 +1,4 @@
-import { overloaded } from '../../limits/open-read-limits.ts';
+import { overloaded } from '../../errors/gateway-error.ts';
 import { ConnectTimeout } from './connection-errors.ts';
 import type { ReadConnection } from './read-connection.ts';
 

@@ -1,5 +1,5 @@
 import type { GatewayError } from '../errors/gateway-error.ts';
-import { invalidUpstreamResponse, refusedCredential } from './upstream-error.ts';
+import { invalidUpstreamResponse, refusedCredential } from './upstream-failure.ts';
 import type { Upstream } from './upstreams.ts';
 
 /**

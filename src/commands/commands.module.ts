@@ -1,7 +1,12 @@
 import { Module } from '@nestjs/common';
+import { UpstreamModule } from '../upstream/upstream.module.ts';
 import { CommandsController } from './commands.controller.ts';
 import { CommandsService } from './commands.service.ts';
 import { RuntimeClient } from './runtime-client.ts';
 
-@Module({ controllers: [CommandsController], providers: [CommandsService, RuntimeClient] })
+@Module({
+  imports: [UpstreamModule],
+  controllers: [CommandsController],
+  providers: [CommandsService, RuntimeClient],
+})
 export class CommandsModule {}

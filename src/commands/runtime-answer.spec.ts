@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { GatewayError } from '../errors/gateway-error.ts';
-import { interpretAnswer } from './runtime-answer.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { Upstreams } from '../upstream/upstreams.ts';
+import { interpretAnswer, type SentCommand } from './runtime-answer.ts';
+
+const SENT: SentCommand = {
+  upstream: new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) })).runtimeIngress,
+  method: 'POST',
+  target: '/chat/a1/wake/send',
+};
 
 describe('interpretAnswer', () => {
   it.each([
@@ -9,7 +17,7 @@ describe('interpretAnswer', () => {
     [undefined, false],
   ])('reads a 202 whose status is %j', (status, isReplay) => {
     const text = JSON.stringify({ invocationId: 'inv_1', status });
-    expect(interpretAnswer({ status: 202, headers: {}, text })).toEqual({
+    expect(interpretAnswer(SENT, { status: 202, headers: {}, text })).toEqual({
       invocationId: 'inv_1',
       isReplay,
     });
@@ -73,7 +81,7 @@ describe('interpretAnswer', () => {
 
 function failure(status: number, text = '', headers = {}): GatewayError {
   try {
-    interpretAnswer({ status, headers, text });
+    interpretAnswer(SENT, { status, headers, text });
   } catch (error) {
     return error as GatewayError;
   }

@@ -1,6 +1,8 @@
 import { GatewayError } from '../errors/gateway-error.ts';
-import { refusedCredential } from '../upstream/upstream-failure.ts';
-import { NOTHING_IS_KNOWN, type RuntimeAnswer } from './runtime-attempt.ts';
+import { upstreamError, type FailedRequest } from '../upstream/upstream-error.ts';
+import { answerFault, UnusableAnswer } from '../upstream/usable-answer.ts';
+import type { Upstream } from '../upstream/upstreams.ts';
+import type { RuntimeAnswer } from './runtime-attempt.ts';
 
 /** A command that the runtime has in its journal. */
 export interface AcceptedCommand {
@@ -10,9 +12,17 @@ export interface AcceptedCommand {
   isReplay: boolean;
 }
 
+/** A command as it was sent. */
+export interface SentCommand extends FailedRequest {
+  upstream: Upstream;
+}
+
 /** What the runtime's answer to a `/send` means. Throws a `GatewayError` for anything but accepted. */
-export function interpretAnswer({ status, headers, text }: RuntimeAnswer): AcceptedCommand {
-  if (status >= 200 && status < 300) return accepted(text);
+export function interpretAnswer(sent: SentCommand, answer: RuntimeAnswer): AcceptedCommand {
+  const { status, headers, text } = answer;
+  const fault = answerFault(sent.upstream, status, (name) => headers[name]?.toString());
+  if (fault) throw unusable(sent, fault);
+  if (status < 300) return accepted(sent, text);
   switch (status) {
     case 404:
       throw new GatewayError(
@@ -28,9 +38,6 @@ export function interpretAnswer({ status, headers, text }: RuntimeAnswer): Accep
         reason: 'runtime',
         headers: retryAfter(headers),
       });
-    case 401:
-    case 403:
-      throw unusable(refusedCredential(status, 'GATEWAY_RUNTIME_INGRESS_TOKEN'));
   }
   if (status >= 400 && status < 500) {
     throw new GatewayError(
@@ -38,13 +45,13 @@ export function interpretAnswer({ status, headers, text }: RuntimeAnswer): Accep
       `The runtime rejected the command: ${messageOf(text)}`,
     );
   }
-  throw unusable(new Error(`the runtime answered ${status}`));
+  throw unusable(sent, new UnusableAnswer(`the runtime answered ${status}`));
 }
 
-function accepted(text: string): AcceptedCommand {
+function accepted(sent: SentCommand, text: string): AcceptedCommand {
   const { invocationId, status } = (parseJson(text) ?? {}) as Record<string, unknown>;
   if (typeof invocationId !== 'string' || !invocationId.startsWith('inv_')) {
-    throw unusable(new Error('the runtime accepted without an invocation id'));
+    throw unusable(sent, new UnusableAnswer('the runtime accepted without an invocation id'));
   }
   return { invocationId, isReplay: status === 'PreviouslyAccepted' };
 }
@@ -61,12 +68,8 @@ function retryAfter(headers: RuntimeAnswer['headers']): Record<string, string> {
   return { 'Retry-After': typeof value === 'string' && value !== '' ? value : '1' };
 }
 
-function unusable(cause: Error): GatewayError {
-  return new GatewayError(
-    'upstream_invalid_response',
-    `The runtime gave an answer that cannot be used; ${NOTHING_IS_KNOWN}`,
-    { cause },
-  );
+function unusable(sent: SentCommand, cause: Error): GatewayError {
+  return upstreamError(sent, { reached: 'answered', cause });
 }
 
 function parseJson(text: string): unknown {

@@ -55,9 +55,9 @@ describe('attemptRequest', () => {
     await nobody.destroy();
 
     onData = (socket) => socket.resetAndDestroy();
-    expect(await failure(attempt())).toEqual(['runtime', false]);
+    expect(await failure(attempt())).toEqual(['sent', false]);
     onData = (socket) => socket.end('H');
-    expect(await failure(attempt())).toEqual(['answer', false]);
+    expect(await failure(attempt())).toEqual(['answered', false]);
   });
 
   // A command that met the reset of an idle connection was taken for one that may have been sent.
@@ -79,9 +79,9 @@ describe('attemptRequest', () => {
   });
 
   it.each([
-    ['runtime', ''],
-    ['answer', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no'],
-  ])('that times out having reached the %s closes its connection', async (reached, bytes) => {
+    ['sent', ''],
+    ['answered', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no'],
+  ])('that times out when it was %s closes its connection', async (reached, bytes) => {
     const closed = Promise.withResolvers<void>();
     onData = (socket) => {
       socket.once('close', () => closed.resolve());

@@ -1,11 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { ErrorCode } from '../errors/error-codes.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
-import { upstreamError } from '../upstream/upstream-failure.ts';
-
-/** How a command ends that the runtime may have, or not. */
-export const NOTHING_IS_KNOWN =
-  'nothing is known of the command. With an Idempotency-Key it can be repeated safely.';
+import type { Reached } from '../upstream/send-again.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
 
@@ -15,12 +9,6 @@ export interface RuntimeAnswer {
   headers: Headers;
   text: string;
 }
-
-/**
- * How far an attempt came. `nowhere`: it never got a connection, so that the runtime cannot have the
- * command. `runtime`: some of it may be there. `answer`: the first byte of an answer came back.
- */
-type Reached = 'nowhere' | 'runtime' | 'answer';
 
 /** An attempt that brought no whole answer. */
 export class FailedAttempt extends Error {
@@ -32,31 +20,6 @@ export class FailedAttempt extends Error {
     this.name = 'FailedAttempt';
     this.reached = reached;
     this.isTimeout = isTimeout;
-  }
-
-  /** Another attempt may go better: the connection was lost or slow, not the answer unusable. */
-  get isTransient(): boolean {
-    return this.isTimeout || this.reached !== 'answer';
-  }
-
-  toGatewayError(budgetMs: number): GatewayError {
-    if (this.reached === 'nowhere') return upstreamError(this.cause, false);
-    // Not "try again": the runtime may have the command, and would run it twice.
-    return new GatewayError(this.code, `${this.inWords(budgetMs)}; ${NOTHING_IS_KNOWN}`, {
-      cause: this.cause,
-    });
-  }
-
-  private get code(): ErrorCode {
-    if (this.isTimeout) return 'upstream_timeout';
-    return this.reached === 'answer' ? 'upstream_invalid_response' : 'upstream_unreachable';
-  }
-
-  private inWords(budgetMs: number): string {
-    if (this.isTimeout) return `The runtime did not answer within ${budgetMs} ms`;
-    return this.reached === 'answer'
-      ? 'The runtime gave an answer that cannot be used'
-      : 'The connection to the runtime was lost before it answered';
   }
 }
 
@@ -112,12 +75,12 @@ class Attempt implements Dispatcher.DispatchHandler {
       return;
     }
     this.controller = controller;
-    this.reached = 'runtime';
+    this.reached = 'sent';
     this.onConnected();
   }
 
   onResponseStarted(): void {
-    this.reached = 'answer';
+    this.reached = 'answered';
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {

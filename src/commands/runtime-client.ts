@@ -2,10 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Pool, type Dispatcher } from 'undici';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
 import { ClientGone } from '../request/client-gone.ts';
 import type { RequestContext } from '../request/request-context.ts';
 import { UpstreamCalls } from '../telemetry/upstream-calls.ts';
-import { interpretAnswer, type AcceptedCommand } from './runtime-answer.ts';
+import { KEPT_BY_UNDICI } from '../upstream/connections/idle-time.ts';
+import { maySendAgain } from '../upstream/send-again.ts';
+import { upstreamError } from '../upstream/upstream-error.ts';
+import { Upstreams, type Upstream } from '../upstream/upstreams.ts';
+import { interpretAnswer, type AcceptedCommand, type SentCommand } from './runtime-answer.ts';
 import { RuntimeOutage } from './runtime-outage.ts';
 import { attemptRequest, FailedAttempt, type RuntimeAnswer } from './runtime-attempt.ts';
 
@@ -38,19 +43,18 @@ const MAX_ANSWER_BYTES = 65_536;
 export class RuntimeClient implements OnApplicationShutdown {
   private readonly pool: Pool;
   private readonly outage = new RuntimeOutage();
-  private readonly basePath: string;
-  private readonly authorization: string | undefined;
+  private readonly upstream: Upstream;
   private readonly budgetMs: number;
 
   constructor(
-    @InjectConfig() { runtime, timeouts }: GatewayConfig,
+    @InjectConfig() { timeouts }: GatewayConfig,
+    { runtimeIngress }: Upstreams,
     private readonly upstreamCalls: UpstreamCalls,
   ) {
-    const url = new URL(runtime.ingressUrl);
-    this.basePath = url.pathname.replace(/\/$/, '');
-    this.authorization = runtime.ingressToken && `Bearer ${runtime.ingressToken}`;
+    this.upstream = runtimeIngress;
     this.budgetMs = timeouts.responseMs;
-    this.pool = new Pool(url.origin, {
+    this.pool = new Pool(runtimeIngress.base.origin, {
+      ...KEPT_BY_UNDICI,
       connect: { timeout: timeouts.connectMs },
       pipelining: 1,
       // Over HTTP/2 undici replays requests by itself, after a GOAWAY or a refused stream.
@@ -75,15 +79,17 @@ export class RuntimeClient implements OnApplicationShutdown {
    * other only while nothing of it was sent.
    */
   async send(command: RuntimeCommand): Promise<AcceptedCommand> {
-    command.context.upstream = 'runtime-ingress';
+    const { upstream } = this;
+    command.context.upstream = upstream.name;
+    const sent = { upstream, method: 'POST', target: targetOf(command, upstream) };
     try {
-      return interpretAnswer(await this.answerTo(command));
+      return interpretAnswer(sent, await this.answerTo(command, sent));
     } finally {
       this.outage.leave(command);
     }
   }
 
-  private async answerTo(command: RuntimeCommand): Promise<RuntimeAnswer> {
+  private async answerTo(command: RuntimeCommand, sent: SentCommand): Promise<RuntimeAnswer> {
     const endsAtMs = performance.now() + this.budgetMs;
     let furthest: FailedAttempt | undefined;
     for (let attempt = 0; ; attempt++) {
@@ -92,14 +98,14 @@ export class RuntimeClient implements OnApplicationShutdown {
       // Where another attempt may follow, one takes at most half of what is left.
       const timeoutMs = command.isRepeatable ? leftMs / 2 : leftMs;
       try {
-        return await this.attempt(command, timeoutMs);
+        return await this.attempt(command, sent, timeoutMs);
       } catch (failure) {
         if (!(failure instanceof FailedAttempt)) throw failure;
         // "Could not be reached" would be untrue if an earlier attempt may be with the runtime.
         if (failure.reached !== 'nowhere' || !furthest) furthest = failure;
         const lastAtMs = endsAtMs - MIN_LEFT_MS;
         if (!(await this.mayFollow(failure, command, backoffMs(attempt), lastAtMs))) {
-          throw furthest.toGatewayError(this.budgetMs);
+          throw toGatewayError(sent, furthest, this.budgetMs);
         }
         stopForClientGone(command);
       }
@@ -108,53 +114,68 @@ export class RuntimeClient implements OnApplicationShutdown {
 
   /** Resolves when the next attempt is to begin, with false where there is to be none. */
   private async mayFollow(
-    { reached, isTransient }: FailedAttempt,
+    { reached, isTimeout }: FailedAttempt,
     command: RuntimeCommand,
     waitMs: number,
     lastAtMs: number,
   ): Promise<boolean> {
     if (this.pool.destroyed) return false;
+    const { isRepeatable } = command;
+    if (!maySendAgain({ reached, isTimeout, isRepeatable })) return false;
     const leftMs = lastAtMs - performance.now();
     if (reached === 'nowhere') return this.outage.turn(command, waitMs, leftMs);
-    if (!command.isRepeatable || !isTransient || waitMs > leftMs) return false;
+    if (waitMs > leftMs) return false;
     await sleep(waitMs);
     return true;
   }
 
   /** Rejects with a `FailedAttempt`. */
-  private async attempt(command: RuntimeCommand, timeoutMs: number): Promise<RuntimeAnswer> {
-    const path = this.path(command);
-    const call = this.upstreamCalls.begin('runtime-ingress', 'POST', command.context, path);
+  private async attempt(
+    command: RuntimeCommand,
+    sent: SentCommand,
+    timeoutMs: number,
+  ): Promise<RuntimeAnswer> {
+    const { upstream, target } = sent;
+    const call = this.upstreamCalls.begin(upstream.name, 'POST', command.context, target);
     try {
-      const options = this.request(path, command, call.headers);
+      const options = requestOf(command, sent, call.headers);
       const answer = await attemptRequest(this.pool, options, timeoutMs, () => this.outage.over());
       call.answered(answer.status);
       call.ended();
       return answer;
     } catch (failure) {
-      call.failed(failure instanceof FailedAttempt ? failure.toGatewayError(timeoutMs) : failure);
+      call.failed(
+        failure instanceof FailedAttempt ? toGatewayError(sent, failure, timeoutMs) : failure,
+      );
       throw failure;
     }
   }
+}
 
-  private path({ service, key, handler }: RuntimeCommand): string {
-    return `${this.basePath}/${service}/${encodeURIComponent(key)}/${handler}/send`;
-  }
+/** Path as it is sent. */
+function targetOf({ service, key, handler }: RuntimeCommand, { basePath }: Upstream): string {
+  return `${basePath}/${service}/${encodeURIComponent(key)}/${handler}/send`;
+}
 
-  private request(
-    path: string,
-    command: RuntimeCommand,
-    moreHeaders: Record<string, string> | undefined,
-  ): Dispatcher.DispatchOptions {
-    const { body } = command;
-    const headers = { ...command.headers, ...moreHeaders };
-    return {
-      method: 'POST',
-      path,
-      headers: { ...headers, ...(this.authorization && { authorization: this.authorization }) },
-      body,
-    };
-  }
+function requestOf(
+  { body, headers }: RuntimeCommand,
+  { upstream: { authorization }, target }: SentCommand,
+  moreHeaders: Record<string, string> | undefined,
+): Dispatcher.DispatchOptions {
+  return {
+    method: 'POST',
+    path: target,
+    headers: { ...headers, ...moreHeaders, ...(authorization && { authorization }) },
+    body,
+  };
+}
+
+function toGatewayError(
+  sent: SentCommand,
+  { reached, isTimeout, cause }: FailedAttempt,
+  timeoutMs: number,
+): GatewayError {
+  return upstreamError(sent, { reached, cause, timeoutMs: isTimeout ? timeoutMs : undefined });
 }
 
 /**

@@ -1,14 +1,9 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { GatewayError } from '../errors/gateway-error.ts';
 import { ClientGone } from '../request/client-gone.ts';
-import type { UpstreamCall } from './http-proxy-engine.ts';
-import {
-  invalidUpstreamResponse,
-  upstreamError,
-  upstreamTimeout,
-} from '../upstream/upstream-failure.ts';
-import { answerProblem } from '../upstream/usable-answer.ts';
-import { inDoubt } from '../upstream/write-doubt.ts';
+import { isIdempotent, isStale, maySendAgain, type Reached } from '../upstream/send-again.ts';
+import { upstreamError, type UpstreamFailure } from '../upstream/upstream-error.ts';
+import { answerFault, RefusedCredential, UnusableAnswer } from '../upstream/usable-answer.ts';
+import type { EngineCall } from './http-proxy-engine.ts';
 
 /**
  * A kept connection that the upstream had closed in the meantime: nothing was answered, and the
@@ -16,17 +11,9 @@ import { inDoubt } from '../upstream/write-doubt.ts';
  */
 export class StaleConnection extends Error {}
 
-/** RFC 9110 §9.2.2; a POST may have been acted on although its connection broke. */
-const REPEATABLE_METHODS: ReadonlySet<string | undefined> = new Set([
-  'GET',
-  'HEAD',
-  'PUT',
-  'DELETE',
-]);
-
 /** One attempt at a request: the time between its sending and its answer's headers. */
 export class Exchange {
-  private readonly call: UpstreamCall;
+  private readonly call: EngineCall;
   private readonly resolve: (answer: IncomingMessage) => void;
   private readonly reject: (error: Error) => void;
   private readonly timeoutMs: number;
@@ -36,15 +23,15 @@ export class Exchange {
   private bytesReadBefore = 0;
   private bytesWrittenBefore = 0;
   private settled = false;
-  /** Whether the upstream may have any of it. */
-  private mayHaveArrived: boolean;
+  /** How far it or an attempt before got, as long as no byte of an answer has come. */
+  private sentTo: 'nowhere' | 'sent';
 
   /**
    * `timeoutMs` is the time to the answer's headers, from when all of the request was sent; `isResent`
    * tells of an attempt before, whose connection was lost.
    */
   constructor(
-    call: UpstreamCall,
+    call: EngineCall,
     timeoutMs: number,
     isResent: boolean,
     resolve: (answer: IncomingMessage) => void,
@@ -54,8 +41,7 @@ export class Exchange {
     this.resolve = resolve;
     this.reject = reject;
     this.timeoutMs = timeoutMs;
-    this.mayHaveArrived = isResent;
-    call.signal.addEventListener('abort', this.onAbort);
+    this.sentTo = isResent ? 'sent' : 'nowhere';
     call.response.once('close', this.onClientGone);
     this.timer = setTimeout(() => this.onTimeout(), timeoutMs);
   }
@@ -72,7 +58,10 @@ export class Exchange {
     }
     this.watchConnect(upstreamRequest);
     // Node ends a request whose answer is a switch of protocols (101) without a word.
-    upstreamRequest.once('close', () => this.cancel(this.doubted(invalidUpstreamResponse())));
+    upstreamRequest.once('close', () => {
+      const cause = new UnusableAnswer('the connection closed, or changed its protocol');
+      this.cancel(this.toError({ reached: 'answered', cause }));
+    });
     const { body } = this.call;
     if (!body) return;
     // Its headers go at once: the upstream must not close the connection as an idle one meanwhile.
@@ -89,10 +78,10 @@ export class Exchange {
     }
     const { statusCode = 0, headers } = answer;
     const header = (name: string): string | undefined => headers[name]?.toString();
-    const problem = answerProblem(this.call.upstream, statusCode, header);
-    if (problem) {
-      // Refused, nothing is made.
-      this.cancel(statusCode === 401 || statusCode === 403 ? problem : this.doubted(problem));
+    const cause = answerFault(this.call.upstream, statusCode, header);
+    if (cause) {
+      const isRefused = cause instanceof RefusedCredential;
+      this.cancel(this.toError({ reached: 'answered', cause, isRefused }));
       return;
     }
     this.upstreamAnswer = answer;
@@ -102,22 +91,25 @@ export class Exchange {
   fail(error: Error): void {
     // Node takes a reset for the end of a body that only the connection's end delimits.
     if (this.upstreamAnswer && !this.upstreamAnswer.complete) this.upstreamAnswer.destroy(error);
-    this.settle(() => this.reject(this.isStale(error) ? new StaleConnection() : this.map(error)));
+    const { reached } = this;
+    this.settle(() =>
+      this.reject(
+        this.isToBeSentAgain(reached)
+          ? new StaleConnection()
+          : this.toError({ reached, cause: error }),
+      ),
+    );
   }
 
-  private map(error: Error): Error {
-    return this.doubted(upstreamError(error, this.bytesRead > this.bytesReadBefore));
-  }
-
-  private doubted(error: GatewayError): GatewayError {
-    const { upstream, client } = this.call;
-    return this.mayHaveArrived ? inDoubt(error, upstream, client.method) : error;
+  private toError(failure: UpstreamFailure): Error {
+    const { upstream, client, target } = this.call;
+    return upstreamError({ upstream, method: client.method, target }, failure);
   }
 
   private watchConnect(upstreamRequest: ClientRequest): void {
     const { socket } = upstreamRequest;
     const onConnect = (): void => {
-      this.mayHaveArrived = true;
+      this.sentTo = 'sent';
     };
     if (!socket?.connecting) onConnect();
     else
@@ -131,19 +123,19 @@ export class Exchange {
     return this.upstreamRequest?.socket?.bytesRead ?? 0;
   }
 
-  private isStale(error: NodeJS.ErrnoException): boolean {
-    return (
-      this.upstreamRequest?.reusedSocket === true &&
-      (error.code === 'ECONNRESET' || error.code === 'EPIPE') &&
-      this.bytesRead === this.bytesReadBefore &&
-      this.call.body === undefined &&
-      REPEATABLE_METHODS.has(this.call.client.method)
-    );
+  private get reached(): Reached {
+    return this.bytesRead > this.bytesReadBefore ? 'answered' : this.sentTo;
+  }
+
+  private isToBeSentAgain(reached: Reached): boolean {
+    const isRepeatable = this.call.body === undefined && isIdempotent(this.call.client.method);
+    const wasKept = this.upstreamRequest?.reusedSocket === true;
+    return isStale(reached, wasKept) && maySendAgain({ reached, isTimeout: false, isRepeatable });
   }
 
   private onTimeout(): void {
     if (this.isSending()) this.timer.refresh();
-    else this.cancel(this.doubted(upstreamTimeout(this.call.timeoutMs)));
+    else this.cancel(this.toError({ reached: this.reached, timeoutMs: this.call.timeoutMs }));
   }
 
   /** Whether the body is still on its way and it is not the upstream that holds it up. */
@@ -159,7 +151,6 @@ export class Exchange {
     return moved || waitsForClient;
   }
 
-  private readonly onAbort = (): void => this.cancel(this.call.signal.reason as Error);
   private readonly onClientGone = (): void => this.cancel(new ClientGone());
 
   private cancel(error: Error): void {
@@ -171,7 +162,6 @@ export class Exchange {
     if (this.settled) return;
     this.settled = true;
     clearTimeout(this.timer);
-    this.call.signal.removeEventListener('abort', this.onAbort);
     this.call.response.off('close', this.onClientGone);
     finish();
   }

@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { HeaderList } from '../http/header-list.ts';
-import { invalidUpstreamResponse } from '../upstream/upstream-failure.ts';
+import { unusableAnswer } from '../upstream/upstream-error.ts';
 
 /**
  * The headers of an upstream's answer, which one client gets or several: as a list, and checked and joined
@@ -53,7 +53,7 @@ function validateHeader(name: string, value: string): void {
     validateHeaderName(name);
     validateHeaderValue(name, value);
   } catch (error) {
-    throw invalidUpstreamResponse(error);
+    throw unusableAnswer(error);
   }
 }
 

@@ -3,16 +3,18 @@ import fc from 'fast-check';
 import { headerObject } from '../http/header-list.ts';
 import { upstreamRequestHeaders } from './request-headers.ts';
 import { clientResponseHeaders } from './response-headers.ts';
-import type { Upstream } from '../upstream/upstreams.ts';
+import { durableStreams } from '../upstream/protocols/durable-streams.ts';
+import type { ReadUpstream } from '../upstream/upstreams.ts';
 
 const UPSTREAM = {
   name: 'history',
   prefix: '/streams',
   base: new URL('http://history.test:4437/v1/stream'),
   basePath: '/v1/stream',
-  token: 'upstream-token',
+  authorization: 'Bearer upstream-token',
+  protocol: durableStreams,
   isRead: true,
-} as Upstream;
+} as ReadUpstream;
 
 const HOP_BY_HOP = [
   'connection',

@@ -5,21 +5,19 @@ import httpProxy from 'http-proxy';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { Exchange, StaleConnection } from './exchange.ts';
 import type { HeaderObject } from '../http/header-list.ts';
-import type { Upstream } from '../upstream/upstreams.ts';
+import type { ProxiedUpstream } from '../upstream/upstreams.ts';
 
 /** One request to an upstream, all decided: nothing of the client's request is looked at again. */
-export interface UpstreamCall {
+export interface EngineCall {
   client: IncomingMessage;
   response: ServerResponse;
-  upstream: Upstream;
+  upstream: ProxiedUpstream;
   /** Path and query as they are sent. */
   target: string;
   headers: HeaderObject;
   body: Readable | undefined;
   /** To the response headers, in milliseconds. */
   timeoutMs: number;
-  /** Aborted with the `GatewayError` to answer instead. */
-  signal: AbortSignal;
   /** Called before it is sent once more; the headers may be changed then. */
   onResend(): void;
 }
@@ -46,7 +44,7 @@ export class HttpProxyEngine {
   }
 
   /** Resolves with the answer's headers. Rejects with a `GatewayError`, or `ClientGone`. */
-  async send(call: UpstreamCall): Promise<IncomingMessage> {
+  async send(call: EngineCall): Promise<IncomingMessage> {
     const startedAtMs = performance.now();
     try {
       return await this.attempt(call, call.upstream.agent, call.timeoutMs, false);
@@ -60,7 +58,7 @@ export class HttpProxyEngine {
   }
 
   private attempt(
-    call: UpstreamCall,
+    call: EngineCall,
     agent: Agent | undefined,
     timeoutMs: number,
     isResent: boolean,
@@ -88,7 +86,7 @@ export class HttpProxyEngine {
 }
 
 /** What `http-proxy` reads of a client's request. A client that goes away shows on the response. */
-function standInFor({ client, target, headers }: UpstreamCall): IncomingMessage {
+function standInFor({ client, target, headers }: EngineCall): IncomingMessage {
   const standIn = {
     method: client.method,
     url: target,

@@ -5,10 +5,11 @@ import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { HeldBytes } from '../limits/held-bytes.ts';
 import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { ClientGone } from '../request/client-gone.ts';
-import { liveModeOf } from '../request/live-read.ts';
 import { requestContext } from '../request/request-context.ts';
 import { isReadMethod } from '../request/routes.ts';
 import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts';
+import { upstreamTarget } from '../upstream/upstream-target.ts';
+import type { ProxiedUpstream } from '../upstream/upstreams.ts';
 import { flushAnswerHead, isEventStream, writeAnswerHead } from './answer-head.ts';
 import { HeaderBlock } from './header-block.ts';
 import { headerObject, type HeaderList } from '../http/header-list.ts';
@@ -16,14 +17,10 @@ import { asHeaderBytes } from './held-secret.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
 import { outgoingBody } from './outgoing-body.ts';
 import { Relay } from './relay.ts';
-import { ReadExpiry } from './read-expiry.ts';
 import type { AnswerRules } from './reads/read-head.ts';
 import { ReadService } from './reads/read.service.ts';
 import { upstreamRequestHeaders } from './request-headers.ts';
 import { clientResponseHeaders } from './response-headers.ts';
-import { safeEventOf } from './reads/sse-boundary.ts';
-import { upstreamTarget } from './target.ts';
-import type { Upstream } from '../upstream/upstreams.ts';
 
 /** Passes a request on to an upstream and its answer back, byte for byte in both directions. */
 @Injectable()
@@ -35,7 +32,6 @@ export class ProxyService {
     @InjectConfig() private readonly config: GatewayConfig,
     private readonly reads: ReadService,
     private readonly engine: HttpProxyEngine,
-    private readonly expiry: ReadExpiry,
     private readonly readLimits: OpenReadLimits,
     private readonly upstreamCalls: UpstreamCalls,
     private readonly held: HeldBytes,
@@ -51,15 +47,16 @@ export class ProxyService {
   forward(
     request: Request,
     response: Response,
-    upstream: Upstream,
+    upstream: ProxiedUpstream,
     query = requestContext(request).query,
   ): Promise<void> {
     // It can have gone while its credential was judged; nothing would tell any more.
     if (response.destroyed) throw new ClientGone();
     const context = requestContext(request);
-    const isRead = isReadMethod(request.method);
-    if (isRead && upstream.isRead) {
-      context.live = liveModeOf(query);
+    const { method } = request;
+    const isRead = upstream.isRead && isReadMethod(method);
+    if (isRead) {
+      context.live = upstream.protocol.liveModeOf(query);
       response.on('close', this.readLimits.enter(context.credentialId ?? ''));
     }
     context.upstream = upstream.name;
@@ -72,26 +69,22 @@ export class ProxyService {
       varyNames: this.varyNames,
       secretBytes: this.secretBytes,
     };
-    const { method } = request;
-    if (isReadMethod(method) && upstream.isRead) {
+    if (isRead) {
       return this.reads.answer({ upstream, method, target, headers, context }, response, rules);
     }
-    return this.forwardWithBody(request, response, { upstream, target, headers, rules });
+    return this.forwardApart(request, response, { upstream, target, headers, rules });
   }
 
-  private async forwardWithBody(
+  /** Sends a request for this client alone, which may have a body. */
+  private async forwardApart(
     request: Request,
     response: Response,
     { upstream, target, headers, rules }: Forwarding,
   ): Promise<void> {
     const context = requestContext(request);
-    const isRead = isReadMethod(request.method);
     const sent = headerObject(headers);
     const body = await outgoingBody(request, response, this.config.maxBodyBytes, this.held);
     if (body) sent['content-length'] = String(body.lengthBytes);
-    const abort = new AbortController();
-    if (isRead) context.endRead = (error) => abort.abort(error);
-    const expiry = this.expiry.watch(context, (error) => abort.abort(error));
     const begin = (): UpstreamCall => {
       const begun = this.upstreamCalls.begin(upstream.name, request.method, context, target);
       Object.assign(sent, begun.headers);
@@ -106,8 +99,7 @@ export class ProxyService {
         target,
         headers: sent,
         body: body?.stream,
-        timeoutMs: isRead ? upstream.readTimeoutMs : upstream.writeTimeoutMs,
-        signal: abort.signal,
+        timeoutMs: upstream.timeoutMs,
         onResend: () => {
           call.ended('stale');
           call = begin();
@@ -121,15 +113,8 @@ export class ProxyService {
         isEventStream: isEventStream(answer.headers['content-type']),
       });
       flushAnswerHead(response);
-      const relay = new Relay(answer, response, this.held, {
-        stallMs: this.config.timeouts.upstreamStallMs,
-        safeEvent: safeEventOf(upstream),
-      });
-      abort.signal.addEventListener('abort', () => relay.endAtBoundary());
-      if (expiry) response.once('close', () => expiry.callOff());
-      relay.start();
+      new Relay(answer, response, this.held, this.config.timeouts.upstreamStallMs).start();
     } catch (error) {
-      expiry?.callOff();
       call.failed(error);
       throw error;
     }
@@ -138,7 +123,7 @@ export class ProxyService {
 
 /** A request toward an upstream, but for its body. */
 interface Forwarding {
-  upstream: Upstream;
+  upstream: ProxiedUpstream;
   target: string;
   headers: HeaderList;
   rules: AnswerRules;
@@ -147,9 +132,10 @@ interface Forwarding {
 function tellOfAnswer(call: UpstreamCall, answer: IncomingMessage): void {
   call.answered(answer.statusCode ?? 502);
   const end = (): void => {
-    if (answer.complete) call.ended();
+    // One that came to its end may still be broken off, where that end proves nothing.
+    if (answer.errored) call.ended('broken');
     // Without an error it was the gateway that broke off, such as for a client that has gone.
-    else call.ended(answer.errored ? 'broken' : 'canceled');
+    else call.ended(answer.complete ? undefined : 'canceled');
   };
   if (answer.closed) end();
   else answer.once('close', end);

@@ -2,7 +2,7 @@ import type { HeaderList } from '../http/header-list.ts';
 import { holdsSecret } from './held-secret.ts';
 import { eachEndToEndHeader } from './hop-by-hop.ts';
 import { extendVary, privateCacheControl } from './read-caching.ts';
-import { publicLocation, type LocationContext } from './target.ts';
+import { publicLocation, type LocationContext } from './location.ts';
 
 /** What of an upstream's answer is not for the client: CORS, too, is the gateway's alone. */
 const DROPPED = new Set([

@@ -1,6 +1,6 @@
 import { Bag } from '../collections/bag.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
-import type { LiveMode } from './live-read.ts';
+import type { LiveMode } from '../telemetry/shared-reads.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** A read that can be ended from outside: answered with the error, or ended at an event boundary. */

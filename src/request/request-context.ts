@@ -4,7 +4,7 @@ import type { BagItem } from '../collections/bag.ts';
 import type { CommandVerb } from '../commands/command-verb.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { ErrorReason, GatewayError, ParserReason } from '../errors/gateway-error.ts';
-import type { LiveMode } from './live-read.ts';
+import type { LiveMode } from '../telemetry/shared-reads.ts';
 
 /**
  * What the gateway knows of a request beside its own headers. A class, so that all of its fields are there

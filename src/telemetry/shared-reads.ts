@@ -1,6 +1,8 @@
 import type { Registry } from 'prom-client';
-import type { LiveMode } from '../request/live-read.ts';
 import { LabeledCounter, type CounterSeries } from './instruments.ts';
+
+/** How a read waits for what is new: parked until it comes, or as an open stream of events. */
+export type LiveMode = 'long-poll' | 'sse';
 
 /** A read that waits for what is new, or one that is answered at once. */
 export type ReadMode = LiveMode | 'catch-up';

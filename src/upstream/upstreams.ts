@@ -1,92 +1,128 @@
 import http from 'node:http';
 import https from 'node:https';
-import type { OnModuleDestroy } from '@nestjs/common';
+import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Environment } from '../config/environment.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { ProxiedPrefix } from '../request/routes.ts';
+import type { UpstreamName } from '../telemetry/upstream-calls.ts';
+import { KEPT_BY_AGENT } from './connections/idle-time.ts';
+import { ReadPool } from './connections/read-pool.ts';
+import { durableStreams } from './protocols/durable-streams.ts';
+import { electric } from './protocols/electric.ts';
+import { restateAdmin, restateIngress } from './protocols/restate.ts';
+import type { ReadProtocol, UpstreamProtocol } from './protocols/upstream-protocol.ts';
 
-/** A server behind the proxied routes. Its origin and base path come from the settings alone. */
+/** A server behind the gateway. Its origin, base path and credential come from the settings alone. */
 export interface Upstream {
-  name: 'history' | 'sync' | 'runtime-admin';
-  /** The public prefix that stands for the upstream's base URL. */
-  prefix: ProxiedPrefix;
+  name: UpstreamName;
   base: URL;
   /** The base URL's path without a trailing slash, empty where it has none. */
   basePath: string;
-  /** The upstream's own bearer credential. */
-  token: string | undefined;
+  /** The value of `Authorization` that opens it, if it has one. */
+  authorization: string | undefined;
   /** The setting that its credential comes from, for the log. */
   credentialSetting: keyof Environment;
+  protocol: UpstreamProtocol;
+}
+
+/** One that a public prefix stands for. */
+interface Proxied extends Upstream {
+  /** The public prefix that stands for the upstream's base URL. */
+  prefix: ProxiedPrefix;
+  /** The connections of all requests but shared reads. */
   agent: http.Agent;
-  /** How long to wait for the response headers of a GET or HEAD, in milliseconds. */
-  readTimeoutMs: number;
-  /** The same of any other request. */
-  writeTimeoutMs: number;
-  /** Whether browsers and caches may stand in front of its reads. */
+  /** How long to wait for the response headers of such a request, in milliseconds. */
+  timeoutMs: number;
+  /** Whether browsers and caches may stand in front of its reads, and several readers share one. */
   isRead: boolean;
 }
 
-/** The upstreams of the proxied routes, each with its own pool of connections that are kept open. */
-export class Upstreams implements OnModuleDestroy {
-  readonly history: Upstream;
-  readonly sync: Upstream;
-  readonly runtimeAdmin: Upstream;
+/** One whose reads may be shared and may wait for what is new. */
+export interface ReadUpstream extends Proxied {
+  isRead: true;
+  protocol: ReadProtocol;
+  /** The connections of reads. */
+  pool: ReadPool;
+  /** How long to wait for the response headers of a read, in milliseconds. */
+  readTimeoutMs: number;
+}
+
+export type ProxiedUpstream = ReadUpstream | (Proxied & { isRead: false });
+
+/** The upstreams, each with its own connections that are kept open. */
+export class Upstreams implements OnApplicationShutdown {
+  readonly history: ReadUpstream;
+  readonly sync: ReadUpstream;
+  readonly runtimeAdmin: ProxiedUpstream;
+  readonly runtimeIngress: Upstream;
 
   constructor({ history, sync, runtime, timeouts }: GatewayConfig) {
-    const read = {
+    const readable = (url: string) => ({
+      ...location(url),
+      agent: keepingAgent(url),
+      timeoutMs: timeouts.responseMs,
+      isRead: true as const,
+      pool: new ReadPool(new URL(url), {
+        connectMs: timeouts.connectMs,
+        stallMs: timeouts.upstreamStallMs,
+      }),
       readTimeoutMs: timeouts.liveMs,
-      writeTimeoutMs: timeouts.responseMs,
-      isRead: true,
-    };
-    const call = {
-      readTimeoutMs: timeouts.responseMs,
-      writeTimeoutMs: timeouts.responseMs,
-      isRead: false,
-    };
+    });
     this.history = {
       name: 'history',
+      protocol: durableStreams,
       prefix: '/streams',
-      token: history.token,
+      authorization: bearer(history.token),
       credentialSetting: 'GATEWAY_HISTORY_TOKEN',
-      ...location(history.url),
-      ...read,
+      ...readable(history.url),
     };
     this.sync = {
       name: 'sync',
+      protocol: electric,
       prefix: '/shapes',
-      token: undefined,
+      // Its credential is a parameter of the query.
+      authorization: undefined,
       credentialSetting: 'GATEWAY_SYNC_SECRET',
-      ...location(sync.url),
-      ...read,
+      ...readable(sync.url),
     };
     this.runtimeAdmin = {
       name: 'runtime-admin',
+      protocol: restateAdmin,
       prefix: '/registry',
-      token: runtime.adminToken,
+      authorization: bearer(runtime.adminToken),
       credentialSetting: 'GATEWAY_RUNTIME_ADMIN_TOKEN',
       ...location(runtime.adminUrl),
-      ...call,
       agent: singleUseAgent(runtime.adminUrl),
+      timeoutMs: timeouts.responseMs,
+      isRead: false,
+    };
+    this.runtimeIngress = {
+      name: 'runtime-ingress',
+      protocol: restateIngress,
+      authorization: bearer(runtime.ingressToken),
+      credentialSetting: 'GATEWAY_RUNTIME_INGRESS_TOKEN',
+      ...location(runtime.ingressUrl),
     };
   }
 
-  onModuleDestroy(): void {
+  /** After the listener has closed: a request under way is still to be answered. */
+  onApplicationShutdown(): void {
     for (const { agent } of [this.history, this.sync, this.runtimeAdmin]) agent.destroy();
+    for (const { pool } of [this.history, this.sync]) pool.close();
   }
 }
 
-function location(url: string): Pick<Upstream, 'base' | 'basePath' | 'agent'> {
+function location(url: string): Pick<Upstream, 'base' | 'basePath'> {
   const base = new URL(url);
-  const options: http.AgentOptions = {
-    keepAlive: true,
-    maxFreeSockets: MAX_IDLE_CONNECTIONS,
-    timeout: IDLE_TIMEOUT_MS,
-  };
-  return {
-    base,
-    basePath: base.pathname.replace(/\/$/, ''),
-    agent: base.protocol === 'https:' ? new https.Agent(options) : new http.Agent(options),
-  };
+  return { base, basePath: base.pathname.replace(/\/$/, '') };
+}
+
+function bearer(token: string | undefined): string | undefined {
+  return token && `Bearer ${token}`;
+}
+
+function keepingAgent(url: string): http.Agent {
+  return isTls(url) ? new https.Agent(KEPT_BY_AGENT) : new http.Agent(KEPT_BY_AGENT);
 }
 
 /**
@@ -95,14 +131,9 @@ function location(url: string): Pick<Upstream, 'base' | 'basePath' | 'agent'> {
  * body cannot be sent again. Registrations are rare enough.
  */
 function singleUseAgent(url: string): http.Agent {
-  const { protocol } = new URL(url);
-  return protocol === 'https:' ? new https.Agent() : new http.Agent();
+  return isTls(url) ? new https.Agent() : new http.Agent();
 }
 
-const MAX_IDLE_CONNECTIONS = 256;
-/**
- * After this an idle connection is closed, or a second before the upstream's own `Keep-Alive: timeout`
- * where that is sooner, so that a write does not meet a connection that is just being closed. Node
- * looks at that header only where a time is set here. Requests under way are not concerned.
- */
-const IDLE_TIMEOUT_MS = 60_000;
+function isTls(url: string): boolean {
+  return new URL(url).protocol === 'https:';
+}

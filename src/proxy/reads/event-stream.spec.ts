@@ -4,6 +4,7 @@ import { HeldBytes } from '../../limits/held-bytes.ts';
 import { EventStream } from './event-stream.ts';
 import { ReadHead } from './read-head.ts';
 import type { Reader } from './reader.ts';
+import { durableStreams } from '../../upstream/protocols/durable-streams.ts';
 import type { UpstreamRead } from './upstream-read.ts';
 
 /** A reader as far as an event stream knows it: its client takes a piece when the test says so. */
@@ -91,7 +92,7 @@ class FakeReader {
 
 function newStream({ heldBytes = 10_000_000 } = {}) {
   const read = {
-    call: { upstream: { name: 'history' } },
+    call: { upstream: { protocol: durableStreams } },
     isPaused: false,
     isCancelled: false,
     pause: () => void (read.isPaused = true),

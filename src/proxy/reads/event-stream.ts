@@ -2,7 +2,7 @@ import { TurnQueue } from '../../collections/turn-queue.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { HeldBytes } from '../../limits/held-bytes.ts';
 import type { SlowClient } from '../../limits/slow-clients.ts';
-import { safeEventOf, SseBoundary } from './sse-boundary.ts';
+import { SseBoundary } from './sse-boundary.ts';
 import { ByteLog } from './byte-log.ts';
 import type { ReadHead } from './read-head.ts';
 import type { BodySource, Reader } from './reader.ts';
@@ -59,7 +59,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     this.head = head;
     this.held = held;
     this.onUnjoinable = onUnjoinable;
-    if (!head.isEncoded) this.boundary = new SseBoundary(safeEventOf(read.call.upstream));
+    if (!head.isEncoded) this.boundary = new SseBoundary(read.call.upstream.protocol.safeEvent);
   }
 
   /** Takes a reader in, who gets the stream from its beginning. */

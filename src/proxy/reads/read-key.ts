@@ -38,7 +38,7 @@ function isIrrelevant(name: string): boolean {
 
 /** The same for two reads exactly if one answer of the upstream does for both. */
 export function readKey({ upstream, method, target, headers }: ReadCall): string {
-  let key = `${upstream.name} ${method} ${target}`;
+  let key = `${upstream.name} ${method} ${upstream.protocol.targetForKey(target)}`;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? '';
     // A header's value holds no line end.

@@ -6,7 +6,6 @@ import { LiveGroup } from './live-group.ts';
 import { readKey } from './read-key.ts';
 import { ReadSender } from './read-sender.ts';
 import type { Reader } from './reader.ts';
-import type { ReadCall } from './upstream-read.ts';
 import { HeldBytes } from '../../limits/held-bytes.ts';
 
 /** Brings the readers of the same read together, so that one request to the upstream serves them all. */
@@ -32,9 +31,9 @@ export class ReadSharing {
 
   /** Sees to it that a reader gets an answer that was asked for after it came. */
   add(reader: Reader): void {
-    const isLiveRead = isLive(reader.call);
-    // From now on: no two readers mean the same by that.
-    if (!this.isOn || (isLiveRead && FROM_NOW.test(reader.call.target))) {
+    const { upstream, target } = reader.call;
+    const isLiveRead = upstream.protocol.isSurelyLive(target);
+    if (!this.isOn || (isLiveRead && upstream.protocol.isFromNow(target))) {
       this.sendAlone(reader);
       return;
     }
@@ -68,20 +67,4 @@ export class ReadSharing {
     this.parts.setShare(reader, 'first');
     opened.launch();
   }
-}
-
-/** What asks for a long-poll or an event stream (Durable Streams PROTOCOL.md, "Read modes"; Electric). */
-const LIVE = { history: /^live=(?:long-poll|sse)$/, sync: /^live=true$/ };
-
-const FROM_NOW = /[?&]offset=now(?:&|$)/;
-
-/**
- * Whether the upstream is sure to take a read for a live one. In doubt it is a catch-up, of which no
- * reader gets an answer that was asked for before it came.
- */
-function isLive({ upstream, target }: ReadCall): boolean {
-  if (upstream.name === 'runtime-admin' || !target.includes('live=')) return false;
-  const pairs = target.slice(target.indexOf('?') + 1).split('&');
-  const modes = pairs.filter((pair) => pair.startsWith('live='));
-  return modes.length === 1 && LIVE[upstream.name].test(modes[0] ?? '');
 }

@@ -5,7 +5,7 @@ import { HeldBytes } from '../../limits/held-bytes.ts';
 import { SharedReads } from '../../telemetry/shared-reads.ts';
 import { Deadlines } from '../deadlines.ts';
 import { ReadExpiry } from '../read-expiry.ts';
-import { upstreamTimeout } from '../../upstream/upstream-failure.ts';
+import { upstreamError } from '../../upstream/upstream-error.ts';
 import { Reader } from './reader.ts';
 import { ReadSharing } from './read-sharing.ts';
 import type { ReadCall } from './upstream-read.ts';
@@ -30,7 +30,7 @@ export class ReadService {
     context.endRead = (error) => reader.endEarly(error);
     reader.setDeadlines(
       this.timeouts.add(awakeMs() + upstream.readTimeoutMs, () =>
-        reader.fail(upstreamTimeout(upstream.readTimeoutMs)),
+        reader.fail(upstreamError(call, { reached: 'sent', timeoutMs: upstream.readTimeoutMs })),
       ),
       this.expiry.watch(context, context.endRead),
     );

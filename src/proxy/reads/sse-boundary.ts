@@ -1,25 +1,14 @@
-import type { Upstream } from '../../upstream/upstreams.ts';
-
 /** How long an event stream that is to end may stay inside an event before it is broken off. */
 export const STALLED_EVENT_MS = 2_000;
-/** The event after which a reader of the history store can resume without repeats. */
-const RESUMABLE_EVENT = 'control';
 
 const LF = 0x0a;
 const CR = 0x0d;
 /** More of a line than this is not needed to tell its event's name. */
 const MAX_KEPT_LINE_BYTES = 64;
 
-/** The event after which an event stream of this upstream may end, or undefined where each will do. */
-export function safeEventOf({ name }: Upstream): string | undefined {
-  return name === 'history' ? RESUMABLE_EVENT : undefined;
-}
-
 /**
  * Follows the bytes of an event stream and tells where it may end without harm: behind a whole event,
- * and, where `safeEvent` names one, after an event of that name only. On Durable Streams that is
- * `control`, which carries the offset to resume from: an end between data and its control event
- * would bring the data twice (PROTOCOL.md, "Server-sent events").
+ * and, where `safeEvent` names one, after an event of that name only.
  */
 export class SseBoundary {
   private readonly safeEvent: string | undefined;

@@ -1,20 +1,20 @@
 import { internalError, type GatewayError } from '../../errors/gateway-error.ts';
 import { isEventStream } from '../answer-head.ts';
-import { upstreamError } from '../../upstream/upstream-failure.ts';
-import { answerProblem } from '../../upstream/usable-answer.ts';
+import { isStale, type Reached } from '../../upstream/send-again.ts';
+import { upstreamError } from '../../upstream/upstream-error.ts';
+import { answerFault } from '../../upstream/usable-answer.ts';
 import type { RequestContext } from '../../request/request-context.ts';
 import type { UpstreamCall, UpstreamCalls } from '../../telemetry/upstream-calls.ts';
 import { withHeaders, type HeaderList } from '../../http/header-list.ts';
-import type { Upstream } from '../../upstream/upstreams.ts';
+import type { ReadUpstream } from '../../upstream/upstreams.ts';
 import { ReadHead } from './read-head.ts';
 import type { ConnectionTaker } from '../../upstream/connections/connection-line.ts';
 import { ConnectTimeout } from '../../upstream/connections/connection-errors.ts';
 import type { AnswerHandler, ReadConnection } from '../../upstream/connections/read-connection.ts';
-import type { ReadPool } from '../../upstream/connections/read-pool.ts';
 
 /** A read as it is sent to an upstream: nothing of a client's request is looked at again. */
 export interface ReadCall {
-  upstream: Upstream;
+  upstream: ReadUpstream;
   method: 'GET' | 'HEAD';
   /** Path and query as they are sent. */
   target: string;
@@ -39,14 +39,13 @@ export type FaultListener = (fault: unknown, call: ReadCall) => void;
  * One read under way at an upstream: no stream and no promise between the upstream's socket and the
  * observer.
  *
- * A kept connection that the upstream had closed in the meantime is no failure: nothing was answered,
- * a read may be repeated (RFC 9110 §9.2.2), and it is sent once more on a new connection.
+ * A kept connection that the upstream had closed in the meantime is no failure: a read may be repeated, and is
+ * sent once more on a new connection.
  */
 export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   observer: ReadObserver;
   isOver = false;
   readonly call: ReadCall;
-  private readonly pool: ReadPool;
   private readonly calls: UpstreamCalls;
   private readonly onFault: FaultListener;
   /** What metrics and traces are told of the present attempt. */
@@ -59,13 +58,11 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
 
   constructor(
     call: ReadCall,
-    pool: ReadPool,
     calls: UpstreamCalls,
     observer: ReadObserver,
     onFault: FaultListener,
   ) {
     this.call = call;
-    this.pool = pool;
     this.calls = calls;
     this.observer = observer;
     this.onFault = onFault;
@@ -78,7 +75,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
 
   start(): void {
     this.begin();
-    this.pool.take(this);
+    this.call.upstream.pool.take(this);
   }
 
   /** Sends it; called by the pool. */
@@ -91,7 +88,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   }
 
   onNoConnection(error: Error): void {
-    this.fail(upstreamError(error, false));
+    this.failAt('nowhere', error);
   }
 
   /** Stops the answer's body; what has been read already may still come. */
@@ -116,10 +113,9 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
 
   onHead(statusCode: number, headers: HeaderList): void {
     const head = new ReadHead(statusCode, headers);
-    const { upstream } = this.call;
-    const problem = answerProblem(upstream, statusCode, (name) => head.header(name));
-    if (problem) {
-      this.fail(problem);
+    const fault = answerFault(this.call.upstream, statusCode, (name) => head.header(name));
+    if (fault) {
+      this.failAt('answered', fault);
       return;
     }
     this.told?.answered(statusCode);
@@ -145,7 +141,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     const { connection } = this;
     // Another read's from now on, which is not to be paused for this one.
     this.connection = undefined;
-    if (connection) this.pool.giveBack(connection);
+    if (connection) this.call.upstream.pool.giveBack(connection);
     try {
       this.observer.onEnd();
     } catch (fault) {
@@ -153,23 +149,24 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     }
   }
 
-  onError(error: Error, answerBegan: boolean): void {
-    if (this.wasKept && !answerBegan && !this.isRepeated) {
+  onError(error: Error, reached: Reached): void {
+    const { pool } = this.call.upstream;
+    if (!this.isRepeated && isStale(reached, this.wasKept)) {
       this.told?.ended('stale');
       this.isRepeated = true;
       this.dropConnection();
       // A new one: others that were kept may be as stale.
       this.begin();
-      this.pool.takeFresh(this);
+      pool.takeFresh(this);
       return;
     }
-    if (error instanceof ConnectTimeout && this.pool.isUpstreamThere) {
+    if (error instanceof ConnectTimeout && pool.isUpstreamThere) {
       // One of a crowd that the upstream has not got to; within the read's own time it may go on waiting.
       this.dropConnection();
-      this.pool.takeFresh(this);
+      pool.takeFresh(this);
       return;
     }
-    this.fail(upstreamError(error, answerBegan));
+    this.failAt(reached, error);
   }
 
   private begin(): void {
@@ -178,7 +175,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   }
 
   private dropConnection(): void {
-    if (this.connection) this.pool.drop(this.connection);
+    if (this.connection) this.call.upstream.pool.drop(this.connection);
     this.connection = undefined;
   }
 
@@ -191,7 +188,8 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.observer.onFailure(error);
   }
 
-  private fail(error: GatewayError): void {
+  private failAt(reached: Reached, cause: Error): void {
+    const error = upstreamError(this.call, { reached, cause });
     if (this.head) this.told?.ended('broken');
     else this.told?.failed(error);
     this.cancel();

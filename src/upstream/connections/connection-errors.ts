@@ -14,15 +14,6 @@ export class BodyStalled extends Error {
   }
 }
 
-/** Only the end of the connection tells the end of the body, and over TLS anybody on the way can make one. */
-export class UnprovenEnd extends Error {
-  constructor() {
-    super(
-      "the end of the upstream's answer cannot be told from a cut: it has no length of its own, over TLS",
-    );
-  }
-}
-
 /** The connection has ended without a word of why. */
 export class ConnectionClosed extends Error {
   constructor() {

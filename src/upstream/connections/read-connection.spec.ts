@@ -9,6 +9,7 @@ import {
 } from 'node:tls';
 import { TLS_IDENTITY } from '../../../test/support/tls-identity.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import type { Reached } from '../send-again.ts';
 import { ConnectTimeout } from './connection-errors.ts';
 import { ReadConnection } from './read-connection.ts';
 import { connectorTo } from './upstream-socket.ts';
@@ -58,7 +59,7 @@ interface Outcome {
   headers: HeaderList;
   body: string;
   error?: Error;
-  answerBegan?: boolean;
+  reached?: Reached;
 }
 
 function read(connection: ReadConnection, target = '/x'): Promise<Outcome> {
@@ -71,7 +72,7 @@ function read(connection: ReadConnection, target = '/x'): Promise<Outcome> {
         outcome.body += chunk.toString('latin1');
       },
       onEnd: () => resolve(outcome),
-      onError: (error, answerBegan) => resolve({ ...outcome, error, answerBegan }),
+      onError: (error, reached) => resolve({ ...outcome, error, reached }),
     });
   });
 }
@@ -122,7 +123,7 @@ describe('ReadConnection', () => {
     'sends nothing of %j',
     async (target) => {
       await connectToUpstream(HELLO);
-      expect(await read(connection, target)).toMatchObject({ answerBegan: false });
+      expect(await read(connection, target)).toMatchObject({ reached: 'nowhere' });
       await read(connection);
       expect(upstream?.requests).toMatch(/^GET \/x HTTP\/1\.1\r\nhost/);
     },
@@ -168,12 +169,12 @@ describe('ReadConnection', () => {
   });
 
   it.each([
-    ['', false],
-    ['HTTP/1.1 2', true],
-    [HELLO.slice(0, -1), true],
-  ])('tells what the upstream had answered when it closed (%j)', async (begun, answerBegan) => {
+    ['', 'sent'],
+    ['HTTP/1.1 2', 'answered'],
+    [HELLO.slice(0, -1), 'answered'],
+  ])('tells what the upstream had answered when it closed (%j)', async (begun, reached) => {
     (await connectToUpstream(begun)).closesBehindAnswer = true;
-    expect(await read(connection)).toMatchObject({ error: expect.anything(), answerBegan });
+    expect(await read(connection)).toMatchObject({ error: expect.anything(), reached });
   });
 
   it('stops and goes on', async () => {
@@ -299,16 +300,16 @@ describe('ReadConnection', () => {
       upstream!.answer = 'HTTP/1.1 200 OK\r\n\r\nhello';
       upstream!.closesBehindAnswer = true;
       connectTo(url);
-      const { error, answerBegan } = await read(connection);
-      expect([String(error), answerBegan]).toEqual([expect.stringContaining('a cut'), true]);
+      const { error, reached } = await read(connection);
+      expect([String(error), reached]).toEqual([expect.stringContaining('a cut'), 'answered']);
     });
 
     it('sends nothing to a server that cannot', async () => {
       connectTo(url);
-      const { error, answerBegan } = await read(connection);
-      expect([(error as NodeJS.ErrnoException).code, answerBegan]).toEqual([
+      const { error, reached } = await read(connection);
+      expect([(error as NodeJS.ErrnoException).code, reached]).toEqual([
         'DEPTH_ZERO_SELF_SIGNED_CERT',
-        false,
+        'nowhere',
       ]);
       expect(upstream?.requests).toBe('');
     });

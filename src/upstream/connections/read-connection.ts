@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
 import { joined } from '../../collections/joined.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import type { Reached } from '../send-again.ts';
 import { AnswerParser } from './answer-parser.ts';
-import { BodyStalled, ConnectionClosed, ConnectTimeout, UnprovenEnd } from './connection-errors.ts';
-import { DEFAULT_IDLE_TIMEOUT_MS, idleTimeoutMs } from './idle-time.ts';
+import { BodyStalled, ConnectionClosed, ConnectTimeout } from './connection-errors.ts';
+import { IDLE_TIMEOUT_MS, idleTimeoutMs } from './idle-time.ts';
 import { requestText } from './request-text.ts';
 import { mayReadOn, type TurnWaiter } from './turn-share.ts';
+import { unprovenEnd } from './unproven-end.ts';
 import type { Connector } from './upstream-socket.ts';
 
 const READ_BYTES = 65_536;
@@ -28,8 +29,8 @@ export interface AnswerHandler {
   onChunk(chunk: Buffer): void;
   /** The answer is whole. */
   onEnd(): void;
-  /** No answer, or one that was cut or cannot be used; `answerBegan` if any byte of one came. */
-  onError(error: Error, answerBegan: boolean): void;
+  /** No answer, or one that was cut or cannot be used. */
+  onError(error: Error, reached: Reached): void;
 }
 
 /** In milliseconds. */
@@ -68,8 +69,8 @@ export class ReadConnection implements TurnWaiter {
   private pieces: Buffer[] = [];
   /** Of the read under way. */
   private handler: AnswerHandler | undefined;
-  private answerBegan = false;
-  private idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS;
+  private reached: Reached = 'nowhere';
+  private idleTimeoutMs = IDLE_TIMEOUT_MS;
   private isOpen = false;
   private isLost = false;
   /** Its reader takes nothing more for now. */
@@ -100,12 +101,12 @@ export class ReadConnection implements TurnWaiter {
   /** Sends a request; one at a time. */
   send(method: 'GET' | 'HEAD', target: string, headers: HeaderList, handler: AnswerHandler): void {
     this.handler = handler;
-    this.answerBegan = false;
+    this.reached = 'nowhere';
     this.usableUntilMs = 0;
     this.parser.expect(method);
     const request = requestText(method, target, headers);
     if (request === undefined) this.fail(new Error('the request holds what cannot be sent'));
-    else if (this.isOpen) this.socket.write(request, 'latin1');
+    else if (this.isOpen) this.write(request);
     else this.held = request;
   }
 
@@ -149,9 +150,14 @@ export class ReadConnection implements TurnWaiter {
 
   private onOpen(): void {
     this.isOpen = true;
-    if (this.held !== undefined) this.socket.write(this.held, 'latin1');
+    if (this.held !== undefined) this.write(this.held);
     this.held = undefined;
     this.options.onSettled(true);
+  }
+
+  private write(request: string): void {
+    this.reached = 'sent';
+    this.socket.write(request, 'latin1');
   }
 
   private onBytes(length: number): boolean {
@@ -160,7 +166,7 @@ export class ReadConnection implements TurnWaiter {
       this.lose();
       return true;
     }
-    this.answerBegan = true;
+    this.reached = 'answered';
     this.comings++;
     let error: Error | undefined;
     try {
@@ -199,10 +205,13 @@ export class ReadConnection implements TurnWaiter {
   }
 
   private onEof(): void {
-    const error = this.handler && this.answerBegan ? this.parser.finish() : undefined;
-    if (!this.parser.isComplete) this.fail(error ?? new ConnectionClosed());
-    else if (this.socket instanceof TLSSocket) this.fail(new UnprovenEnd());
-    else this.finish(false);
+    const isInAnswer = this.handler && this.reached === 'answered';
+    const error = isInAnswer ? this.parser.finish() : undefined;
+    if (this.parser.isComplete) {
+      const unproven = unprovenEnd(this.socket);
+      if (unproven) this.fail(unproven);
+      else this.finish(false);
+    } else this.fail(error ?? new ConnectionClosed());
     this.lose();
   }
 
@@ -229,7 +238,7 @@ export class ReadConnection implements TurnWaiter {
   private fail(error: Error): void {
     const { handler } = this;
     this.handler = undefined;
-    handler?.onError(error, this.answerBegan);
+    handler?.onError(error, this.reached);
   }
 
   private lose(): void {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { pathProblem } from '../request/request-path.ts';
-import { upstreamTarget } from './target.ts';
-import type { Upstream } from '../upstream/upstreams.ts';
+import { upstreamTarget, type MappedPaths } from './upstream-target.ts';
 
 const ORIGIN = 'http://upstream.test:4437';
 
@@ -40,8 +39,8 @@ const piece = fc.oneof(
 const tail = fc.array(piece, { maxLength: 10 }).map((pieces) => pieces.join(''));
 const base = fc.constantFrom('', '/v1/stream', '/a/b/c');
 
-function upstreamAt(basePath: string): Upstream {
-  return { prefix: '/streams', base: new URL(ORIGIN + basePath), basePath } as Upstream;
+function upstreamAt(basePath: string): MappedPaths {
+  return { prefix: '/streams', basePath };
 }
 
 /** How a server may read a path: as it is, or decoded, once or twice. */

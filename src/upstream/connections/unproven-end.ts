@@ -1,0 +1,27 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+
+/** Only the end of the connection tells the end of the body, and over TLS anybody on the way can make one. */
+export class UnprovenEnd extends Error {
+  constructor() {
+    super(
+      "the end of the upstream's answer cannot be told from a cut: it has no length of its own, over TLS",
+    );
+  }
+}
+
+/** Of a body that lasts until its connection ends: why that end is not to be trusted, if it is not. */
+export function unprovenEnd(socket: Socket): UnprovenEnd | undefined {
+  return socket instanceof TLSSocket ? new UnprovenEnd() : undefined;
+}
+
+/** Whether a body lasts until its connection ends (RFC 9112 §6.3). */
+export function lastsUntilClose(
+  method: string | undefined,
+  status: number | undefined,
+  headers: IncomingHttpHeaders,
+): boolean {
+  if (method === 'HEAD' || status === 204 || status === 304) return false;
+  return headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
+}

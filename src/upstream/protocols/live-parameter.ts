@@ -1,0 +1,23 @@
+const FIRST_LIVE = /[?&]live=([^&]*)/;
+const FROM_NOW = /[?&]offset=now(?:&|$)/;
+
+/** The first value of `live` in a query, if it has one that says so. */
+export function liveValue(query: string): string | undefined {
+  if (query === '') return undefined;
+  const value = FIRST_LIVE.exec(query)?.[1];
+  return value === 'false' ? undefined : value;
+}
+
+/** The value of `live` in a target's query where it is there exactly once: no two servers read that differently. */
+export function soleLiveValue(target: string): string | undefined {
+  if (!target.includes('live=')) return undefined;
+  const queryAt = target.indexOf('?');
+  if (queryAt === -1) return undefined;
+  const pairs = target.slice(queryAt + 1).split('&');
+  const modes = pairs.filter((pair) => pair.startsWith('live='));
+  return modes.length === 1 ? modes[0]?.slice('live='.length) : undefined;
+}
+
+export function isFromNow(target: string): boolean {
+  return FROM_NOW.test(target);
+}

@@ -1,0 +1,19 @@
+import { isReadMethod } from '../../request/routes.ts';
+import type { UpstreamProtocol } from './upstream-protocol.ts';
+
+/** Restate's admin API. */
+export const restateAdmin: UpstreamProtocol = {
+  doubtOf: (method = '') => (isReadMethod(method) ? undefined : CHANGE_ADVICE),
+};
+
+/** Restate's ingress, to which only commands are sent. */
+export const restateIngress: UpstreamProtocol = {
+  serverName: 'runtime',
+
+  /** Not "try again": the runtime may have the command, and would run it twice. */
+  doubtOf: () => COMMAND_ADVICE,
+};
+
+const CHANGE_ADVICE = '. The change may have been made. Look with GET before you repeat it.';
+const COMMAND_ADVICE =
+  '; nothing is known of the command. With an Idempotency-Key it can be repeated safely.';

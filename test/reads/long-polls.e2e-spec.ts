@@ -125,4 +125,62 @@ describe.each(MODES)('$mode live reads', ({ isShared }) => {
       expect(await staying?.ended).toMatchObject({ body: Buffer.from('[1,2]'), isWhole: true });
     });
   });
+
+  // Electric counts it up by chance: of 300 long-polls of one shape none was shared.
+  it('of a shape that differ in their cursor alone are equal', async () => {
+    const name = sharing.newName();
+    const requests = sharing.upstream.at(name);
+    const shape = `/shapes/v1/shape?table=entities&offset=1_0&handle=${name}`;
+    const first = sharing.read(`${shape}&live=true&cursor=1`);
+    await sharing.takenIn();
+    const readers = [
+      first,
+      sharing.read(`${shape}&live=true&cursor=4711`),
+      sharing.read(`${shape}&cursor=27&live=true`),
+      sharing.read(`${shape}&live=true`),
+    ];
+    await sharing.takenIn();
+    expect(requests.all.length).toBe(isShared ? 1 : 4);
+    // What was sent is the first one's, with its cursor.
+    expect(requests.all[0]?.target).toContain('&live=true&cursor=1');
+
+    const headers = { ...JSON_TYPE, 'electric-cursor': '4712', 'electric-offset': '2_0' };
+    for (const request of requests.all) request.answer(200, headers, '[{"key":"1"}]');
+    for (const reader of readers) {
+      const answer = await reader.ended;
+      expect([answer.status, answer.body.toString(), answer.isWhole]).toEqual([
+        200,
+        '[{"key":"1"}]',
+        true,
+      ]);
+      expect(answer.headers).toMatchObject(headers);
+    }
+  });
+
+  it('of a shape that differ in more than their cursor are not', async () => {
+    const name = sharing.newName();
+    const requests = sharing.upstream.at(name);
+    const shape = `/shapes/v1/shape?table=entities&handle=${name}&live=true`;
+    const readers = ['&offset=1_0&cursor=1', '&offset=2_0&cursor=1', '&offset=1_0&cursor=x'].map(
+      (rest) => sharing.read(shape + rest),
+    );
+    await sharing.takenIn();
+    expect(requests.all.length).toBe(3);
+    for (const request of requests.all) request.answer(200, JSON_TYPE, request.target);
+    for (const reader of readers) expect((await reader.ended).status).toBe(200);
+  });
+
+  it('of a stream that differ in their cursor are not equal', async () => {
+    const name = sharing.newName();
+    const requests = sharing.upstream.at(name);
+    const stream = `/streams/t/${name}?offset=1_1&live=long-poll`;
+    const readers = [1, 2].map((cursor) => sharing.read(`${stream}&cursor=${cursor}`));
+    await sharing.takenIn();
+    expect(requests.all.length).toBe(2);
+    for (const request of requests.all) request.answer(200, JSON_TYPE, request.target);
+    const bodies = await Promise.all(
+      readers.map(async ({ ended }) => (await ended).body.toString()),
+    );
+    expect(bodies.map((body) => body.slice(-1))).toEqual(['1', '2']);
+  });
 });

@@ -135,9 +135,14 @@ export class Reader implements BagItem, SlowClient {
     answersToSend.add(this);
   }
 
-  /** The source has more, or has ended. */
+  /** Writes what is there, as the source has more, or has ended, or the client has taken some. */
   wake(): void {
-    if (this.isReady) this.sendNext();
+    while (this.isReady) {
+      const piece = this.body?.next(this);
+      if (this.body?.isWhole(this)) this.end(piece);
+      else if (piece === undefined) return;
+      else this.write(piece);
+    }
   }
 
   /** Sends an answer of which everything is there, as `shared` has it; a body that is a string is latin1. */
@@ -261,21 +266,12 @@ export class Reader implements BagItem, SlowClient {
     });
   }
 
-  private sendNext(): void {
-    while (this.isReady) {
-      const piece = this.body?.next(this);
-      if (this.body?.isWhole(this)) this.end(piece);
-      else if (piece === undefined) return;
-      else this.write(piece);
-    }
-  }
-
   private onTaken(bytes: number): void {
     this.sending--;
     this.sendingBytes -= bytes;
     if (this.stage !== 'answering') return;
     this.body?.onTaken(this, bytes);
-    this.sendNext();
+    this.wake();
   }
 
   /** Ends the answer. Nothing is written behind it: `finish` lets go of the source. */

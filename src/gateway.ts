@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { INestApplication } from '@nestjs/common';
+import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
 import { READ_TOKEN_KEY_SET } from './auth/auth.module.ts';
@@ -14,10 +15,12 @@ import { configureManagement } from './health/configure-management.ts';
 import { GatewayState } from './health/gateway-state.ts';
 import { ManagementModule } from './health/management.module.ts';
 import { UpstreamProbes } from './health/upstream-probes.ts';
-import { HttpServerAdapter } from './limits/http-server.adapter.ts';
 import { OpenReadLimits } from './limits/open-read-limits.ts';
 import type { LogCounts } from './log/log-output.ts';
 import { NestLogger } from './log/nest-logger.ts';
+import { GatewayAdapter } from './server/gateway.adapter.ts';
+import { serverOptions } from './server/server-options.ts';
+import { createExpress } from './server/create-express.ts';
 import { RequestLog } from './request/request-log.ts';
 import { addGauges } from './telemetry/gauges.ts';
 import { addMetrics } from './telemetry/metrics.ts';
@@ -26,7 +29,7 @@ import { startTracing } from './tracing/tracing.ts';
 
 /** A gateway that listens. */
 export interface RunningGateway {
-  app: NestExpressApplication;
+  app: INestApplication;
   state: GatewayState;
   /** The ports it got, which differ from the settings where those say 0. */
   port: number;
@@ -37,6 +40,13 @@ export interface RunningGateway {
   close(): Promise<void>;
 }
 
+export interface GatewayOptions {
+  /** What of the log was not written; all is taken to be. */
+  log?: LogCounts;
+  /** Has Express find the handlers of reads as well. For tests, which show that nothing else changes. */
+  expressForReads?: boolean;
+}
+
 /**
  * Creates the public and the management application and lets them listen. Rejects with an Error whose
  * message says which address cannot be had.
@@ -44,7 +54,7 @@ export interface RunningGateway {
 export async function startGateway(
   config: GatewayConfig,
   logger: Logger,
-  log: LogCounts = ALL_WRITTEN,
+  { log = ALL_WRITTEN, expressForReads = false }: GatewayOptions = {},
 ): Promise<RunningGateway> {
   const options = {
     bodyParser: false,
@@ -57,18 +67,16 @@ export async function startGateway(
   // Without the management port nobody could ask for them.
   const requestMetrics = config.managementPort === 0 ? undefined : addMetrics(telemetry);
   const tracing = await startTracing(config, telemetry, logger);
-  const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.with(config, logger, telemetry),
-    new HttpServerAdapter(config.maxBodyBytes),
-    options,
-  );
+  const adapter = new GatewayAdapter(serverOptions(config.maxBodyBytes));
+  const app = await NestFactory.create(AppModule.with(config, logger, telemetry), adapter, options);
   const probes = new UpstreamProbes(config);
-  const parts = configureApp(app, config, state, telemetry, logger);
+  const parts = configureApp(app, adapter, config, state, telemetry, logger, expressForReads);
   const management =
     config.managementPort === 0
       ? undefined
-      : await NestFactory.create<NestExpressApplication>(
+      : await NestFactory.create(
           ManagementModule.with({ state, probes, telemetry }, logger),
+          new ExpressAdapter(createExpress()),
           options,
         );
   if (management) {
@@ -90,6 +98,7 @@ export async function startGateway(
     await tracing?.shutdown(MAX_FLUSH_MS);
   };
   try {
+    await app.init();
     // The public port first: once the other one says ready, it is.
     await listen(app, config.host, config.port, 'GATEWAY_PORT');
     if (management) {
@@ -116,7 +125,7 @@ export async function startGateway(
 }
 
 async function listen(
-  app: NestExpressApplication,
+  app: INestApplication,
   host: string,
   port: number,
   setting: string,
@@ -154,6 +163,6 @@ async function lastLogLines(): Promise<void> {
   await setImmediate();
 }
 
-function portOf(app: NestExpressApplication): number {
+function portOf(app: INestApplication): number {
   return (app.getHttpServer().address() as AddressInfo).port;
 }

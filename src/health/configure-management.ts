@@ -10,9 +10,10 @@ import { RequestLog } from '../request/request-log.ts';
 /** The way of every request on the management port before its route. */
 export function configureManagement(app: INestApplication, logger: Logger): void {
   // Probes come every few seconds for good: their lines are for who looks for them.
-  const level = logger.isLevelEnabled('debug') ? logger.level : 'silent';
-  const requestLog = new RequestLog(logger.child({ listener: 'management' }, { level }));
-  const openContext = requestContextStep([requestLog], new OpenRequests());
+  const observers = logger.isLevelEnabled('debug')
+    ? [new RequestLog(logger, { listener: 'management' })]
+    : [];
+  const openContext = requestContextStep(observers, new OpenRequests());
   app.use((request: ClientRequest, response: ServerResponse, next: () => void) => {
     openContext(request, response);
     setAnswerHeaders(response, requestContext(request));

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import type { INestApplication } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
@@ -34,9 +34,9 @@ export interface RunningGateway {
   /** The ports it got, which differ from the settings where those say 0. */
   port: number;
   managementPort: number | undefined;
-  /** Takes the gateway out of service without losing a request; see `drain`. */
+  /** Takes the gateway out of service without losing a request, and closes it; see `drain`. */
   drain(): Promise<void>;
-  /** Closes both ports, once the connections are gone. */
+  /** Closes both ports, once the connections are gone, and all that Nest's modules have opened. */
   close(): Promise<void>;
 }
 
@@ -92,10 +92,10 @@ export async function startGateway(
       keySet: app.get<TokenKeySet | undefined>(READ_TOKEN_KEY_SET, { strict: false }),
     });
   }
-  const close = async (): Promise<void> => {
+  const close = async (flushMs = MAX_FLUSH_MS): Promise<void> => {
     await Promise.all([app.close(), management?.close()]);
     await lastLogLines();
-    await tracing?.shutdown(MAX_FLUSH_MS);
+    await tracing?.shutdown(flushMs);
   };
   try {
     await app.init();
@@ -117,10 +117,14 @@ export async function startGateway(
       const endsAtMs = performance.now() + config.timeouts.drainMs;
       const timeoutMs = config.timeouts.drainMs * (tracing ? 1 - FLUSH_SHARE : 1);
       await drain({ ...parts, state, logger, timeoutMs });
-      await lastLogLines();
-      await tracing?.shutdown(Math.max(0, Math.min(endsAtMs - performance.now(), MAX_FLUSH_MS)));
+      const leftMs = Math.max(MIN_CLOSE_MS, endsAtMs - performance.now());
+      // What a module cannot close in time the end of the process closes.
+      await Promise.race([
+        close(Math.min(leftMs, MAX_FLUSH_MS)),
+        sleep(leftMs, undefined, { ref: false }),
+      ]);
     },
-    close,
+    close: () => close(),
   };
 }
 
@@ -151,6 +155,8 @@ const ALL_WRITTEN: LogCounts = { droppedLines: 0, waitingBytes: 0 };
 
 /** The share of the drain's time that is kept for the last spans. */
 const FLUSH_SHARE = 0.04;
+/** Without a request under way everything closes within this. */
+const MIN_CLOSE_MS = 100;
 /** A collector that is down does not hold up an end that could come at once for longer than this. */
 const MAX_FLUSH_MS = 3_000;
 

@@ -24,7 +24,7 @@ async function bootstrap(): Promise<void> {
     logger.fatal({ err: error }, 'the gateway failed and ends');
     process.exit(1);
   });
-  const gateway = await startGateway(config, logger, output);
+  const gateway = await startGateway(config, logger, { log: output });
   logger.info(
     { host: config.host, port: gateway.port, managementPort: gateway.managementPort },
     'the gateway listens',

@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { INestApplication } from '@nestjs/common';
+import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
 import { READ_TOKEN_KEY_SET } from './auth/auth.module.ts';
@@ -14,10 +15,12 @@ import { configureManagement } from './health/configure-management.ts';
 import { GatewayState } from './health/gateway-state.ts';
 import { ManagementModule } from './health/management.module.ts';
 import { UpstreamProbes } from './health/upstream-probes.ts';
-import { HttpServerAdapter } from './limits/http-server.adapter.ts';
 import { OpenReadLimits } from './limits/open-read-limits.ts';
 import type { LogCounts } from './log/log-output.ts';
 import { NestLogger } from './log/nest-logger.ts';
+import { GatewayAdapter } from './server/gateway.adapter.ts';
+import { serverOptions } from './server/server-options.ts';
+import { createExpress } from './server/create-express.ts';
 import { RequestLog } from './request/request-log.ts';
 import { addGauges } from './telemetry/gauges.ts';
 import { addMetrics } from './telemetry/metrics.ts';
@@ -26,15 +29,22 @@ import { startTracing } from './tracing/tracing.ts';
 
 /** A gateway that listens. */
 export interface RunningGateway {
-  app: NestExpressApplication;
+  app: INestApplication;
   state: GatewayState;
   /** The ports it got, which differ from the settings where those say 0. */
   port: number;
   managementPort: number | undefined;
-  /** Takes the gateway out of service without losing a request; see `drain`. */
+  /** Takes the gateway out of service without losing a request, and closes it; see `drain`. */
   drain(): Promise<void>;
-  /** Closes both ports, once the connections are gone. */
+  /** Closes both ports, once the connections are gone, and all that Nest's modules have opened. */
   close(): Promise<void>;
+}
+
+export interface GatewayOptions {
+  /** What of the log was not written; all is taken to be. */
+  log?: LogCounts;
+  /** Has Express find the handlers of reads as well. For tests, which show that nothing else changes. */
+  expressForReads?: boolean;
 }
 
 /**
@@ -44,7 +54,7 @@ export interface RunningGateway {
 export async function startGateway(
   config: GatewayConfig,
   logger: Logger,
-  log: LogCounts = ALL_WRITTEN,
+  { log = ALL_WRITTEN, expressForReads = false }: GatewayOptions = {},
 ): Promise<RunningGateway> {
   const options = {
     bodyParser: false,
@@ -57,18 +67,16 @@ export async function startGateway(
   // Without the management port nobody could ask for them.
   const requestMetrics = config.managementPort === 0 ? undefined : addMetrics(telemetry);
   const tracing = await startTracing(config, telemetry, logger);
-  const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.with(config, logger, telemetry),
-    new HttpServerAdapter(config.maxBodyBytes),
-    options,
-  );
+  const adapter = new GatewayAdapter(serverOptions(config.maxBodyBytes));
+  const app = await NestFactory.create(AppModule.with(config, logger, telemetry), adapter, options);
   const probes = new UpstreamProbes(config);
-  const parts = configureApp(app, config, state, telemetry, logger);
+  const parts = configureApp(app, adapter, config, state, telemetry, logger, expressForReads);
   const management =
     config.managementPort === 0
       ? undefined
-      : await NestFactory.create<NestExpressApplication>(
+      : await NestFactory.create(
           ManagementModule.with({ state, probes, telemetry }, logger),
+          new ExpressAdapter(createExpress()),
           options,
         );
   if (management) {
@@ -84,12 +92,13 @@ export async function startGateway(
       keySet: app.get<TokenKeySet | undefined>(READ_TOKEN_KEY_SET, { strict: false }),
     });
   }
-  const close = async (): Promise<void> => {
+  const close = async (flushMs = MAX_FLUSH_MS): Promise<void> => {
     await Promise.all([app.close(), management?.close()]);
     await lastLogLines();
-    await tracing?.shutdown(MAX_FLUSH_MS);
+    await tracing?.shutdown(flushMs);
   };
   try {
+    await app.init();
     // The public port first: once the other one says ready, it is.
     await listen(app, config.host, config.port, 'GATEWAY_PORT');
     if (management) {
@@ -108,15 +117,19 @@ export async function startGateway(
       const endsAtMs = performance.now() + config.timeouts.drainMs;
       const timeoutMs = config.timeouts.drainMs * (tracing ? 1 - FLUSH_SHARE : 1);
       await drain({ ...parts, state, logger, timeoutMs });
-      await lastLogLines();
-      await tracing?.shutdown(Math.max(0, Math.min(endsAtMs - performance.now(), MAX_FLUSH_MS)));
+      const leftMs = Math.max(MIN_CLOSE_MS, endsAtMs - performance.now());
+      // What a module cannot close in time the end of the process closes.
+      await Promise.race([
+        close(Math.min(leftMs, MAX_FLUSH_MS)),
+        sleep(leftMs, undefined, { ref: false }),
+      ]);
     },
-    close,
+    close: () => close(),
   };
 }
 
 async function listen(
-  app: NestExpressApplication,
+  app: INestApplication,
   host: string,
   port: number,
   setting: string,
@@ -142,6 +155,8 @@ const ALL_WRITTEN: LogCounts = { droppedLines: 0, waitingBytes: 0 };
 
 /** The share of the drain's time that is kept for the last spans. */
 const FLUSH_SHARE = 0.04;
+/** Without a request under way everything closes within this. */
+const MIN_CLOSE_MS = 100;
 /** A collector that is down does not hold up an end that could come at once for longer than this. */
 const MAX_FLUSH_MS = 3_000;
 
@@ -154,6 +169,6 @@ async function lastLogLines(): Promise<void> {
   await setImmediate();
 }
 
-function portOf(app: NestExpressApplication): number {
+function portOf(app: INestApplication): number {
   return (app.getHttpServer().address() as AddressInfo).port;
 }

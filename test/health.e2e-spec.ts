@@ -41,7 +41,7 @@ describe('the health of the public port', () => {
     const { date, ...headers } = Object.fromEntries(response.headers);
     expect(date).toEqual(expect.any(String));
     expect(headers).toEqual({
-      'content-type': 'application/json; charset=utf-8',
+      'content-type': 'application/json',
       'content-length': String(JSON.stringify(NOTHING_CHECKED).length),
       'cache-control': NOT_CACHED,
       'x-request-id': 'the-request',

@@ -299,7 +299,7 @@ describe('on a Node that is too old', () => {
     expect(ending).toEqual({
       code: 1,
       stdout: '',
-      stderr: `agent-gateway needs Node 22.19 or newer; this is ${version}.\n`,
+      stderr: `agent-gateway needs Node 22.19 to 26; this is ${version}.\n`,
     });
   });
 });

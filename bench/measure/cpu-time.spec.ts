@@ -27,7 +27,8 @@ describe('processor time', () => {
     await running.waitForLine((line) => line === 'burnt');
     const usedMs = await groupCpuMs(running.pid);
     expect(usedMs).toBeGreaterThanOrEqual(580);
-    expect(usedMs).toBeLessThan(3_000);
+    // Far off only in another unit: a busy machine makes both processes use more.
+    expect(usedMs).toBeLessThan(60_000);
   });
 
   it('is wanted by a process that works, and not by one that waits', async () => {

@@ -1,7 +1,5 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { Request } from 'express';
-import { requestContext } from '../request/request-context.ts';
 import { ACCESS_RULE, type AccessRule } from './access.decorator.ts';
 import { ApiKeyGuard } from './api-key.guard.ts';
 import { ReadAccessGuard } from './read-access.guard.ts';
@@ -16,8 +14,6 @@ export class AccessGuard implements CanActivate {
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const request = context.switchToHttp().getRequest<Request>();
-    requestContext(request).route = request.route?.path;
     const rule = this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, [
       context.getHandler(),
       context.getClass(),

@@ -1,5 +1,5 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import type { Request } from 'express';
+import type { ClientRequest } from '../http/client-request.ts';
 import { ApiKeys } from './api-keys.ts';
 import { requestContext } from '../request/request-context.ts';
 import { bearerCredential, credentialDigest, invalidCredentials } from './bearer.ts';
@@ -10,7 +10,7 @@ export class ApiKeyGuard implements CanActivate {
   constructor(private readonly apiKeys: ApiKeys) {}
 
   canActivate(executionContext: ExecutionContext): boolean {
-    const request = executionContext.switchToHttp().getRequest<Request>();
+    const request = executionContext.switchToHttp().getRequest<ClientRequest>();
     const digest = credentialDigest(bearerCredential(request));
     const context = requestContext(request);
     context.credentialId = digest.toString('base64');

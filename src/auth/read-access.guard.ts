@@ -1,5 +1,5 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import type { Request } from 'express';
+import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext } from '../request/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
 import { bearerCredential, credentialDigest } from './bearer.ts';
@@ -16,11 +16,7 @@ export class ReadAccessGuard implements CanActivate {
   ) {}
 
   canActivate(context: ExecutionContext): true | Promise<true> {
-    return this.check(context.switchToHttp().getRequest<Request>());
-  }
-
-  /** True, or the answer to a request without such a credential thrown. */
-  check(request: Request): true | Promise<true> {
+    const request = context.switchToHttp().getRequest<ClientRequest>();
     const credential = bearerCredential(request);
     const digest = credentialDigest(credential);
     const name = digest.toString('base64');
@@ -37,7 +33,7 @@ export class ReadAccessGuard implements CanActivate {
 }
 
 /** Throws where the token does not open what is asked for. */
-function letIn(request: Request, token: ReadToken): true {
+function letIn(request: ClientRequest, token: ReadToken): true {
   const context = requestContext(request);
   checkReadAccess(token, request.method, context.path);
   context.readToken = token;

@@ -17,14 +17,13 @@ import { CommandsService, type CommandOutcome } from './commands.service.ts';
 import type { ControlDto } from './dto/control.dto.ts';
 import type { SpawnDto } from './dto/spawn.dto.ts';
 import { IdempotencyKeyInterceptor } from './idempotency-key.interceptor.ts';
-import { PlainJsonInterceptor } from './plain-json.interceptor.ts';
 import { RawBodyInterceptor } from './raw-body.interceptor.ts';
 
 /** Commands, plain and fully qualified by tenant. */
 @Controller('api')
 @Access('api-key')
 @UseGuards(CommandAddressGuard)
-@UseInterceptors(PlainJsonInterceptor, IdempotencyKeyInterceptor, RawBodyInterceptor)
+@UseInterceptors(IdempotencyKeyInterceptor, RawBodyInterceptor)
 export class CommandsController {
   constructor(private readonly commands: CommandsService) {}
 

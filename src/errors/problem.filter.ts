@@ -1,9 +1,14 @@
+import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import type { Request, Response } from 'express';
 import type { Logger } from 'pino';
+import type { ClientRequest } from '../http/client-request.ts';
 import { breakOff } from '../request/break-off.ts';
 import { ClientGone } from '../request/client-gone.ts';
-import { requestContext, type RequestContext } from '../request/request-context.ts';
+import {
+  requestContext,
+  setAnswerHeaders,
+  type RequestContext,
+} from '../request/request-context.ts';
 import { GatewayError, internalError } from './gateway-error.ts';
 import { sendProblem } from './problem-response.ts';
 
@@ -18,11 +23,11 @@ export class ProblemFilter implements ExceptionFilter {
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    this.answer(thrown, http.getRequest<Request>(), http.getResponse<Response>());
+    this.answer(thrown, http.getRequest<ClientRequest>(), http.getResponse<ServerResponse>());
   }
 
   /** Answers a request with what was thrown. */
-  answer(thrown: unknown, request: Request, response: Response): void {
+  answer(thrown: unknown, request: ClientRequest, response: ServerResponse): void {
     if (thrown instanceof ClientGone || response.destroyed || request.socket.destroyed) return;
     const context = requestContext(request);
     const error = toGatewayError(thrown);
@@ -34,6 +39,7 @@ export class ProblemFilter implements ExceptionFilter {
       breakOff(response);
       return;
     }
+    setAnswerHeaders(response, context);
     sendProblem(request, response, error, context.requestId);
   }
 

@@ -1,16 +1,22 @@
-import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { INestApplication } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { configureExpress } from '../configure-express.ts';
-import { answerHeadersMiddleware } from '../request/answer-headers.middleware.ts';
+import type { ClientRequest } from '../http/client-request.ts';
 import { OpenRequests } from '../request/open-requests.ts';
-import { requestContextMiddleware } from '../request/request-context.middleware.ts';
+import { requestContext, setAnswerHeaders } from '../request/request-context.ts';
+import { requestContextStep } from '../request/request-context.step.ts';
 import { RequestLog } from '../request/request-log.ts';
 
 /** The way of every request on the management port before its route. */
-export function configureManagement(app: NestExpressApplication, logger: Logger): void {
-  const express = configureExpress(app);
+export function configureManagement(app: INestApplication, logger: Logger): void {
   // Probes come every few seconds for good: their lines are for who looks for them.
-  const level = logger.isLevelEnabled('debug') ? logger.level : 'silent';
-  const requestLog = new RequestLog(logger.child({ listener: 'management' }, { level }));
-  express.use(requestContextMiddleware([requestLog], new OpenRequests()), answerHeadersMiddleware);
+  const observers = logger.isLevelEnabled('debug')
+    ? [new RequestLog(logger, { listener: 'management' })]
+    : [];
+  const openContext = requestContextStep(observers, new OpenRequests());
+  app.use((request: ClientRequest, response: ServerResponse, next: () => void) => {
+    openContext(request, response);
+    setAnswerHeaders(response, requestContext(request));
+    next();
+  });
 }

@@ -1,5 +1,5 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
-import type { Request } from 'express';
+import type { ClientRequest } from '../http/client-request.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { requestContext } from '../request/request-context.ts';
 import type { RateLimit } from './rate-limit.ts';
@@ -13,11 +13,7 @@ export class RateLimitGuard implements CanActivate {
   }
 
   canActivate(context: ExecutionContext): true {
-    return this.check(context.switchToHttp().getRequest<Request>());
-  }
-
-  /** True, or `rate_limited` thrown. */
-  check(request: Request): true {
+    const request = context.switchToHttp().getRequest<ClientRequest>();
     const { credentialId } = requestContext(request);
     if (credentialId === undefined) return true;
     const waitMs = this.limit.take(credentialId);

@@ -1,23 +1,37 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type { GatewayConfig } from '../config/gateway-config.ts';
+import { InfoLines } from './info-lines.ts';
 import type { LogOutput } from './log-output.ts';
 import { loggedError } from './logged-error.ts';
 import { loggedPath } from './logged-path.ts';
 
-/** The JSON logger: one object a line on standard output, time as RFC 3339 in UTC. */
+const BASE = { service: 'agent-gateway' };
+/** Where the lines of each logger go, which pino keeps to itself. */
+const destinations = new WeakMap<Logger, DestinationStream>();
+
+/** The JSON logger: one object a line, time as RFC 3339 in UTC. */
 export function createLogger(
   level: GatewayConfig['logLevel'],
-  destination?: DestinationStream,
+  destination: DestinationStream,
 ): Logger {
   const options = {
     level,
-    base: { service: 'agent-gateway' },
+    base: BASE,
     messageKey: 'message',
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: loggedError, path: loggedPath },
   };
-  return destination ? pino(options, destination) : pino(options);
+  const logger = pino(options, destination);
+  destinations.set(logger, destination);
+  return logger;
+}
+
+/** Lines of such a logger, each with these members as well. Throws a plain Error for any other logger. */
+export function infoLines(logger: Logger, bindings: Record<string, string> = {}): InfoLines {
+  const destination = destinations.get(logger);
+  if (!destination) throw new Error('this logger was not made by createLogger');
+  return new InfoLines(logger, destination, { ...BASE, ...bindings });
 }
 
 /** The logger of the process. Where its output did not take all lines, a line tells how many are missing. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLogger } from './create-logger.ts';
-import { InfoLines } from './info-lines.ts';
+import { createLogger, infoLines } from './create-logger.ts';
 
 function linesOf(level: 'info' | 'warn'): {
   logger: ReturnType<typeof createLogger>;
@@ -16,10 +15,9 @@ const withoutTime = (line: string | undefined): string =>
 describe('InfoLines', () => {
   it('writes what the logger itself writes, byte for byte but for the time', () => {
     const { logger, lines } = linesOf('info');
-    const child = logger.child({ listener: 'management' });
-    for (const each of [logger, child]) {
-      each.info({ path: '/a"b', status: 200 }, 'request');
-      new InfoLines(each).write(',"path":"/a\\"b","status":200', 'request');
+    for (const bindings of [{}, { listener: 'management' }] as Record<string, string>[]) {
+      logger.child(bindings).info({ path: '/a"b', status: 200 }, 'request');
+      infoLines(logger, bindings).write(',"path":"/a\\"b","status":200', 'request');
     }
     const [byLogger, own, byChild, ownOfChild] = lines.map(withoutTime);
     expect(own).toBe(byLogger);
@@ -28,14 +26,14 @@ describe('InfoLines', () => {
 
   it('gives the time as RFC 3339 in UTC', () => {
     const { logger, lines } = linesOf('info');
-    new InfoLines(logger).write('', 'request');
+    infoLines(logger).write('', 'request');
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
   });
 
   it('says whether the level lets them through', () => {
-    expect(new InfoLines(linesOf('info').logger).isOn).toBe(true);
-    expect(new InfoLines(linesOf('warn').logger).isOn).toBe(false);
+    expect(infoLines(linesOf('info').logger).isOn).toBe(true);
+    expect(infoLines(linesOf('warn').logger).isOn).toBe(false);
   });
 });

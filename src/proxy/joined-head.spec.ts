@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { serverOptions } from '../limits/http-server.adapter.ts';
+import { serverOptions } from '../server/server-options.ts';
 import { HeaderBlock } from './header-block.ts';
 import { writeJoinedHead, type JoinableHead } from './joined-head.ts';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Request, Response } from 'express';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ClientRequest } from '../http/client-request.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { HeldBytes } from '../limits/held-bytes.ts';
 import { OpenReadLimits } from '../limits/open-read-limits.ts';
@@ -45,8 +45,8 @@ export class ProxyService {
    * has to change it. Throws or rejects with a `GatewayError` as long as the answer has not begun.
    */
   forward(
-    request: Request,
-    response: Response,
+    request: ClientRequest,
+    response: ServerResponse,
     upstream: ProxiedUpstream,
     query = requestContext(request).query,
   ): Promise<void> {
@@ -77,8 +77,8 @@ export class ProxyService {
 
   /** Sends a request for this client alone, which may have a body. */
   private async forwardApart(
-    request: Request,
-    response: Response,
+    request: ClientRequest,
+    response: ServerResponse,
     { upstream, target, headers, rules }: Forwarding,
   ): Promise<void> {
     const context = requestContext(request);

@@ -1,6 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import { Controller, Delete, Get, Patch, Post, Put, Req, Res } from '@nestjs/common';
-import type { Request, Response } from 'express';
 import { Access } from '../auth/access.decorator.ts';
+import type { ClientRequest } from '../http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 
@@ -14,27 +15,27 @@ export class RegistryController {
   ) {}
 
   @Get('{*path}')
-  read(@Req() request: Request, @Res() response: Response): Promise<void> {
+  read(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.runtimeAdmin);
   }
 
   @Post('{*path}')
-  register(@Req() request: Request, @Res() response: Response): Promise<void> {
+  register(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.runtimeAdmin);
   }
 
   @Put('{*path}')
-  replace(@Req() request: Request, @Res() response: Response): Promise<void> {
+  replace(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.runtimeAdmin);
   }
 
   @Delete('{*path}')
-  remove(@Req() request: Request, @Res() response: Response): Promise<void> {
+  remove(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.runtimeAdmin);
   }
 
   @Patch('{*path}')
-  update(@Req() request: Request, @Res() response: Response): Promise<void> {
+  update(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.runtimeAdmin);
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import type { Request } from 'express';
+import type { ClientRequest } from '../http/client-request.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { checkDeclaredBody } from './request-body.ts';
 
@@ -13,11 +13,7 @@ export class BodyCapGuard implements CanActivate {
   constructor(@InjectConfig() private readonly config: GatewayConfig) {}
 
   canActivate(context: ExecutionContext): true {
-    return this.check(context.switchToHttp().getRequest<Request>());
-  }
-
-  /** True, or what is wrong thrown. */
-  check(request: Request): true {
+    const request = context.switchToHttp().getRequest<ClientRequest>();
     checkDeclaredBody(request, this.config.maxBodyBytes);
     return true;
   }

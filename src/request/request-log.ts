@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { InfoLines } from '../log/info-lines.ts';
+import { infoLines } from '../log/create-logger.ts';
+import type { InfoLines } from '../log/info-lines.ts';
 import { loggedPath } from '../log/logged-path.ts';
 import type { EndedRequest, RequestObserver } from '../telemetry/request-observer.ts';
 import { ProbeSampling } from './probe-sampling.ts';
@@ -18,9 +19,10 @@ export class RequestLog implements RequestObserver {
   private readonly lines: InfoLines;
   private readonly probes = new ProbeSampling(PROBE_LINE_INTERVAL_MS);
 
-  constructor(logger: Logger) {
+  /** `bindings` are members of each line. */
+  constructor(logger: Logger, bindings: Record<string, string> = {}) {
     this.logger = logger;
-    this.lines = new InfoLines(logger);
+    this.lines = infoLines(logger, bindings);
   }
 
   ended(request: EndedRequest): void {

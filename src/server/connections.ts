@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ClientRequest } from '../http/client-request.ts';
 import type { HeldBytes } from '../limits/held-bytes.ts';
 import { endsInDoubt } from '../request/request-body.ts';
 
@@ -123,8 +124,9 @@ export class Connections {
   }
 
   /** Hands each request on when there are not too many before it on its connection. */
-  inTurn(listener: RequestListener): RequestListener {
-    return (request, response) => this.take(request, response, () => listener(request, response));
+  inTurn(listener: (request: ClientRequest, response: ServerResponse) => void): RequestListener {
+    return (request, response) =>
+      this.take(request, response, () => listener(request as ClientRequest, response));
   }
 
   /** What is under way on a connection, in the order of the requests. */

@@ -1,7 +1,8 @@
+import type { ServerResponse } from 'node:http';
 import { Controller, Get, Req, Res } from '@nestjs/common';
-import type { Request, Response } from 'express';
 import { Access } from '../auth/access.decorator.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
+import type { ClientRequest } from '../http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { requestContext } from '../request/request-context.ts';
@@ -18,7 +19,7 @@ export class ShapesController {
   ) {}
 
   @Get('{*path}')
-  read(@Req() request: Request, @Res() response: Response): Promise<void> {
+  read(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     const query = shapeQuery(requestContext(request), this.config);
     return this.proxy.forward(request, response, this.upstreams.sync, query);
   }

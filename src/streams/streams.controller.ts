@@ -1,6 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
-import type { Request, Response } from 'express';
 import { Access } from '../auth/access.decorator.ts';
+import type { ClientRequest } from '../http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 
@@ -14,22 +15,22 @@ export class StreamsController {
   ) {}
 
   @Get('{*path}')
-  read(@Req() request: Request, @Res() response: Response): Promise<void> {
+  read(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.history);
   }
 
   @Put('{*path}')
-  create(@Req() request: Request, @Res() response: Response): Promise<void> {
+  create(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.history);
   }
 
   @Post('{*path}')
-  append(@Req() request: Request, @Res() response: Response): Promise<void> {
+  append(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.history);
   }
 
   @Delete('{*path}')
-  remove(@Req() request: Request, @Res() response: Response): Promise<void> {
+  remove(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.history);
   }
 }

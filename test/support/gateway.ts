@@ -9,6 +9,11 @@ import { upstreamsOrNobody } from './nobody.ts';
 
 export { API_KEY, AUTHORIZED, READ_TOKEN_SECRET };
 
+/** Set by `jest.config.js`; see `GatewayOptions.expressForReads`. */
+const { EXPRESS_FOR_READS: expressForReads = false } = globalThis as {
+  EXPRESS_FOR_READS?: boolean;
+};
+
 export interface TestGateway {
   /** Its public base URL. */
   url: string;
@@ -41,7 +46,9 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
       done();
     },
   });
-  const running = await startGateway(config, createLogger(config.logLevel, sink));
+  const running = await startGateway(config, createLogger(config.logLevel, sink), {
+    expressForReads,
+  });
   const server = running.app.getHttpServer() as Server;
   const checkContract = watchContract(server, {
     streams: config.history.url,

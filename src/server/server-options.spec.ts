@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { serverOptions } from './http-server.adapter.ts';
+import { serverOptions } from './server-options.ts';
 
 describe('serverOptions', () => {
   it('gives a head 15 seconds, looks every second, and keeps idle connections longer than a load balancer', () => {

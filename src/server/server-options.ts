@@ -1,5 +1,4 @@
-import { createServer, type Server, type ServerOptions } from 'node:http';
-import { ExpressAdapter } from '@nestjs/platform-express';
+import type { ServerOptions } from 'node:http';
 
 /** Longer than load balancers keep idle connections (60 s), or they would send into closed ones. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
@@ -13,37 +12,10 @@ const MIN_UPLOAD_BYTES_PER_MS = 16;
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** How long a connection is silent before TCP asks whether its other end is still there. */
 const TCP_KEEP_ALIVE_DELAY_MS = 30_000;
-/**
- * Connections that wait to be accepted: as many as Linux lets there be. Node's own 511 turn away some of
- * thousands of readers that come back at once, and the kernel tries again after a second.
- */
-const LISTEN_BACKLOG = 4_096;
 /** A whole request head, target included; Node answers 431 beyond it. */
 const MAX_HEAD_BYTES = 16_384;
 
-/**
- * Nest's Express, on a server whose time limits are chosen: some of them can only be given when the
- * server is made, and Nest makes it without any. Who listens to its requests is added later.
- */
-export class HttpServerAdapter extends ExpressAdapter {
-  private readonly maxBodyBytes: number;
-
-  constructor(maxBodyBytes: number) {
-    super();
-    this.maxBodyBytes = maxBodyBytes;
-  }
-
-  override initHttpServer(): void {
-    this.httpServer = createServer(serverOptions(this.maxBodyBytes));
-  }
-
-  /** As the gateway has it called: always with a host. */
-  override listen(port: string | number, host?: unknown, callback?: () => void): Server {
-    const address = { port: Number(port), host: String(host), backlog: LISTEN_BACKLOG };
-    return this.httpServer.listen(address, callback);
-  }
-}
-
+/** What of Node's server can only be chosen when it is made; `maxBodyBytes` is the cap of a request's body. */
 export function serverOptions(maxBodyBytes: number): ServerOptions {
   return {
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -54,7 +26,7 @@ export function serverOptions(maxBodyBytes: number): ServerOptions {
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS,
     maxHeaderSize: MAX_HEAD_BYTES,
-    // Node would answer without a word to the log; `request-target.middleware.ts` does it.
+    // Node would answer without a word to the log; `request-target.step.ts` does it.
     requireHostHeader: false,
     // Most requests have no body, and each would else be a stream that is read to its end.
     optimizeEmptyRequests: true,

@@ -1,5 +1,5 @@
-import type { NextFunction, Request, Response } from 'express';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
+import type { Step } from '../server/request-way.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { traceIdOf } from '../tracing/traceparent.ts';
 import { CLIENT_GONE_STATUS } from './client-gone.ts';
@@ -10,11 +10,11 @@ import { requestIdFrom } from './request-id.ts';
  * The first step of every request: its id and its raw target; and the last: whoever observes requests
  * is told of its end, the log among them.
  */
-export function requestContextMiddleware(
+export function requestContextStep(
   observers: readonly RequestObserver[],
   openRequests: OpenRequests,
-) {
-  return (request: Request, response: Response, next: NextFunction): void => {
+): Step {
+  return (request, response) => {
     const target = request.url;
     const queryAt = target.indexOf('?');
     const requestId = requestIdFrom(request.headers['x-request-id']);
@@ -43,6 +43,6 @@ export function requestContextMiddleware(
       };
       for (const observer of observers) observer.ended(ended);
     });
-    next();
+    return true;
   };
 }

@@ -1,7 +1,9 @@
-import type { NextFunction, Request, Response } from 'express';
+import type { ServerResponse } from 'node:http';
 import type { GatewayConfig } from '../config/gateway-config.ts';
+import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext, setAnswerHeaders } from '../request/request-context.ts';
 import { isReadMethod, isReadPath } from '../request/routes.ts';
+import type { Step } from '../server/request-way.ts';
 
 const ALLOWED_METHODS = 'GET, HEAD';
 const ALLOWED_HEADERS = [
@@ -39,25 +41,22 @@ const PREFLIGHT_MAX_AGE_SECONDS = '7200';
  * browser's client sees a network error in place of a 401. Nothing else gets any CORS header; a
  * preflight for POST that carried one would open POST, which is a safelisted method.
  */
-export function corsMiddleware(origins: GatewayConfig['corsOrigins']) {
-  return (request: Request, response: Response, next: NextFunction): void => {
+export function corsStep(origins: GatewayConfig['corsOrigins']): Step {
+  return (request, response) => {
     const context = requestContext(request);
-    if (!isReadPath(context.path)) {
-      next();
-      return;
-    }
+    if (!isReadPath(context.path)) return true;
     if (origins !== '*') context.ownVary = 'Origin';
     const allowed = allowedOrigin(origins, request.headers.origin);
     if (request.method === 'OPTIONS') {
       setAnswerHeaders(response, context);
       answerPreflight(request, response, allowed);
-      return;
+      return false;
     }
     if (allowed !== undefined && isReadMethod(request.method)) {
       context.answerHeaders?.push('Access-Control-Allow-Origin', allowed);
       context.answerHeaders?.push('Access-Control-Expose-Headers', EXPOSED_HEADERS);
     }
-    next();
+    return true;
   };
 }
 
@@ -76,7 +75,11 @@ function allowedOrigin(
 }
 
 /** Needs no credential and touches no upstream (Fetch, "CORS-preflight fetch"). */
-function answerPreflight(request: Request, response: Response, allowed: string | undefined): void {
+function answerPreflight(
+  request: ClientRequest,
+  response: ServerResponse,
+  allowed: string | undefined,
+): void {
   const method = request.headers['access-control-request-method'];
   if (allowed !== undefined && method !== undefined && isReadMethod(method)) {
     response.setHeader('Access-Control-Allow-Origin', allowed);

@@ -1,5 +1,5 @@
-import type { NextFunction, Request, Response } from 'express';
 import { GatewayError } from '../errors/gateway-error.ts';
+import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext } from './request-context.ts';
 import { pathProblem } from './request-path.ts';
 import { isProxiedPath } from './routes.ts';
@@ -8,11 +8,7 @@ import { isProxiedPath } from './routes.ts';
  * Refuses what must not be routed or sent on, before any credential is looked at: a target that is
  * not in origin form (RFC 9112 §3.2.1) on every route, and a malformed path on the proxied ones.
  */
-export function requestTargetMiddleware(
-  request: Request,
-  _response: Response,
-  next: NextFunction,
-): void {
+export function requestTargetStep(request: ClientRequest): true {
   const { path, query } = requestContext(request);
   // RFC 9112 §3.2.
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
@@ -39,7 +35,7 @@ export function requestTargetMiddleware(
     // "%" it reaches the route, whose own checks then say what is wrong. Nothing of it is sent on.
     request.url = withLiteralPercents(path) + query;
   }
-  next();
+  return true;
 }
 
 function withLiteralPercents(path: string): string {

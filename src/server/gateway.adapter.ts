@@ -1,0 +1,156 @@
+import {
+  createServer,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import type { ClientRequest } from '../http/client-request.ts';
+import { requestContext, setAnswerHeaders } from '../request/request-context.ts';
+import { createExpress } from './create-express.ts';
+import { prefixRoutes, type PrefixRoute, type RouteHandler } from './prefix-routes.ts';
+
+/**
+ * Connections that wait to be accepted: as many as Linux lets there be. Node's own 511 turn away some of
+ * thousands of readers that come back at once, and the kernel tries again after a second.
+ */
+const LISTEN_BACKLOG = 4_096;
+
+/**
+ * Nest's Express on a server of the gateway's own. It keeps the handlers that Nest makes of controllers, so that
+ * `RequestWay` can call them without Express' router, which takes a quarter of the processor time of a read. Everything
+ * that Nest puts into a handler holds on both ways: guards, interceptors, pipes, filters. What would hold in Express alone
+ * is refused when the gateway starts.
+ */
+export class GatewayAdapter extends ExpressAdapter {
+  private readonly serverOptions: ServerOptions;
+  private readonly getHandlers = new Map<string, RouteHandler>();
+  private prefixRoutes: readonly PrefixRoute[] = [];
+
+  constructor(serverOptions: ServerOptions) {
+    super(createExpress());
+    this.serverOptions = serverOptions;
+  }
+
+  /** Without a listener for requests: `RequestWay` is one. */
+  override initHttpServer(): void {
+    this.httpServer = createServer(this.serverOptions);
+  }
+
+  /** As the gateway has it called: always with a host. */
+  override listen(port: string | number, host?: unknown, callback?: () => void): Server {
+    const address = { port: Number(port), host: String(host), backlog: LISTEN_BACKLOG };
+    return this.httpServer.listen(address, callback);
+  }
+
+  /** The handler of the GET route that takes everything below a prefix of this path, if there is one. */
+  prefixHandler(path: string): RouteHandler | undefined {
+    return this.prefixRoutes.find(({ prefix }) => path.startsWith(prefix))?.handler;
+  }
+
+  /** Finds the handler of any request. */
+  get express(): RequestListener {
+    return this.getInstance<RequestListener>();
+  }
+
+  override get(...route: unknown[]): unknown {
+    const [path, handler] = named(route);
+    this.getHandlers.set(path, handler);
+    this.prefixRoutes = prefixRoutes(this.getHandlers);
+    return super.get(path, handler);
+  }
+
+  override post(...route: unknown[]): unknown {
+    return super.post(...named(route));
+  }
+
+  override put(...route: unknown[]): unknown {
+    return super.put(...named(route));
+  }
+
+  override delete(...route: unknown[]): unknown {
+    return super.delete(...named(route));
+  }
+
+  override patch(...route: unknown[]): unknown {
+    return super.patch(...named(route));
+  }
+
+  override head(): never {
+    throw new Error('declare a GET route in place of one for HEAD, which it takes as well');
+  }
+
+  override all(): never {
+    throw new Error('declare a route for each method in place of one for all of them');
+  }
+
+  override use(): never {
+    throw notHere('Middleware');
+  }
+
+  override createMiddlewareFactory(): never {
+    throw notHere('Middleware');
+  }
+
+  override setOnRequestHook(): never {
+    throw notHere('A request hook');
+  }
+
+  override setOnResponseHook(): never {
+    throw notHere('A response hook');
+  }
+
+  override setNotFoundHandler(handler: Function): unknown {
+    return this.getInstance().use(handler);
+  }
+
+  override setErrorHandler(handler: Function): unknown {
+    return this.getInstance().use(handler);
+  }
+
+  /** The answer of a handler that returns one, as JSON. Express would add a charset, which JSON has none (RFC 8259 §11). */
+  override reply(response: ServerResponse, body: unknown, statusCode = response.statusCode): void {
+    const text = JSON.stringify(body);
+    setAnswerHeaders(response, requestContext(response.req));
+    response.statusCode = statusCode;
+    response.setHeader('Content-Type', 'application/json');
+    response.setHeader('Content-Length', Buffer.byteLength(text));
+    response.end(text);
+  }
+
+  // What Nest's own handlers call, for a response that Express has not seen.
+
+  override status(response: ServerResponse, statusCode: number): void {
+    response.statusCode = statusCode;
+  }
+
+  override getHeader(response: ServerResponse, name: string): unknown {
+    return response.getHeader(name);
+  }
+
+  override setHeader(response: ServerResponse, name: string, value: string): void {
+    response.setHeader(name, value);
+  }
+
+  override appendHeader(response: ServerResponse, name: string, value: string): void {
+    response.appendHeader(name, value);
+  }
+}
+
+/** A route whose handler notes the pattern, for logs and metrics. */
+function named([path, handler]: unknown[]): [path: string, handler: RouteHandler] {
+  if (typeof path !== 'string') throw new Error('a route needs a path');
+  const handle = handler as RouteHandler;
+  const noting = (request: ClientRequest, response: ServerResponse, next?: Function): unknown => {
+    requestContext(request).route = path;
+    return handle(request, response, next);
+  };
+  return [path, noting];
+}
+
+function notHere(what: string): Error {
+  return new Error(
+    `${what} of Express is not called for reads: make it a guard, an interceptor, or a step in configure-app.ts`,
+  );
+}

@@ -1,0 +1,78 @@
+import type { RequestListener, ServerResponse } from 'node:http';
+import { TurnQueue } from '../collections/turn-queue.ts';
+import type { ClientRequest } from '../http/client-request.ts';
+import { requestContext } from '../request/request-context.ts';
+import { isReadMethod } from '../request/routes.ts';
+import type { RouteHandler } from './prefix-routes.ts';
+
+/** A step of every request's way before its route. True lets it go on; false says that it is answered; else it throws. */
+export type Step = (request: ClientRequest, response: ServerResponse) => boolean;
+
+export interface RequestWayParts {
+  /** In the order in which they are taken; the first one gives the request its context. */
+  steps: readonly Step[];
+  /** Finds the handler of a read by the path. */
+  findHandler(path: string): RouteHandler | undefined;
+  /** Finds that of any other request. */
+  router: RequestListener;
+  /** Asked once a turn while there are reads: whether they are to wait for another one. */
+  isHeldUp(): boolean;
+  /** Answers with what a step has thrown. */
+  onFailure(error: unknown, request: ClientRequest, response: ServerResponse): void;
+}
+
+/** A read that has come in. */
+interface Arrival {
+  handler: RouteHandler;
+  request: ClientRequest;
+  response: ServerResponse;
+  /** As `RequestContext.startedAtMs`. */
+  atMs: number;
+}
+
+/**
+ * The one way of every request: the steps, then the handler that Nest has made of its route. The handlers of reads are
+ * found here, by the prefix of the path, and those that have come in one turn of the event loop go on together. Any
+ * other handler is found by Express' router.
+ */
+export class RequestWay {
+  private readonly parts: RequestWayParts;
+  private readonly arrivals: TurnQueue<Arrival>;
+
+  constructor(parts: RequestWayParts) {
+    this.parts = parts;
+    this.arrivals = new TurnQueue(
+      (arrival) => this.goOn(arrival),
+      () => parts.isHeldUp(),
+    );
+  }
+
+  /** Takes a request; a read at the end of this turn of the event loop, with the others that have come in it. */
+  readonly take = (request: ClientRequest, response: ServerResponse): void => {
+    const { method, url } = request;
+    const handler = isReadMethod(method) ? this.parts.findHandler(url) : undefined;
+    if (handler) this.arrivals.add({ handler, request, response, atMs: performance.now() });
+    else this.takeAtOnce(request, response);
+  };
+
+  /** Takes a request at once, and has Express find its route. */
+  readonly takeAtOnce = (request: ClientRequest, response: ServerResponse): void => {
+    if (this.passes(request, response)) this.parts.router(request, response);
+  };
+
+  private goOn({ handler, request, response, atMs }: Arrival): void {
+    // It has gone since, and nothing would tell any more.
+    if (response.destroyed || !this.passes(request, response)) return;
+    requestContext(request).startedAtMs = atMs;
+    handler(request, response, () => this.parts.router(request, response));
+  }
+
+  private passes(request: ClientRequest, response: ServerResponse): boolean {
+    try {
+      return this.parts.steps.every((step) => step(request, response));
+    } catch (error) {
+      this.parts.onFailure(error, request, response);
+      return false;
+    }
+  }
+}

@@ -59,6 +59,7 @@ export class Exchange {
     this.watchConnect(upstreamRequest);
     // Node ends a request whose answer is a switch of protocols (101) without a word.
     upstreamRequest.once('close', () => {
+      if (this.settled) return;
       const cause = new UnusableAnswer('the connection closed, or changed its protocol');
       this.cancel(this.toError({ reached: 'answered', cause }));
     });

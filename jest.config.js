@@ -1,11 +1,6 @@
-/** @type {import('jest').Config} */
-const project = {
-  testEnvironment: 'node',
-  transform: { '^.+\\.ts$': '@swc/jest' },
-  extensionsToTreatAsEsm: ['.ts'],
-  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.local'],
-  testTimeout: 30_000,
-};
+import { jestBase } from './test/jest-base.js';
+
+const project = { ...jestBase, testTimeout: 30_000 };
 
 // What is promised of access, CORS, errors and limits holds whoever finds the handler of a read; see `GatewayOptions`.
 const SUITES_OF_BOTH_WAYS =

@@ -1,3 +1,5 @@
+import { jestBase } from '../jest-base.js';
+
 // Once for all files, each of which may run in a process of its own.
 process.env.FENCE_SEED ??= String(Date.now() % 1_000_000);
 process.stdout.write(
@@ -6,12 +8,9 @@ process.stdout.write(
 
 /** @type {import('jest').Config} */
 export default {
+  ...jestBase,
   rootDir: '../..',
-  testEnvironment: 'node',
   testMatch: ['<rootDir>/test/fence/*.fence-spec.ts'],
-  transform: { '^.+\\.ts$': '@swc/jest' },
-  extensionsToTreatAsEsm: ['.ts'],
-  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.local'],
   testTimeout: 120_000,
   maxWorkers: 2,
 };

@@ -1,3 +1,5 @@
+import { jestBase } from '../jest-base.js';
+
 // Once for all files. CI runs the same plan each time; a long run by hand takes other seeds and more rounds.
 process.env.HOSTILE_SEED ??= '20260101';
 process.stdout.write(
@@ -7,12 +9,9 @@ process.stdout.write(
 
 /** @type {import('jest').Config} */
 export default {
+  ...jestBase,
   rootDir: '../..',
-  testEnvironment: 'node',
   testMatch: ['<rootDir>/test/hostile/*.hostile-spec.ts'],
-  transform: { '^.+\\.ts$': '@swc/jest' },
-  extensionsToTreatAsEsm: ['.ts'],
-  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.local'],
   testTimeout: 60_000,
   // One after the other: they count what a gateway holds.
   maxWorkers: 1,

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { choosePorts } from '../local/stack/ports.ts';
-import { isNewEnough } from '../src/own-node.ts';
+import { isSupported } from '../src/own-node.ts';
 import { buildGateway, type BuiltGateway } from './support/built-gateway.ts';
 import { API_KEY, AUTHORIZED, startTestGateway } from './support/gateway.ts';
 import { rawRequest } from './support/raw-client.ts';
@@ -327,7 +327,7 @@ function findOldNode(): string | undefined {
     .find((node) => {
       try {
         const version = execFileSync(node, ['--version'], { encoding: 'utf8', stdio: 'pipe' });
-        return !isNewEnough(version.trim().slice(1));
+        return !isSupported(version.trim().slice(1));
       } catch {
         return false;
       }

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../src/errors/error-codes.ts';
-import { isProxiedPath, isReadPath } from '../src/request/routes.ts';
+import { isProxiedPath, isReadPath } from '../src/http/routes.ts';
 import { ANYTHING, joinAnswers, responses, withHeaders, type Answers } from './answers.ts';
 import type { DeclaredRoute } from './declared-routes.ts';
 import type { Operation } from './openapi.ts';

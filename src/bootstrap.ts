@@ -6,7 +6,7 @@ import { unknownSettings } from './config/unknown-settings.ts';
 import { startGateway } from './gateway.ts';
 import { createOutputLogger } from './log/create-logger.ts';
 import { LogOutput } from './log/log-output.ts';
-import { filesAtCaps, openFileLimit } from './limits/open-files.ts';
+import { filesAtCaps, openFileLimit } from './memory/open-files.ts';
 import { setCollectorFlags } from './v8-flags.ts';
 
 async function bootstrap(): Promise<void> {

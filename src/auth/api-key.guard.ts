@@ -1,7 +1,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { ClientRequest } from '../http/client-request.ts';
 import { ApiKeys } from './api-keys.ts';
-import { requestContext } from '../request/request-context.ts';
+import { requestContext } from '../server/request-context.ts';
 import { bearerCredential, credentialDigest, invalidCredentials } from './bearer.ts';
 
 /** Lets in a request with one of the deployment's API keys, else 401. */

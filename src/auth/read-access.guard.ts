@@ -1,6 +1,6 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { ClientRequest } from '../http/client-request.ts';
-import { requestContext } from '../request/request-context.ts';
+import { requestContext } from '../server/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
 import { bearerCredential, credentialDigest } from './bearer.ts';
 import { checkReadAccess } from './read-access.ts';

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
-import { isReadMethod } from '../request/routes.ts';
+import { isReadMethod } from '../http/routes.ts';
 import { isControlPlanePath, scopeCovers } from './path-scope.ts';
 import type { ReadToken } from './read-token.ts';
 

@@ -1,7 +1,7 @@
 import { validateSync, type ValidationError } from 'class-validator';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import { GatewayError, type FieldError } from '../errors/gateway-error.ts';
-import { topLevelKeys } from './top-level-keys.ts';
+import { topLevelKeys } from '../http/top-level-keys.ts';
 
 /** A validated body: what it says, and the very bytes that came, which alone are sent on. */
 export interface CommandBody<Dto> {

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { requestContext } from '../request/request-context.ts';
+import { requestContext } from '../server/request-context.ts';
 import { traceHeaders, type CommandCall } from './command-headers.ts';
 
 /** What of the request goes on to the runtime beside the body. */

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { RequestContext } from '../request/request-context.ts';
+import type { RequestContext } from '../server/request-context.ts';
 import { parseTraceparent } from '../tracing/traceparent.ts';
 import { entityUrl, timelinePath, type EntityAddress } from './entity-address.ts';
 

@@ -7,7 +7,7 @@ import {
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { requestContext } from '../request/request-context.ts';
+import { requestContext } from '../server/request-context.ts';
 import type { CommandOutcome, CommandResponse } from './commands.service.ts';
 
 /** Visible ASCII. */

@@ -7,8 +7,8 @@ import {
 import type { Request, Response } from 'express';
 import { finalize, type Observable } from 'rxjs';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
-import { HeldBytes } from '../limits/held-bytes.ts';
-import { BodyRoom, letBodyCome, readBody } from '../request/request-body.ts';
+import { HeldBytes } from '../memory/held-bytes.ts';
+import { BodyRoom, letBodyCome, readBody } from '../server/request-body.ts';
 
 /** Reads a command's body, at most up to the cap, as the very bytes that came. */
 @Injectable()

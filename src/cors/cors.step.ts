@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { ClientRequest } from '../http/client-request.ts';
-import { requestContext, setAnswerHeaders } from '../request/request-context.ts';
-import { isReadMethod, isReadPath } from '../request/routes.ts';
+import { requestContext, setAnswerHeaders } from '../server/request-context.ts';
+import { isReadMethod, isReadPath } from '../http/routes.ts';
 import type { Step } from '../server/request-way.ts';
 
 const ALLOWED_METHODS = 'GET, HEAD';

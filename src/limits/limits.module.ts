@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { getConfigToken } from '@nestjs/config';
 import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
-import { HeldBytes } from './held-bytes.ts';
+import { HeldBytes } from '../memory/held-bytes.ts';
 import { OpenReadLimits } from './open-read-limits.ts';
 
 const CONFIG = getConfigToken(CONFIG_NAMESPACE);

@@ -1,5 +1,5 @@
 import { overloaded } from '../errors/gateway-error.ts';
-import type { HeldBytes } from './held-bytes.ts';
+import type { HeldBytes } from '../memory/held-bytes.ts';
 
 export interface OpenReadCaps {
   /** Reads open at once, of all callers together. */

@@ -1,7 +1,7 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { ClientRequest } from '../http/client-request.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { requestContext } from '../request/request-context.ts';
+import { requestContext } from '../server/request-context.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /** Turns away what one credential asks beyond its rate. Comes after the guard that checks it. */

@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { ClientGone } from '../request/client-gone.ts';
+import { ClientGone } from '../http/client-gone.ts';
 import { isIdempotent, isStale, maySendAgain, type Reached } from '../upstream/send-again.ts';
 import { upstreamError, type UpstreamFailure } from '../upstream/upstream-error.ts';
 import { answerFault, RefusedCredential, UnusableAnswer } from '../upstream/usable-answer.ts';

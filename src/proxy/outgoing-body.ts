@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import type { HeldBytes } from '../limits/held-bytes.ts';
-import { BodyRoom, hasBody, letBodyCome, readBody } from '../request/request-body.ts';
+import type { HeldBytes } from '../memory/held-bytes.ts';
+import { BodyRoom, hasBody, letBodyCome, readBody } from '../server/request-body.ts';
 
 /** What is held at most of a body on its way: the buffers of the two streams. */
 const STREAMED_BODY_BYTES = 131_072;

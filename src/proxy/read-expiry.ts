@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { tokenExpired } from '../auth/bearer.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import type { RequestContext } from '../server/request-context.ts';
 import { Deadlines, type Deadline } from './deadlines.ts';
 
 /** How often the wall clock is looked at while a token's end is waited for: it may be set in the meantime. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { describe, expect, it } from '@jest/globals';
-import { HeldBytes } from '../limits/held-bytes.ts';
+import { HeldBytes } from '../memory/held-bytes.ts';
 import { UnprovenEnd } from '../upstream/connections/unproven-end.ts';
 import { Relay } from './relay.ts';
 

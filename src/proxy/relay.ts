@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { awakeMs } from '../clock/awake-clock.ts';
-import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../limits/held-bytes.ts';
-import type { SlowClient } from '../limits/slow-clients.ts';
-import { breakOff, dropClient } from '../request/break-off.ts';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../memory/held-bytes.ts';
+import type { SlowClient } from '../memory/slow-clients.ts';
+import { breakOff, dropClient } from '../http/break-off.ts';
 import { BodyStalled } from '../upstream/connections/connection-errors.ts';
 import { lastsUntilClose, unprovenEnd } from '../upstream/connections/unproven-end.ts';
 import { isEventStream } from './answer-head.ts';

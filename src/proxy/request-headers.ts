@@ -1,5 +1,5 @@
 import type { HeaderList } from '../http/header-list.ts';
-import { eachEndToEndHeader } from './hop-by-hop.ts';
+import { eachEndToEndHeader } from '../http/hop-by-hop.ts';
 import type { ProxiedUpstream } from '../upstream/upstreams.ts';
 
 /**

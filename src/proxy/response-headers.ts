@@ -1,6 +1,6 @@
 import type { HeaderList } from '../http/header-list.ts';
 import { holdsSecret } from './held-secret.ts';
-import { eachEndToEndHeader } from './hop-by-hop.ts';
+import { eachEndToEndHeader } from '../http/hop-by-hop.ts';
 import { extendVary, privateCacheControl } from './read-caching.ts';
 import { publicLocation, type LocationContext } from './location.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { HeldBytes } from '../limits/held-bytes.ts';
+import { HeldBytes } from '../memory/held-bytes.ts';
 import { Connections } from './connections.ts';
 
 const MIB = 1_048_576;

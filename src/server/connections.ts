@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ClientRequest } from '../http/client-request.ts';
-import type { HeldBytes } from '../limits/held-bytes.ts';
-import { endsInDoubt } from '../request/request-body.ts';
+import type { HeldBytes } from '../memory/held-bytes.ts';
+import { endsInDoubt } from './request-body.ts';
 
 /** Requests of one connection that are worked on at once, although they are answered one after the other. */
 const MAX_STARTED_REQUESTS = 8;

@@ -26,7 +26,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { map, type Observable } from 'rxjs';
 import type { ClientRequest } from '../http/client-request.ts';
-import { RequestContext, requestContext, setRequestContext } from '../request/request-context.ts';
+import { RequestContext, requestContext, setRequestContext } from './request-context.ts';
 import { GatewayAdapter } from './gateway.adapter.ts';
 import { RequestWay } from './request-way.ts';
 

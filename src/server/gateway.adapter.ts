@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { ClientRequest } from '../http/client-request.ts';
-import { requestContext, setAnswerHeaders } from '../request/request-context.ts';
+import { requestContext, setAnswerHeaders } from './request-context.ts';
 import { createExpress } from './create-express.ts';
 import { prefixRoutes, type PrefixRoute, type RouteHandler } from './prefix-routes.ts';
 

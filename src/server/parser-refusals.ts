@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { breakOff } from '../request/break-off.ts';
-import { freshUlid } from '../request/fresh-ulid.ts';
-import { contextOf } from '../request/request-context.ts';
-import { isReadMethod } from '../request/routes.ts';
+import { breakOff } from '../http/break-off.ts';
+import { freshUlid } from '../http/fresh-ulid.ts';
+import { contextOf } from './request-context.ts';
+import { isReadMethod } from '../http/routes.ts';
 import type { ParserReason } from '../errors/gateway-error.ts';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
 import type { Connections, Exchange } from './connections.ts';

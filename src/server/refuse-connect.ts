@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../errors/problem.ts';
-import { requestIdFrom } from '../request/request-id.ts';
+import { requestIdFrom } from '../http/request-id.ts';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
 import type { Connections } from './connections.ts';
 import { refuseRaw } from './raw-refusal.ts';

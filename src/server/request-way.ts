@@ -1,8 +1,8 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { TurnQueue } from '../collections/turn-queue.ts';
 import type { ClientRequest } from '../http/client-request.ts';
-import { requestContext } from '../request/request-context.ts';
-import { isReadMethod } from '../request/routes.ts';
+import { requestContext } from './request-context.ts';
+import { isReadMethod } from '../http/routes.ts';
 import type { RouteHandler } from './prefix-routes.ts';
 
 /** A step of every request's way before its route. True lets it go on; false says that it is answered; else it throws. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { breakOff } from '../request/break-off.ts';
+import { breakOff } from '../http/break-off.ts';
 
 /**
  * Gives every connection and every response of a server a listener for `error`. An `error` without a listener ends the

@@ -2,7 +2,7 @@ import type { ReadToken } from '../auth/read-token.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { withoutSecrets } from '../upstream/protocols/electric.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import type { RequestContext } from '../server/request-context.ts';
 import { checkShapeRequest } from './shape-check.ts';
 import { readShapeParameters } from './shape-parameters.ts';
 import { shapeRequestOf } from './shape-request.ts';

@@ -1,5 +1,5 @@
 import { isParams } from '../auth/shape-scope.ts';
-import { topLevelKeys } from '../commands/top-level-keys.ts';
+import { topLevelKeys } from '../http/top-level-keys.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { orderByColumns } from './order-by.ts';
 import { paramsByNumber, type ShapeParameter } from './shape-parameters.ts';

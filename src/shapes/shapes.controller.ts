@@ -5,7 +5,7 @@ import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
-import { requestContext } from '../request/request-context.ts';
+import { requestContext } from '../server/request-context.ts';
 import { shapeQuery } from './shape-query.ts';
 
 /** The live catalog: shape reads, passed on to the sync engine. GET stands for HEAD too. */

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { COMMAND_VERBS } from '../commands/command-verb.ts';
+import { COMMAND_VERBS } from './command-verb.ts';
 import { LabeledCounter } from './instruments.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 

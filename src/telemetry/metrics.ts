@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import { gatewayVersion } from '../version.ts';
+import { gatewayVersion } from '../config/version.ts';
 import { CommandMetrics } from './command-metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { RefusalMetrics } from './refusal-metrics.ts';

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { CLIENT_GONE_STATUS } from '../request/client-gone.ts';
+import { CLIENT_GONE_STATUS } from '../http/client-gone.ts';
 import type { LiveMode } from './shared-reads.ts';
 import { knownMethod } from './http-method.ts';
 import { statusClassLabel, type StatusClass } from './status-class.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { RequestContext } from '../request/request-context.ts';
+import type { RequestContext } from '../server/request-context.ts';
 
 /** A request of the public port that is over. */
 export interface EndedRequest {

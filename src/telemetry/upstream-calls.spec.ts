@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { ClientGone } from '../request/client-gone.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import { ClientGone } from '../http/client-gone.ts';
+import type { RequestContext } from '../server/request-context.ts';
 import { UpstreamCalls, type UpstreamCall } from './upstream-calls.ts';
 
 const context: RequestContext = { requestId: 'r1', path: '/x', query: '', startedAtMs: 0 };

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors/gateway-error.ts';
-import { ClientGone } from '../request/client-gone.ts';
-import type { RequestContext } from '../request/request-context.ts';
+import { ClientGone } from '../http/client-gone.ts';
+import type { RequestContext } from '../server/request-context.ts';
 
 export const UPSTREAM_NAMES = ['history', 'sync', 'runtime-ingress', 'runtime-admin'] as const;
 export type UpstreamName = (typeof UPSTREAM_NAMES)[number];

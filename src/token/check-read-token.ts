@@ -1,8 +1,8 @@
 import { checkReadAccess } from '../auth/read-access.ts';
 import type { ReadToken } from '../auth/read-token.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { pathProblem } from '../request/request-path.ts';
-import { isBelow, isReadPath } from '../request/routes.ts';
+import { pathProblem } from '../http/request-path.ts';
+import { isBelow, isReadPath } from '../http/routes.ts';
 import { shapeQuery } from '../shapes/shape-query.ts';
 import { tokenVerifier, type TokenSettings } from './token-settings.ts';
 

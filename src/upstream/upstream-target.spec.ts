@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { pathProblem } from '../request/request-path.ts';
+import { pathProblem } from '../http/request-path.ts';
 import { upstreamTarget, type MappedPaths } from './upstream-target.ts';
 
 const ORIGIN = 'http://upstream.test:4437';

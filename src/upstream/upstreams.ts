@@ -3,7 +3,7 @@ import https from 'node:https';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Environment } from '../config/environment.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
-import type { ProxiedPrefix } from '../request/routes.ts';
+import type { ProxiedPrefix } from '../http/routes.ts';
 import type { UpstreamName } from '../telemetry/upstream-calls.ts';
 import { KEPT_BY_AGENT } from './connections/idle-time.ts';
 import { ReadPool } from './connections/read-pool.ts';

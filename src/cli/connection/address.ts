@@ -4,7 +4,7 @@ import {
   entityUrl,
   timelinePath,
 } from '../../commands/entity-address.ts';
-import { pathProblem } from '../../request/request-path.ts';
+import { pathProblem } from '../../http/request-path.ts';
 import { usageError } from '../cli-error.ts';
 import type { Connection } from './connection.ts';
 

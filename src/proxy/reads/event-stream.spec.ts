@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { HeldBytes } from '../../limits/held-bytes.ts';
+import { HeldBytes } from '../../memory/held-bytes.ts';
 import { EventStream } from './event-stream.ts';
 import { ReadHead } from './read-head.ts';
 import type { Reader } from './reader.ts';

@@ -1,6 +1,6 @@
 import { Bag } from '../../collections/bag.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
-import type { HeldBytes } from '../../limits/held-bytes.ts';
+import type { HeldBytes } from '../../memory/held-bytes.ts';
 import type { ReadShare } from '../../telemetry/shared-reads.ts';
 import type { EventStream } from './event-stream.ts';
 import { PieceQueue } from './piece-queue.ts';

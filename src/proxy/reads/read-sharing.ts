@@ -6,7 +6,7 @@ import { LiveGroup } from './live-group.ts';
 import { readKey } from './read-key.ts';
 import { ReadSender } from './read-sender.ts';
 import type { Reader } from './reader.ts';
-import { HeldBytes } from '../../limits/held-bytes.ts';
+import { HeldBytes } from '../../memory/held-bytes.ts';
 
 /** Brings the readers of the same read together, so that one request to the upstream serves them all. */
 @Injectable()

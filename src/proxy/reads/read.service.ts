@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { awakeMs } from '../../clock/awake-clock.ts';
-import { HeldBytes } from '../../limits/held-bytes.ts';
+import { HeldBytes } from '../../memory/held-bytes.ts';
 import { SharedReads } from '../../telemetry/shared-reads.ts';
 import { Deadlines } from '../deadlines.ts';
 import { ReadExpiry } from '../read-expiry.ts';

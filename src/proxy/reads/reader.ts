@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { BagItem } from '../../collections/bag.ts';
 import { TurnQueue } from '../../collections/turn-queue.ts';
-import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../limits/held-bytes.ts';
-import type { SlowClient } from '../../limits/slow-clients.ts';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../memory/held-bytes.ts';
+import type { SlowClient } from '../../memory/slow-clients.ts';
 import { overloaded } from '../../errors/gateway-error.ts';
-import { breakOff, dropClient } from '../../request/break-off.ts';
-import { ClientGone } from '../../request/client-gone.ts';
+import { breakOff, dropClient } from '../../http/break-off.ts';
+import { ClientGone } from '../../http/client-gone.ts';
 import type { ReadShare, SharedReads } from '../../telemetry/shared-reads.ts';
 import { flushAnswerHead, writeAnswerHead } from '../answer-head.ts';
 import type { Deadline } from '../deadlines.ts';

@@ -1,4 +1,4 @@
-import type { HeldBytes } from '../../limits/held-bytes.ts';
+import type { HeldBytes } from '../../memory/held-bytes.ts';
 import { overloaded } from '../../errors/gateway-error.ts';
 import { ByteLog } from './byte-log.ts';
 

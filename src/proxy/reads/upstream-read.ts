@@ -3,7 +3,7 @@ import { isEventStream } from '../answer-head.ts';
 import { isStale, type Reached } from '../../upstream/send-again.ts';
 import { upstreamError } from '../../upstream/upstream-error.ts';
 import { answerFault } from '../../upstream/usable-answer.ts';
-import type { RequestContext } from '../../request/request-context.ts';
+import type { RequestContext } from '../../server/request-context.ts';
 import type { UpstreamCall, UpstreamCalls } from '../../telemetry/upstream-calls.ts';
 import { withHeaders, type HeaderList } from '../../http/header-list.ts';
 import type { ReadUpstream } from '../../upstream/upstreams.ts';

@@ -10,8 +10,8 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import { loggedPath } from '../../log/logged-path.ts';
-import { CLIENT_GONE_STATUS } from '../../request/client-gone.ts';
-import type { RequestContext } from '../../request/request-context.ts';
+import { CLIENT_GONE_STATUS } from '../../http/client-gone.ts';
+import type { RequestContext } from '../../server/request-context.ts';
 import type { EndedRequest, RequestObserver } from '../../telemetry/request-observer.ts';
 import { parseTraceparent } from '../traceparent.ts';
 import { knownMethod, methodInName } from '../../telemetry/http-method.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { defaultResource, resourceFromAttributes, type Resource } from '@opentelemetry/resources';
 import type { GatewayConfig } from '../../config/gateway-config.ts';
 import type { TraceConfig } from '../../config/trace-config.ts';
-import { gatewayVersion } from '../../version.ts';
+import { gatewayVersion } from '../../config/version.ts';
 
 /** Who makes the spans: this copy of the gateway, and what `OTEL_RESOURCE_ATTRIBUTES` says of it. */
 export function gatewayResource({ tenant }: GatewayConfig, traces: TraceConfig): Resource {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { joined } from '../../collections/joined.ts';
 import type { HeaderList } from '../../http/header-list.ts';
 import type { Reached } from '../send-again.ts';
-import { AnswerParser } from './answer-parser.ts';
+import { AnswerParser } from '../../private-parts/answer-parser.ts';
 import { BodyStalled, ConnectionClosed, ConnectTimeout } from './connection-errors.ts';
 import { IDLE_TIMEOUT_MS, idleTimeoutMs } from './idle-time.ts';
 import { requestText } from './request-text.ts';

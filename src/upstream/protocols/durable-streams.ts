@@ -1,5 +1,5 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { pathProblem } from '../../request/request-path.ts';
+import { pathProblem } from '../../http/request-path.ts';
 import { isFromNow, liveValue, soleLiveValue } from './live-parameter.ts';
 import { upstreamTarget, type MappedPaths } from '../upstream-target.ts';
 import type { ReadProtocol } from './upstream-protocol.ts';

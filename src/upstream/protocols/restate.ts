@@ -1,4 +1,4 @@
-import { isReadMethod } from '../../request/routes.ts';
+import { isReadMethod } from '../../http/routes.ts';
 import type { UpstreamProtocol } from './upstream-protocol.ts';
 
 /** Restate's admin API. */

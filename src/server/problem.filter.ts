@@ -2,14 +2,10 @@ import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { ClientRequest } from '../http/client-request.ts';
-import { breakOff } from '../request/break-off.ts';
-import { ClientGone } from '../request/client-gone.ts';
-import {
-  requestContext,
-  setAnswerHeaders,
-  type RequestContext,
-} from '../request/request-context.ts';
-import { GatewayError, internalError } from './gateway-error.ts';
+import { breakOff } from '../http/break-off.ts';
+import { ClientGone } from '../http/client-gone.ts';
+import { requestContext, setAnswerHeaders, type RequestContext } from './request-context.ts';
+import { GatewayError, internalError } from '../errors/gateway-error.ts';
 import { sendProblem } from './problem-response.ts';
 
 /** Turns every failure into the one kind of error answer. */

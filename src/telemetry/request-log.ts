@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { infoLines } from '../log/create-logger.ts';
 import type { InfoLines } from '../log/info-lines.ts';
 import { loggedPath } from '../log/logged-path.ts';
-import type { EndedRequest, RequestObserver } from '../telemetry/request-observer.ts';
+import type { EndedRequest, RequestObserver } from './request-observer.ts';
 import { ProbeSampling } from './probe-sampling.ts';
 
 /** What load balancers probe on the public port. */

@@ -1,5 +1,5 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
-import { headerLine, type HeaderBlock } from './header-block.ts';
+import { headerLine, type HeaderBlock } from '../http/header-block.ts';
 import type { HeaderList } from '../http/header-list.ts';
 
 export interface JoinableHead {

@@ -1,4 +1,4 @@
-import { headerValue } from '../http/header-list.ts';
+import { headerValue } from './header-list.ts';
 
 /** Headers that concern one connection only (RFC 9110 §7.6.1), with the older ones of that kind. */
 const HOP_BY_HOP = new Set([

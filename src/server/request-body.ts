@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError, overloaded, type ErrorReason } from '../errors/gateway-error.ts';
-import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../limits/held-bytes.ts';
-import { ClientGone } from './client-gone.ts';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../memory/held-bytes.ts';
+import { ClientGone } from '../http/client-gone.ts';
 
 /**
  * Refuses what the headers tell of a body, before a byte of it is read: a length over the cap (a body

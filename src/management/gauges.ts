@@ -2,13 +2,13 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { TokenKeySet } from '../auth/token-key-set.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import { MAX_WAITING_REQUESTS, type Connections } from '../server/connections.ts';
-import { GATEWAY_PHASES, type GatewayState } from '../health/gateway-state.ts';
-import type { UpstreamProbes } from '../health/upstream-probes.ts';
-import { HELD_KINDS, type HeldBytes } from '../limits/held-bytes.ts';
-import type { MemoryWatch } from '../limits/memory-watch.ts';
+import { GATEWAY_PHASES, type GatewayState } from '../server/gateway-state.ts';
+import type { UpstreamProbes } from './upstream-probes.ts';
+import { HELD_KINDS, type HeldBytes } from '../memory/held-bytes.ts';
+import type { MemoryWatch } from '../memory/memory-watch.ts';
 import type { OpenReadLimits } from '../limits/open-read-limits.ts';
 import type { LogCounts } from '../log/log-output.ts';
-import type { OpenRequests } from '../request/open-requests.ts';
+import type { OpenRequests } from '../server/open-requests.ts';
 import type { StalledClients } from '../server/stalled-clients.ts';
 
 /** What is looked at when the metrics are asked for. */

@@ -5,8 +5,8 @@ import {
   type HealthCheckResult,
 } from '@nestjs/terminus';
 import { Access } from '../auth/access.decorator.ts';
-import { GatewayState } from './gateway-state.ts';
-import { PlainHealthCheck } from './health-check.decorator.ts';
+import { GatewayState } from '../server/gateway-state.ts';
+import { PlainHealthCheck } from '../health/health-check.decorator.ts';
 import { HealthCheckFilter } from './health-check.filter.ts';
 import { UpstreamProbes } from './upstream-probes.ts';
 

@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import type { HeaderList } from '../http/header-list.ts';
+import type { HeaderList } from './header-list.ts';
 import { unusableAnswer } from '../upstream/upstream-error.ts';
 
 /**

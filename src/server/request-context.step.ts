@@ -1,10 +1,10 @@
 import type { RequestObserver } from '../telemetry/request-observer.ts';
-import type { Step } from '../server/request-way.ts';
+import type { Step } from './request-way.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { traceIdOf } from '../tracing/traceparent.ts';
-import { CLIENT_GONE_STATUS } from './client-gone.ts';
+import { CLIENT_GONE_STATUS } from '../http/client-gone.ts';
 import { RequestContext, setRequestContext } from './request-context.ts';
-import { requestIdFrom } from './request-id.ts';
+import { requestIdFrom } from '../http/request-id.ts';
 
 /**
  * The first step of every request: its id and its raw target; and the last: whoever observes requests

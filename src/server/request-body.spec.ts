@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { GatewayError } from '../errors/gateway-error.ts';
-import { HeldBytes } from '../limits/held-bytes.ts';
+import { HeldBytes } from '../memory/held-bytes.ts';
 import { BodyRoom, checkDeclaredBody, readBody } from './request-body.ts';
 
 const held = new HeldBytes(1_000_000_000);

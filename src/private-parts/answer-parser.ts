@@ -1,5 +1,5 @@
 import { HTTPParser } from 'node:_http_common';
-import type { HeaderList } from '../../http/header-list.ts';
+import type { HeaderList } from '../http/header-list.ts';
 
 /** The head of an answer with all its names and values, in bytes; Node answers for more with an error. */
 const MAX_HEAD_BYTES = 16_384;

@@ -2,10 +2,10 @@ import type { INestApplication } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { ClientRequest } from '../http/client-request.ts';
-import { OpenRequests } from '../request/open-requests.ts';
-import { requestContext, setAnswerHeaders } from '../request/request-context.ts';
-import { requestContextStep } from '../request/request-context.step.ts';
-import { RequestLog } from '../request/request-log.ts';
+import { OpenRequests } from '../server/open-requests.ts';
+import { requestContext, setAnswerHeaders } from '../server/request-context.ts';
+import { requestContextStep } from '../server/request-context.step.ts';
+import { RequestLog } from '../telemetry/request-log.ts';
 
 /** The way of every request on the management port before its route. */
 export function configureManagement(app: INestApplication, logger: Logger): void {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ReadToken } from '../auth/read-token.ts';
 import type { BagItem } from '../collections/bag.ts';
-import type { CommandVerb } from '../commands/command-verb.ts';
+import type { CommandVerb } from '../telemetry/command-verb.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { ErrorReason, GatewayError, ParserReason } from '../errors/gateway-error.ts';
 import type { LiveMode } from '../telemetry/shared-reads.ts';

@@ -1,8 +1,8 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext } from './request-context.ts';
-import { pathProblem } from './request-path.ts';
-import { isProxiedPath } from './routes.ts';
+import { pathProblem } from '../http/request-path.ts';
+import { isProxiedPath } from '../http/routes.ts';
 
 /**
  * Refuses what must not be routed or sent on, before any credential is looked at: a target that is

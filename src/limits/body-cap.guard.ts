@@ -1,7 +1,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { ClientRequest } from '../http/client-request.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
-import { checkDeclaredBody } from './request-body.ts';
+import { checkDeclaredBody } from '../server/request-body.ts';
 
 /**
  * Refuses, on every route, a body whose headers tell that it will not do, before reading any of it.

@@ -2,9 +2,9 @@ import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { GatewayState } from '../health/gateway-state.ts';
-import type { OpenRequests } from '../request/open-requests.ts';
-import type { Connections } from '../server/connections.ts';
+import type { GatewayState } from './gateway-state.ts';
+import type { OpenRequests } from './open-requests.ts';
+import type { Connections } from './connections.ts';
 
 /** The shares of the drain's time at which its phases begin. */
 const LISTENER_CLOSES_AT = 0.2;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { HeaderList } from '../../http/header-list.ts';
+import type { HeaderList } from '../http/header-list.ts';
 import { AnswerParser } from './answer-parser.ts';
 
 const HELLO = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';

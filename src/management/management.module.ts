@@ -2,10 +2,10 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { TerminusModule } from '@nestjs/terminus';
 import type { Logger } from 'pino';
-import { ProblemFilter } from '../errors/problem.filter.ts';
-import { MetricsController } from '../telemetry/metrics.controller.ts';
+import { ProblemFilter } from '../server/problem.filter.ts';
+import { MetricsController } from './metrics.controller.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
-import { GatewayState } from './gateway-state.ts';
+import { GatewayState } from '../server/gateway-state.ts';
 import { ManagementController } from './management.controller.ts';
 import { UpstreamProbes } from './upstream-probes.ts';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { awaitsContinue, hasBody } from '../request/request-body.ts';
-import type { GatewayError } from './gateway-error.ts';
-import { PROBLEM_CONTENT_TYPE, problemBody } from './problem.ts';
+import { awaitsContinue, hasBody } from './request-body.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
+import { PROBLEM_CONTENT_TYPE, problemBody } from '../errors/problem.ts';
 
 /**
  * A refused body is read and thrown away, so that the client gets to see the answer: as long as some

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { resetConnection } from '../http/reset-connection.ts';
+import { resetConnection } from './reset-connection.ts';
 
 /**
  * Breaks off an answer that has begun, so that the client cannot take what it got for the whole.

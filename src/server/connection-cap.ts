@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Connections } from '../server/connections.ts';
+import type { Connections } from './connections.ts';
 import { overloaded } from '../errors/gateway-error.ts';
 
 /** How long a connection beyond the cap may take to send the request that is turned away. */

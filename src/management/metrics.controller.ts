@@ -1,8 +1,8 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Access } from '../auth/access.decorator.ts';
-import { expose } from './exposition.ts';
-import { Telemetry } from './telemetry.ts';
+import { expose } from '../telemetry/exposition.ts';
+import { Telemetry } from '../telemetry/telemetry.ts';
 
 /** What Prometheus asks for, on the management port. */
 @Controller('metrics')

@@ -1,4 +1,4 @@
-import { ADDRESS_PATTERNS } from '../src/commands/entity-address.ts';
+import { ADDRESS_PATTERNS } from '../src/config/address-patterns.ts';
 import { REQUEST_ID } from '../src/http/request-id.ts';
 import { ENTITY_ID_SCHEMA, ENTITY_TYPE_SCHEMA } from './dto-schema.ts';
 import type { Parameter, Reference } from './openapi.ts';

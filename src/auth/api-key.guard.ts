@@ -2,6 +2,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import type { ClientRequest } from '../http/client-request.ts';
 import { ApiKeys } from './api-keys.ts';
 import { requestContext } from '../server/request-context.ts';
+import { openedByKey } from './request-access.ts';
 import { bearerCredential, credentialDigest, invalidCredentials } from './bearer.ts';
 
 /** Lets in a request with one of the deployment's API keys, else 401. */
@@ -12,10 +13,8 @@ export class ApiKeyGuard implements CanActivate {
   canActivate(executionContext: ExecutionContext): boolean {
     const request = executionContext.switchToHttp().getRequest<ClientRequest>();
     const digest = credentialDigest(bearerCredential(request));
-    const context = requestContext(request);
-    context.credentialId = digest.toString('base64');
     if (this.apiKeys.has(digest)) {
-      context.credential = 'api-key';
+      openedByKey(requestContext(request), digest.toString('base64'));
       return true;
     }
     throw invalidCredentials(

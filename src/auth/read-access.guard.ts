@@ -5,6 +5,7 @@ import { ApiKeys } from './api-keys.ts';
 import { bearerCredential, credentialDigest } from './bearer.ts';
 import { checkReadAccess } from './read-access.ts';
 import type { ReadToken } from './read-token.ts';
+import { openedByKey, openedByToken } from './request-access.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 
 /** Lets in an API key for everything, and a read token for reads of what its prefix covers. */
@@ -21,9 +22,7 @@ export class ReadAccessGuard implements CanActivate {
     const digest = credentialDigest(credential);
     const name = digest.toString('base64');
     if (this.apiKeys.has(digest)) {
-      const context = requestContext(request);
-      context.credentialId = name;
-      context.credential = 'api-key';
+      openedByKey(requestContext(request), name);
       return true;
     }
     const known = this.readTokens.known(name);
@@ -36,8 +35,6 @@ export class ReadAccessGuard implements CanActivate {
 function letIn(request: ClientRequest, token: ReadToken): true {
   const context = requestContext(request);
   checkReadAccess(token, request.method, context.path);
-  context.readToken = token;
-  context.credentialId = token.credentialId;
-  context.credential = 'read-token';
+  openedByToken(context, token);
   return true;
 }

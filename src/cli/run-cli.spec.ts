@@ -1,6 +1,6 @@
 import { Readable, Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { CONTROL_VERBS } from '../commands/dto/control.dto.ts';
+import { CONTROL_VERBS } from '../telemetry/command-verb.ts';
 import { VERBS } from './commands/control-command.ts';
 import { commandTree } from './completion/command-tree.ts';
 import { exitCodeOf } from './exit-codes.ts';

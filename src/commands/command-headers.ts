@@ -6,6 +6,8 @@ import { entityUrl, timelinePath, type EntityAddress } from './entity-address.ts
 /** What of a command's request goes on to the runtime beside its body. */
 export interface CommandCall {
   context: RequestContext;
+  /** A checked `Idempotency-Key`. */
+  idempotencyKey: string | undefined;
   /** W3C Trace Context, where the client's is well-formed. */
   trace: Record<string, string>;
   contentType: string | undefined;
@@ -29,12 +31,12 @@ export function runtimeHeaders(
   call: CommandCall,
   contentType: string,
 ): Record<string, string> {
-  const { requestId, idempotencyKey } = call.context;
+  const { idempotencyKey } = call;
   return {
     'content-type': contentType,
     'x-entity-url': entityUrl(address),
     'x-entity-stream': timelinePath(address),
-    'x-request-id': requestId,
+    'x-request-id': call.context.requestId,
     ...call.trace,
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   };

@@ -61,7 +61,7 @@ export class CommandsService {
     return this.send('control', address, body.bytes, JSON_TYPE, call);
   }
 
-  private newId(type: string, { context: { idempotencyKey } }: CommandCall): string {
+  private newId(type: string, { idempotencyKey }: CommandCall): string {
     return idempotencyKey === undefined
       ? freshId()
       : derivedId(this.config.tenant, type, idempotencyKey);
@@ -82,7 +82,7 @@ export class CommandsService {
       handler,
       body,
       headers: runtimeHeaders(address, call, contentType),
-      isRepeatable: context.idempotencyKey !== undefined,
+      isRepeatable: call.idempotencyKey !== undefined,
       clientHasGone: call.clientHasGone,
       context,
     });

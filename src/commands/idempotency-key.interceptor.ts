@@ -7,11 +7,18 @@ import {
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { requestContext } from '../server/request-context.ts';
+import { ContextSlot, requestContext, type RequestContext } from '../server/request-context.ts';
 import type { CommandOutcome, CommandResponse } from './commands.service.ts';
 
 /** Visible ASCII. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+const KEY = new ContextSlot<string>();
+
+/** The checked `Idempotency-Key` of a command, if it has one. */
+export function idempotencyKeyIn(context: RequestContext): string | undefined {
+  return KEY.of(context);
+}
 
 /**
  * Checks `Idempotency-Key` on the way in, and on the way out tells with `Idempotency-Replayed: true`
@@ -25,7 +32,7 @@ export class IdempotencyKeyInterceptor implements NestInterceptor<CommandOutcome
   ): Observable<CommandResponse> {
     const request = context.switchToHttp().getRequest<Request>();
     const key = idempotencyKeyOf(request);
-    if (key !== undefined) requestContext(request).idempotencyKey = key;
+    if (key !== undefined) KEY.set(requestContext(request), key);
     return next.handle().pipe(
       map(({ response, isReplay }) => {
         if (isReplay) {

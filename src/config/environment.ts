@@ -1,5 +1,5 @@
 import { IsIn, IsOptional, Matches } from 'class-validator';
-import { ADDRESS_PATTERNS } from '../commands/entity-address.ts';
+import { ADDRESS_PATTERNS } from './address-patterns.ts';
 import { IsBaseUrl } from './http-url.decorator.ts';
 import { TrueOrFalse } from './true-or-false.decorator.ts';
 import { WholeNumber } from './whole-number.decorator.ts';

@@ -49,3 +49,8 @@ export function headerObject(headers: HeaderList): HeaderObject {
   }
   return object;
 }
+
+/** As it stands in a head. */
+export function headerLine(name: string, value: string): string {
+  return `${name}: ${value}\r\n`;
+}

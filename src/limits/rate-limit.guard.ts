@@ -1,3 +1,4 @@
+import { accessOf } from '../auth/request-access.ts';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { ClientRequest } from '../http/client-request.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
@@ -14,9 +15,9 @@ export class RateLimitGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): true {
     const request = context.switchToHttp().getRequest<ClientRequest>();
-    const { credentialId } = requestContext(request);
-    if (credentialId === undefined) return true;
-    const waitMs = this.limit.take(credentialId);
+    const access = accessOf(requestContext(request));
+    if (!access) return true;
+    const waitMs = this.limit.take(access.credentialId);
     if (waitMs === 0) return true;
     throw new GatewayError(
       'rate_limited',

@@ -5,7 +5,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { serverOptions } from '../server/server-options.ts';
-import { HeaderBlock } from '../http/header-block.ts';
+import { HeaderBlock } from '../proxy/header-block.ts';
 import { writeJoinedHead, type JoinableHead } from './joined-head.ts';
 
 const DATE = ['date', 'Sun, 22 Nov 2026 02:38:55 GMT'];

@@ -1,12 +1,22 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
-import { headerLine, type HeaderBlock } from '../http/header-block.ts';
-import type { HeaderList } from '../http/header-list.ts';
+import { headerLine, type HeaderList } from '../http/header-list.ts';
+
+/** Headers that are judged, and joined as they go out. */
+export interface JoinedHeaders {
+  list: HeaderList;
+  /** One line each, with its line end. */
+  text: string;
+  hasDate: boolean;
+  hasLength: boolean;
+  /** Whether one is there that tells Node how to send the answer. */
+  hasFraming: boolean;
+}
 
 export interface JoinableHead {
   status: number;
   /** The gateway's own, each judged or made by it. */
   own: HeaderList;
-  headers: HeaderBlock;
+  headers: JoinedHeaders;
   /** The length of the body in bytes, where it is known and the headers do not tell. */
   contentLength: number | undefined;
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { RequestContext } from '../server/request-context.ts';
-import type { HeaderBlock } from '../http/header-block.ts';
+import type { HeaderBlock } from './header-block.ts';
 import { writeJoinedHead } from '../private-parts/joined-head.ts';
 
 /** The status and headers of an upstream's answer, as one client gets them. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientRequest } from '../http/client-request.ts';
+import { accessOf } from '../auth/request-access.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { HeldBytes } from '../memory/held-bytes.ts';
 import { OpenReadLimits } from '../limits/open-read-limits.ts';
@@ -11,7 +12,7 @@ import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts
 import { upstreamTarget } from '../upstream/upstream-target.ts';
 import type { ProxiedUpstream } from '../upstream/upstreams.ts';
 import { flushAnswerHead, isEventStream, writeAnswerHead } from './answer-head.ts';
-import { HeaderBlock } from '../http/header-block.ts';
+import { HeaderBlock } from './header-block.ts';
 import { headerObject, type HeaderList } from '../http/header-list.ts';
 import { asHeaderBytes } from './held-secret.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
@@ -57,7 +58,7 @@ export class ProxyService {
     const isRead = upstream.isRead && isReadMethod(method);
     if (isRead) {
       context.live = upstream.protocol.liveModeOf(query);
-      response.on('close', this.readLimits.enter(context.credentialId ?? ''));
+      response.on('close', this.readLimits.enter(accessOf(context)?.credentialId ?? ''));
     }
     context.upstream = upstream.name;
     const target = upstreamTarget(upstream, context.path, query);

@@ -17,10 +17,10 @@ export class ReadExpiry {
    * read.
    */
   watch(
-    { readToken }: RequestContext,
+    { tokenEndsAtMs }: RequestContext,
     onExpired: (error: GatewayError) => void,
   ): Deadline | undefined {
-    if (!readToken) return undefined;
-    return this.deadlines.add(readToken.expiresAtSeconds * 1000, () => onExpired(tokenExpired()));
+    if (tokenEndsAtMs === undefined) return undefined;
+    return this.deadlines.add(tokenEndsAtMs, () => onExpired(tokenExpired()));
   }
 }

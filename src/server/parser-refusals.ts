@@ -6,6 +6,7 @@ import { contextOf } from './request-context.ts';
 import { isReadMethod } from '../http/routes.ts';
 import type { ParserReason } from '../errors/gateway-error.ts';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
+import { RequestRecord } from '../telemetry/request-record.ts';
 import type { Connections, Exchange } from './connections.ts';
 import { refusalText, refuseRaw, type RawRefusal } from './raw-refusal.ts';
 
@@ -26,13 +27,8 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
   const refused = new WeakSet<Socket>();
 
   const tell = (status: number, reason: ParserReason, requestId: string): void => {
-    const context = {
-      requestId,
-      path: '',
-      query: '',
-      startedAtMs: performance.now(),
-      errorReason: reason,
-    };
+    const context = new RequestRecord(requestId, '');
+    context.errorReason = reason;
     const ended = { method: '', status, isWhole: true, durationMs: 0, context };
     for (const observer of observers) observer.ended(ended);
   };

@@ -4,6 +4,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../errors/problem.ts';
 import { requestIdFrom } from '../http/request-id.ts';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
+import { RequestRecord } from '../telemetry/request-record.ts';
 import type { Connections } from './connections.ts';
 import { refuseRaw } from './raw-refusal.ts';
 
@@ -26,8 +27,8 @@ function refuse(
   socket: Socket,
   observers: readonly RequestObserver[],
 ): void {
-  const startedAtMs = performance.now();
   const requestId = requestIdFrom(request.headers['x-request-id']);
+  const context = new RequestRecord(requestId, request.url ?? '');
   const error = new GatewayError('malformed_path', 'CONNECT is not served here.');
   refuseRaw(socket, {
     status: error.status,
@@ -35,14 +36,8 @@ function refuse(
     headers: { 'Content-Type': PROBLEM_CONTENT_TYPE },
     body: problemBody(error, requestId),
   });
-  const context = {
-    requestId,
-    path: request.url ?? '',
-    query: '',
-    startedAtMs,
-    errorCode: error.code,
-  };
-  const durationMs = performance.now() - startedAtMs;
+  context.errorCode = error.code;
+  const durationMs = performance.now() - context.startedAtMs;
   const ended = { method: 'CONNECT', status: error.status, isWhole: true, durationMs, context };
   for (const observer of observers) observer.ended(ended);
 }

@@ -20,12 +20,8 @@ export function requestContextStep(
     const requestId = requestIdFrom(request.headers['x-request-id']);
     const path = queryAt === -1 ? target : target.slice(0, queryAt);
     const query = queryAt === -1 ? '' : target.slice(queryAt);
-    const context = new RequestContext(
-      requestId,
-      path,
-      query,
-      traceIdOf(request.headers.traceparent),
-    );
+    const context = new RequestContext(requestId, path, query);
+    context.traceId = traceIdOf(request.headers.traceparent);
     context.answerHeaders = ['X-Request-Id', requestId];
     setRequestContext(request, context);
     openRequests.add(context);

@@ -1,72 +1,45 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ReadToken } from '../auth/read-token.ts';
 import type { BagItem } from '../collections/bag.ts';
-import type { CommandVerb } from '../telemetry/command-verb.ts';
-import type { ErrorCode } from '../errors/error-codes.ts';
-import type { ErrorReason, GatewayError, ParserReason } from '../errors/gateway-error.ts';
-import type { LiveMode } from '../telemetry/shared-reads.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
+import { RequestRecord } from '../telemetry/request-record.ts';
 
 /**
- * What the gateway knows of a request beside its own headers. A class, so that all of its fields are there
- * from the start: ten thousand parked reads have one each.
+ * What the gateway knows of a request beside its own headers. What others are told of it is in the record that it is;
+ * what a room keeps for itself has a `ContextSlot`. A class, so that all of its fields are there from the start: ten
+ * thousand parked reads have one each.
  */
-export class RequestContext implements BagItem {
+export class RequestContext extends RequestRecord implements BagItem {
   bagIndex?: number | undefined;
-  requestId: string;
-  /** The raw request target, split at the first `?`: these very bytes are judged and sent on. */
-  path: string;
-  /** With its leading `?`, or empty. */
+  /** The raw query with its leading `?`, or empty: with `path` the very bytes that are judged and sent on. */
   query: string;
   /** Headers of whatever the answer will be, names and values in turn; empty once they are set. */
   answerHeaders?: string[] | undefined;
   /** What an answer of the gateway's own depends on, for `Vary`; a proxied one has its own. */
   ownVary?: string;
-  /** Milliseconds of `performance.now()`. */
-  startedAtMs: number;
-  /** The matched route's pattern, once there is one; bounded, for logs and metrics. */
-  route?: string;
-  /** Of a read that waits for what is new, once it is let in; its duration says nothing of speed. */
-  live?: LiveMode;
-  /** Of a command: its entity's type, and the runtime's name for what it began. */
-  entityType?: string;
-  invocationId?: string;
-  /** 32 hex digits, where the client sent a trace along or the gateway makes spans. */
-  traceId?: string | undefined;
-  /** Of a read that is answered by another one's request to the upstream: that other one. */
-  sharedWith?: RequestContext | undefined;
-  /** What the maker of spans keeps with it. */
-  span?: unknown;
-  /** The upstream that the request went to, once it did. */
-  upstream?: string;
-  /** When the answer's headers had come from an upstream, as `startedAtMs`. */
-  answeredAtMs?: number;
-  /** The code of the gateway's own error, where it answered one. */
-  errorCode?: ErrorCode;
-  /** More of why, where the code leaves that open. */
-  errorReason?: ErrorReason | ParserReason;
   /** The status of an answer that was written in place of the response. */
   refusedStatus?: number;
-  /** What kind of credential opened the request. */
-  credential?: 'api-key' | 'read-token';
-  /** What a command asks for, once it is judged to be one. */
-  command?: CommandVerb;
-  /** Whether the runtime had the command already. */
-  isReplay?: boolean;
-  /** Tells one credential from another, for limits, whatever its spelling; a digest, and never logged. */
-  credentialId?: string;
   /** Ends a read under way: with the error if its answer has not begun, else where it can resume. */
   endRead?: (error: GatewayError) => void;
-  /** A checked `Idempotency-Key`. */
-  idempotencyKey?: string;
-  /** The read token that opened this request; none where an API key did. */
-  readToken?: ReadToken;
+  /** For `ContextSlot`. */
+  readonly kept: unknown[] = [];
 
-  constructor(requestId: string, path: string, query: string, traceId?: string) {
-    this.requestId = requestId;
-    this.path = path;
+  constructor(requestId: string, path: string, query: string) {
+    super(requestId, path);
     this.query = query;
-    this.startedAtMs = performance.now();
-    this.traceId = traceId;
+  }
+}
+
+/** A place for what one room keeps of each request: only who has the slot gets at it. Made once for all requests. */
+export class ContextSlot<Value> {
+  private static count = 0;
+  private readonly index = ContextSlot.count++;
+
+  of({ kept }: Pick<RequestContext, 'kept'>): Value | undefined {
+    return kept[this.index] as Value | undefined;
+  }
+
+  set({ kept }: Pick<RequestContext, 'kept'>, value: Value): void {
+    kept[this.index] = value;
   }
 }
 
@@ -83,10 +56,10 @@ export function contextOf(request: IncomingMessage): RequestContext | undefined 
   return (request as Contextual)[CONTEXT];
 }
 
-/** The context of a request that has passed the first middleware. Throws a plain Error otherwise. */
+/** The context of a request that has passed the first step. Throws a plain Error otherwise. */
 export function requestContext(request: IncomingMessage): RequestContext {
   const context = (request as Contextual)[CONTEXT];
-  if (!context) throw new Error('the request has no context: its first middleware did not run');
+  if (!context) throw new Error('the request has no context: its first step was not taken');
   return context;
 }
 

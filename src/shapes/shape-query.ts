@@ -2,13 +2,22 @@ import type { ReadToken } from '../auth/read-token.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { withoutSecrets } from '../upstream/protocols/electric.ts';
-import type { RequestContext } from '../server/request-context.ts';
 import { checkShapeRequest } from './shape-check.ts';
 import { readShapeParameters } from './shape-parameters.ts';
 import { shapeRequestOf } from './shape-request.ts';
 import { fencedWhere } from './where-clause.ts';
 
 const SHAPE_PATH = '/shapes/v1/shape';
+
+/** A shape read as it came. */
+export interface ShapeRead {
+  /** Without the query. */
+  path: string;
+  /** With its leading `?`, or empty. */
+  query: string;
+  /** None where an API key opened it. */
+  readToken?: ReadToken | undefined;
+}
 
 type ShapeRules = Pick<GatewayConfig, 'shapes' | 'sync' | 'tenant'>;
 
@@ -18,7 +27,7 @@ type ShapeRules = Pick<GatewayConfig, 'shapes' | 'sync' | 'tenant'>;
  * the rows are fenced to the tenant. Throws 400 and 403 as documented.
  */
 export function shapeQuery(
-  { path, query, readToken }: Pick<RequestContext, 'path' | 'query' | 'readToken'>,
+  { path, query, readToken }: ShapeRead,
   { shapes, sync, tenant }: ShapeRules,
 ): string {
   if (readToken) checkPath(path);

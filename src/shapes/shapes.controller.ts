@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { Access } from '../auth/access.decorator.ts';
+import { accessOf } from '../auth/request-access.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
@@ -20,7 +21,10 @@ export class ShapesController {
 
   @Get('{*path}')
   read(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
-    const query = shapeQuery(requestContext(request), this.config);
+    const context = requestContext(request);
+    const { path, query: sent } = context;
+    const { readToken } = accessOf(context) ?? {};
+    const query = shapeQuery({ path, query: sent, readToken }, this.config);
     return this.proxy.forward(request, response, this.upstreams.sync, query);
   }
 }

@@ -129,11 +129,10 @@ export class RefusalMetrics implements RequestObserver {
     }
   }
 
-  /** The context has a token only where that was good when the request came. */
-  private countExpiry({ context: { errorCode, readToken, live } }: EndedRequest): void {
+  private countExpiry({ context: { errorCode, tokenEndsAtMs, live } }: EndedRequest): void {
     if (errorCode === 'token_expired') {
-      (readToken ? this.expiries.parked : this.expiries.before).add();
-    } else if (readToken && live === 'sse' && readToken.expiresAtSeconds * 1000 <= Date.now()) {
+      (tokenEndsAtMs === undefined ? this.expiries.before : this.expiries.parked).add();
+    } else if (tokenEndsAtMs !== undefined && live === 'sse' && tokenEndsAtMs <= Date.now()) {
       this.expiries.streaming.add();
     }
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { RequestContext } from '../server/request-context.ts';
+import type { RequestRecord } from './request-record.ts';
 
 /** A request of the public port that is over. */
 export interface EndedRequest {
@@ -12,7 +12,7 @@ export interface EndedRequest {
   /** From its arrival, which for a read is before the first middleware, to the answer's last byte. */
   durationMs: number;
   /** Route, upstream, error code and the rest of what is known; see there which of it is bounded. */
-  context: RequestContext;
+  context: RequestRecord;
 }
 
 /**
@@ -21,7 +21,7 @@ export interface EndedRequest {
  */
 export interface RequestObserver {
   /** The request has its context and nothing else: no credential is judged, no route found. */
-  began?(request: IncomingMessage, context: RequestContext): void;
+  began?(request: IncomingMessage, context: RequestRecord): void;
   /** The response has closed. Also told of CONNECT, which has no middleware and no `began`. */
   ended(request: EndedRequest): void;
 }

@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import type { ErrorCode } from '../errors/error-codes.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { ClientGone } from '../http/client-gone.ts';
-import type { RequestContext } from '../server/request-context.ts';
+import { RequestRecord } from './request-record.ts';
 import { UpstreamCalls, type UpstreamCall } from './upstream-calls.ts';
 
-const context: RequestContext = { requestId: 'r1', path: '/x', query: '', startedAtMs: 0 };
+const context = new RequestRecord('r1', '/x');
 
 /** Calls whose observer writes down what it is told. */
 function observedCalls(): { calls: UpstreamCalls; told: string[] } {

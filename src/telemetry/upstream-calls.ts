@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import { ClientGone } from '../http/client-gone.ts';
-import type { RequestContext } from '../server/request-context.ts';
+import type { RequestRecord } from './request-record.ts';
 
 export const UPSTREAM_NAMES = ['history', 'sync', 'runtime-ingress', 'runtime-admin'] as const;
 export type UpstreamName = (typeof UPSTREAM_NAMES)[number];
@@ -40,7 +40,7 @@ export class UpstreamCall {
   /** As it is sent: of a proxied request the client's, so not yet fit for a label. */
   readonly method: string;
   /** The client's request; of a read that several clients share, the first one's. */
-  readonly context: RequestContext;
+  readonly context: RequestRecord;
   /** Milliseconds of `performance.now()`, as are the others. */
   readonly startedAtMs = performance.now();
   /** Path and query as they are sent; the query may hold a credential. */
@@ -58,7 +58,7 @@ export class UpstreamCall {
   constructor(
     upstream: UpstreamName,
     method: string,
-    context: RequestContext,
+    context: RequestRecord,
     target: string,
     observers: readonly UpstreamCallObserver[],
   ) {
@@ -104,7 +104,7 @@ export class UpstreamCalls {
   begin(
     upstream: UpstreamName,
     method: string,
-    context: RequestContext,
+    context: RequestRecord,
     target: string,
   ): UpstreamCall {
     return new UpstreamCall(upstream, method, context, target, this.observers);

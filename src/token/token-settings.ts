@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { jwkSetSource } from '../auth/jwk-set-source.ts';
 import { ReadTokenVerifier } from '../auth/read-token-verifier.ts';
 import { TokenKeySet } from '../auth/token-key-set.ts';
-import { ADDRESS_PATTERNS } from '../commands/entity-address.ts';
+import { ADDRESS_PATTERNS } from '../config/address-patterns.ts';
 import { parseReadTokenSecrets } from '../config/secret-lists.ts';
 
 /** A wrong setting, or a request that cannot be met: said in one sentence, without a stack. */

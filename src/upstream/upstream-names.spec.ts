@@ -8,9 +8,6 @@ const ROOM = 'upstream/';
 /** A comparison with an upstream's name, or a table that has one by it. */
 const DECIDES_BY_NAME =
   /upstream\??\.name\s*[!=]==?|\[[\w.]*upstream\.name\]|\bname\s*[!=]==?\s*'(?:history|sync|runtime-\w+)'/i;
-const PROTECTED_IMPORT =
-  /from '[./]*\/(?:auth|cors|limits|proxy|commands|streams|shapes|registry)\//;
-
 function sources(): string[] {
   const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' });
   return files.filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
@@ -23,13 +20,6 @@ describe('what is particular to an upstream', () => {
     const found = sources()
       .filter((file) => !file.startsWith(ROOM))
       .flatMap((file) => lines(file).filter((line) => DECIDES_BY_NAME.test(line)));
-    expect(found).toEqual([]);
-  });
-
-  it('needs nothing of the rooms above', () => {
-    const found = sources()
-      .filter((file) => file.startsWith(ROOM))
-      .flatMap((file) => lines(file).filter((line) => PROTECTED_IMPORT.test(line)));
     expect(found).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { ADDRESS_PATTERNS } from '../../commands/entity-address.ts';
+import { ADDRESS_PATTERNS } from '../../config/address-patterns.ts';
 import type { CliContext } from '../cli-context.ts';
 import { usageError } from '../cli-error.ts';
 import { Credential, type CredentialSource } from './credential.ts';

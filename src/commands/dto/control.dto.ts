@@ -1,6 +1,6 @@
 import { IsDefined, IsIn, IsString, ValidateIf } from 'class-validator';
 
-export const CONTROL_VERBS = ['interrupt', 'pause', 'resume', 'archive'] as const;
+import { CONTROL_VERBS } from '../../telemetry/command-verb.ts';
 
 /** The body of a control command. */
 export class ControlDto {

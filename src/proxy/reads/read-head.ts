@@ -1,5 +1,5 @@
 import { isEncoded, isEventStream } from '../answer-head.ts';
-import { HeaderBlock } from '../../http/header-block.ts';
+import { HeaderBlock } from '../header-block.ts';
 import { headerValue, type HeaderList } from '../../http/header-list.ts';
 import { clientResponseHeaders, type ResponseHeaderRules } from '../response-headers.ts';
 

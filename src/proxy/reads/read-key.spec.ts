@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../config/load-config.ts';
 import { Upstreams } from '../../upstream/upstreams.ts';
 import { dependsOnReader, readKey } from './read-key.ts';
+import { RequestContext } from '../../server/request-context.ts';
 import type { ReadCall } from './upstream-read.ts';
 
 const upstreams = new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }));
@@ -12,7 +13,7 @@ function callWith(more: Partial<ReadCall> = {}): ReadCall {
     method: 'GET',
     target: '/v1/stream/t/x?offset=-1',
     headers: ['accept', '*/*'],
-    context: { requestId: 'r', path: '/streams/t/x', query: '', startedAtMs: 0 },
+    context: new RequestContext('r', '/streams/t/x', ''),
     ...more,
   };
 }

@@ -11,7 +11,7 @@ import {
 } from '@opentelemetry/api';
 import { loggedPath } from '../../log/logged-path.ts';
 import { CLIENT_GONE_STATUS } from '../../http/client-gone.ts';
-import type { RequestContext } from '../../server/request-context.ts';
+import type { RequestRecord } from '../../telemetry/request-record.ts';
 import type { EndedRequest, RequestObserver } from '../../telemetry/request-observer.ts';
 import { parseTraceparent } from '../traceparent.ts';
 import { knownMethod, methodInName } from '../../telemetry/http-method.ts';
@@ -47,7 +47,7 @@ export class RequestSpans implements RequestObserver {
     this.tracer = tracer;
   }
 
-  began(request: IncomingMessage, context: RequestContext): void {
+  began(request: IncomingMessage, context: RequestRecord): void {
     const method = request.method ?? '';
     const parent = parentOf(request);
     const span = this.tracer.startSpan(
@@ -106,7 +106,7 @@ function describe(span: Span, { method, status, isWhole, context }: EndedRequest
 }
 
 /** The call that answered it is in the trace of the reader that began it. */
-function describeShare(span: Span, first: RequestContext): void {
+function describeShare(span: Span, first: RequestRecord): void {
   span.setAttribute('gateway.read.shared', true);
   const call = first.span instanceof RequestSpan ? first.span.call : undefined;
   if (call) span.addLink({ context: call });

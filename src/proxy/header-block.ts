@@ -1,18 +1,17 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import type { HeaderList } from './header-list.ts';
+import { headerLine, type HeaderList } from '../http/header-list.ts';
+import type { JoinedHeaders } from '../private-parts/joined-head.ts';
 import { unusableAnswer } from '../upstream/upstream-error.ts';
 
 /**
  * The headers of an upstream's answer, which one client gets or several: as a list, and checked and joined
  * as they go out.
  */
-export class HeaderBlock {
+export class HeaderBlock implements JoinedHeaders {
   readonly list: HeaderList;
-  /** One line each, with its line end. */
   readonly text: string;
   readonly hasDate: boolean;
   readonly hasLength: boolean;
-  /** Whether one is there that tells Node how to send the answer. */
   readonly hasFraming: boolean;
 
   /** Throws `upstream_invalid_response` where one of them cannot be sent. */
@@ -55,8 +54,4 @@ function validateHeader(name: string, value: string): void {
   } catch (error) {
     throw unusableAnswer(error);
   }
-}
-
-export function headerLine(name: string, value: string): string {
-  return `${name}: ${value}\r\n`;
 }

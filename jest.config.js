@@ -1,7 +1,5 @@
 import { jestBase } from './test/jest-base.js';
 
-const project = { ...jestBase, testTimeout: 30_000 };
-
 // What is promised of access, CORS, errors and limits holds whoever finds the handler of a read; see `GatewayOptions`.
 const SUITES_OF_BOTH_WAYS =
   '{auth,cors,pipelining,proxy-access,proxy-headers,proxy-paths,read-tokens,read-token-expiry,shapes}.e2e-spec.ts';
@@ -10,7 +8,7 @@ const SUITES_OF_BOTH_WAYS =
 export default {
   projects: [
     {
-      ...project,
+      ...jestBase,
       displayName: 'gateway',
       testMatch: [
         '<rootDir>/{src,local,openapi,bench}/**/*.spec.ts',
@@ -20,7 +18,7 @@ export default {
       globalTeardown: '<rootDir>/test/global-teardown.ts',
     },
     {
-      ...project,
+      ...jestBase,
       displayName: 'reads by Express',
       testMatch: [
         `<rootDir>/test/${SUITES_OF_BOTH_WAYS}`,
@@ -29,5 +27,7 @@ export default {
       globals: { EXPRESS_FOR_READS: true },
     },
   ],
+  // Of all projects: Jest ignores it in one.
+  testTimeout: 30_000,
   maxWorkers: 2,
 };

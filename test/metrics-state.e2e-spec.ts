@@ -265,7 +265,7 @@ describe('memory', () => {
 
 describe('the phase', () => {
   it('is that of the drain, one of them at a time', async () => {
-    const { url } = await startHolding();
+    const { url, held } = await startHolding();
     const gateway = await start({
       GATEWAY_HISTORY_URL: url,
       GATEWAY_DRAIN_TIMEOUT_MS: '2000',
@@ -280,11 +280,16 @@ describe('the phase', () => {
     // So that the drain has something to wait for.
     const end = read(gateway, '/streams/a?live=long-poll');
     await gateway.until('gateway_open_reads', {}, 1);
+    // A write is left to its end: behind that the drain is over, and the management port with it.
+    const write = fetch(`${gateway.url}/streams/b`, { method: 'POST', headers: AUTHORIZED });
+    await gateway.until('http_server_active_requests', {}, 2);
     const drained = gateway.running.drain();
     expect(await phases()).toEqual(['lame-duck']);
     await gateway.until('gateway_phase', { phase: 'closing' }, 1);
     await gateway.until('gateway_phase', { phase: 'refusing' }, 1);
     await gateway.until('gateway_problems_total', { code: 'draining' }, 1);
+    held.at(-1)?.end();
+    expect((await write).status).toBe(200);
     await drained;
     await end();
   });

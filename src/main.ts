@@ -1,5 +1,14 @@
 import { runOnOwnNode } from './own-node.ts';
 
-// Everything else is imported late: on a Node that is too old an import would fail with a stack
-// trace in place of a plain sentence.
-if (!runOnOwnNode()) await import('./bootstrap.ts');
+// Everything else is imported late: on a Node that is too old, or another than expected, an import would fail with a
+// stack trace in place of a plain sentence.
+if (!runOnOwnNode()) {
+  const { privatePartsProblem } = await import('./private-parts/start-check.ts');
+  const problem = await privatePartsProblem();
+  if (problem === undefined) {
+    await import('./bootstrap.ts');
+  } else {
+    process.stderr.write(`agent-gateway ${problem}. Run it on Node 24.\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,3 +1,9 @@
+// Takes: `HTTPParser` of `node:_http_common`, which Node exports for its own server and client alone.
+// Brings: with undici 8.12 in its place a plain read takes a fifth more of the processor's time, and a parked one a
+// quarter more memory (docs/performance.md).
+// When it breaks: `start-check.ts` stops the start. See how `lib/_http_client.js` of that Node calls its parser; or send
+// reads with undici, as commands are, behind `ReadConnection`.
+
 import { HTTPParser } from 'node:_http_common';
 import type { HeaderList } from '../http/header-list.ts';
 
@@ -14,7 +20,7 @@ export interface AnswerListener {
 /**
  * Parses the answers that come on one connection, one after the other, with llhttp as Node has it built
  * in: what tells where an answer ends, and what is none, is the same that Node's own server and client
- * judge by. Node exports it for itself alone; the image's Node is pinned, and a spec tells of a change.
+ * judge by.
  */
 export class AnswerParser {
   /** The answer is there to its end. */

@@ -1,3 +1,8 @@
+// Takes: `ServerResponse._header`, with `_headerSent`, `_expect_continue` and `_keepAliveTimeout`, in which Node keeps the
+// head of an answer that `writeHead` has put together.
+// Brings: a tenth of the processor's time of a read, shared or plain.
+// When it breaks: `start-check.ts` stops the start. Have `writeJoinedHead` return false: `writeHead` does the same.
+
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import { headerLine, type HeaderList } from '../http/header-list.ts';
 

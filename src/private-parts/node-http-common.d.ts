@@ -1,4 +1,4 @@
-/** What `answer-parser.ts` and test/hostile use of Node's own HTTP parser, which Node's types leave out. */
+/** What of Node's `node:_http_common` is used, which Node's types leave out. */
 declare module 'node:_http_common' {
   /** Names by their numbers. */
   export const methods: readonly string[];

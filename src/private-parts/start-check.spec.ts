@@ -1,0 +1,29 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { ServerResponse } from 'node:http';
+import { AnswerParser } from './answer-parser.ts';
+import { privatePartsProblem } from './start-check.ts';
+
+afterEach(() => void jest.restoreAllMocks());
+
+describe('privatePartsProblem', () => {
+  it('is none on a Node that the tests run on', async () => {
+    await expect(privatePartsProblem()).resolves.toBeUndefined();
+  });
+
+  it('names a parser that does another thing, or throws', async () => {
+    const problem = `does not work on this Node, ${process.version}: its HTTP parser is another than expected`;
+    const parse = jest.spyOn(AnswerParser.prototype, 'parse').mockReturnValue(undefined);
+    await expect(privatePartsProblem()).resolves.toBe(problem);
+    parse.mockImplementation(() => {
+      throw new TypeError('this.parser.execute is not a function');
+    });
+    await expect(privatePartsProblem()).resolves.toBe(problem);
+  });
+
+  it('names a way of writing a head that does another thing', async () => {
+    jest.spyOn(ServerResponse.prototype, 'getHeaderNames').mockReturnValue(['x']);
+    await expect(privatePartsProblem()).resolves.toBe(
+      `does not work on this Node, ${process.version}: its way of writing a head is another than expected`,
+    );
+  });
+});

@@ -1,0 +1,95 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import type { AnswerListener } from './answer-parser.ts';
+
+/**
+ * Tries out what the gateway takes from Node without being offered it. Resolves with what is wrong, undefined where
+ * nothing is. Everything is imported here alone: on another Node an import may fail already.
+ */
+export async function privatePartsProblem(): Promise<string | undefined> {
+  for (const [name, works] of Object.entries(PARTS)) {
+    if (!(await works().catch(() => false))) {
+      return `does not work on this Node, ${process.version}: its ${name} is another than expected`;
+    }
+  }
+  return undefined;
+}
+
+const PARTS: Record<string, () => Promise<boolean>> = {
+  'HTTP parser': parserWorks,
+  'way of writing a head': headWorks,
+};
+
+/** One answer with its length, one in chunks, and bytes that are none. */
+async function parserWorks(): Promise<boolean> {
+  const { AnswerParser } = await import('./answer-parser.ts');
+  const told: unknown[] = [];
+  const listener: AnswerListener = {
+    onHead: (statusCode, headers) => told.push(statusCode, headers),
+    onBody: (chunk) => told.push(chunk.toString('latin1')),
+  };
+  const parser = new AnswerParser(listener);
+  const isParsed = (text: string): boolean => {
+    parser.expect('GET');
+    const isFine = parser.parse(Buffer.from(text, 'latin1')) === undefined;
+    return isFine && parser.isComplete && parser.keepsOpen && !parser.hasExcess;
+  };
+  const areParsed =
+    isParsed('HTTP/1.1 200 OK\r\nA: 1\r\nContent-Length: 2\r\n\r\nhi') &&
+    isParsed('HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nho\r\n0\r\n\r\n');
+  const isRefused = parser.parse(Buffer.from('no answer\r\n\r\n')) !== undefined;
+  parser.close();
+  return areParsed && isRefused && JSON.stringify(told) === AS_TOLD;
+}
+
+const AS_TOLD = JSON.stringify([
+  200,
+  ['A', '1', 'Content-Length', '2'],
+  'hi',
+  404,
+  ['Transfer-Encoding', 'chunked'],
+  'ho',
+]);
+
+/** A head that is joined already, as the bytes that go out. */
+async function headWorks(): Promise<boolean> {
+  const { writeJoinedHead } = await import('./joined-head.ts');
+  const sent: Buffer[] = [];
+  const socket = new Duplex({
+    read: () => undefined,
+    write: (chunk: Buffer, _encoding, done) => {
+      sent.push(chunk);
+      done();
+    },
+  });
+  const request = new IncomingMessage(new Socket());
+  request.method = 'GET';
+  request.httpVersionMajor = 1;
+  request.httpVersionMinor = 1;
+  const response = new ServerResponse(request);
+  // As Node's server does.
+  Object.assign(response, { _keepAliveTimeout: 5_000 });
+  response.shouldKeepAlive = true;
+  response.assignSocket(socket as unknown as Socket);
+  const headers = {
+    list: [],
+    text: 'Date: now\r\n',
+    hasDate: true,
+    hasLength: false,
+    hasFraming: false,
+  };
+  const isWritten = writeJoinedHead(response, {
+    status: 200,
+    own: ['A', '1'],
+    headers,
+    contentLength: 2,
+  });
+  const isSeen = response.headersSent;
+  response.end('hi', 'latin1');
+  return isWritten && isSeen && Buffer.concat(sent).toString('latin1') === AS_SENT;
+}
+
+const AS_SENT =
+  'HTTP/1.1 200 OK\r\nA: 1\r\nDate: now\r\nContent-Length: 2\r\n' +
+  'Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n\r\nhi';

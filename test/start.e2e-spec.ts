@@ -256,6 +256,22 @@ describe('the end', () => {
   });
 });
 
+describe('on a Node whose private parts are others', () => {
+  it('says so in place of a stack', async () => {
+    const change =
+      'import common from "node:_http_common"; common.HTTPParser.prototype.execute = () => 0';
+    const { code, stdout, stderr } = await run({
+      ...REQUIRED,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(change)}`,
+    });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `agent-gateway does not work on this Node, ${process.version}: its HTTP parser is another than expected. Run it on Node 24.\n`,
+    });
+  });
+});
+
 describe('on a Node that is too old', () => {
   const oldNode = findOldNode();
   const ifThereIsOne = oldNode === undefined ? it.skip : it;

@@ -5,6 +5,8 @@ import { AppModule } from '../src/app.module.ts';
 import type { AccessRule } from '../src/auth/access.decorator.ts';
 import { DeclaredAccess } from '../src/auth/declared-access.ts';
 import { loadConfig } from '../src/config/load-config.ts';
+import { GatewayAdapter } from '../src/server/gateway.adapter.ts';
+import { GatewayState } from '../src/server/gateway-state.ts';
 import { Telemetry } from '../src/telemetry/telemetry.ts';
 import { METHODS, type Method } from './openapi.ts';
 
@@ -23,8 +25,15 @@ export interface DeclaredRoute {
 /** Creates the application, without letting it listen or start, and reads its routes. */
 export async function declaredRoutes(): Promise<DeclaredRoute[]> {
   const config = loadConfig({ GATEWAY_API_KEYS: 'only-for-its-routes' });
-  const module = AppModule.with(config, pino({ level: 'silent' }), new Telemetry());
-  const app = await NestFactory.create(module, { logger: false, abortOnError: false });
+  const adapter = new GatewayAdapter({});
+  const module = AppModule.with({
+    config,
+    adapter,
+    state: new GatewayState(),
+    logger: pino({ level: 'silent' }),
+    telemetry: new Telemetry(),
+  });
+  const app = await NestFactory.create(module, adapter, { logger: false, abortOnError: false });
   try {
     const declared = app.get(DeclaredAccess, { strict: false }).routes();
     const { paths } = SwaggerModule.createDocument(app, new DocumentBuilder().build(), {

@@ -1,4 +1,4 @@
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { AccessGuard } from './auth/access.guard.ts';
@@ -9,24 +9,39 @@ import { GatewayConfigModule } from './config/gateway-config.module.ts';
 import { ProblemFilter } from './server/problem.filter.ts';
 import { HealthModule } from './health/health.module.ts';
 import { LimitsModule } from './limits/limits.module.ts';
-import { LOGGER, LogModule } from './log/log.module.ts';
+import { LogModule } from './log/log.module.ts';
 import { RegistryModule } from './registry/registry.module.ts';
 import { BodyCapGuard } from './limits/body-cap.guard.ts';
+import { RateLimit } from './limits/rate-limit.ts';
+import { RateLimitGuard } from './limits/rate-limit.guard.ts';
+import type { GatewayAdapter } from './server/gateway.adapter.ts';
+import type { GatewayState } from './server/gateway-state.ts';
+import { ServerModule } from './server/server.module.ts';
 import { ShapesModule } from './shapes/shapes.module.ts';
 import { StreamsModule } from './streams/streams.module.ts';
 import { TelemetryModule } from './telemetry/telemetry.module.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
+/** What the public port's application is made of. */
+export interface AppParts {
+  config: GatewayConfig;
+  logger: Logger;
+  telemetry: Telemetry;
+  adapter: GatewayAdapter;
+  state: GatewayState;
+}
+
 /** The public port's application. */
 @Module({})
 export class AppModule {
-  static with(config: GatewayConfig, logger: Logger, telemetry: Telemetry): DynamicModule {
+  static with({ config, logger, telemetry, adapter, state }: AppParts): DynamicModule {
     return {
       module: AppModule,
       imports: [
         GatewayConfigModule.with(config),
         LogModule.with(logger),
         TelemetryModule.with(telemetry),
+        ServerModule.with(adapter, state),
         LimitsModule,
         AuthModule,
         CommandsModule,
@@ -39,13 +54,15 @@ export class AppModule {
         { provide: APP_GUARD, useExisting: AccessGuard },
         BodyCapGuard,
         { provide: APP_GUARD, useExisting: BodyCapGuard },
-        {
-          provide: ProblemFilter,
-          inject: [LOGGER],
-          useFactory: (logger: Logger) => new ProblemFilter(logger),
-        },
+        // Behind the access guard: only a credential that holds is counted.
+        ...rateLimit(config),
         { provide: APP_FILTER, useExisting: ProblemFilter },
       ],
     };
   }
+}
+
+function rateLimit({ limits: { requestsPerSecond } }: GatewayConfig): Provider[] {
+  if (requestsPerSecond === 0) return [];
+  return [{ provide: APP_GUARD, useValue: new RateLimitGuard(new RateLimit(requestsPerSecond)) }];
 }

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
-import type { INestApplication } from '@nestjs/common';
+import type { INestApplication, Type } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
@@ -10,6 +10,11 @@ import { DeclaredAccess } from './auth/declared-access.ts';
 import type { TokenKeySet } from './auth/token-key-set.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { configureApp } from './configure-app.ts';
+import { HeldBytes } from './memory/held-bytes.ts';
+import { MemoryWatch } from './memory/memory-watch.ts';
+import { Connections } from './server/connections.ts';
+import { OpenRequests } from './server/open-requests.ts';
+import { StalledClients } from './server/stalled-clients.ts';
 import { drain } from './server/drain.ts';
 import { configureManagement } from './management/configure-management.ts';
 import { GatewayState } from './server/gateway-state.ts';
@@ -68,9 +73,14 @@ export async function startGateway(
   const requestMetrics = config.managementPort === 0 ? undefined : addMetrics(telemetry);
   const tracing = await startTracing(config, telemetry, logger);
   const adapter = new GatewayAdapter(serverOptions(config.maxBodyBytes));
-  const app = await NestFactory.create(AppModule.with(config, logger, telemetry), adapter, options);
+  const app = await NestFactory.create(
+    AppModule.with({ config, logger, telemetry, adapter, state }),
+    adapter,
+    options,
+  );
+  configureApp(app, config, telemetry, expressForReads);
+  const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
   const probes = new UpstreamProbes(config);
-  const parts = configureApp(app, adapter, config, state, telemetry, logger, expressForReads);
   const management =
     config.managementPort === 0
       ? undefined
@@ -81,14 +91,18 @@ export async function startGateway(
         );
   if (management) {
     configureManagement(management, logger);
-    requestMetrics?.announce(app.get(DeclaredAccess, { strict: false }).routes());
+    requestMetrics?.announce(part(DeclaredAccess).routes());
     addGauges(telemetry.registry, {
-      ...parts,
       state,
       probes,
       log,
       limits: config.limits,
-      readLimits: app.get(OpenReadLimits, { strict: false }),
+      connections: part(Connections),
+      openRequests: part(OpenRequests),
+      held: part(HeldBytes),
+      stalledClients: part(StalledClients),
+      memoryWatch: part(MemoryWatch),
+      readLimits: part(OpenReadLimits),
       keySet: app.get<TokenKeySet | undefined>(READ_TOKEN_KEY_SET, { strict: false }),
     });
   }
@@ -116,7 +130,14 @@ export async function startGateway(
     drain: async () => {
       const endsAtMs = performance.now() + config.timeouts.drainMs;
       const timeoutMs = config.timeouts.drainMs * (tracing ? 1 - FLUSH_SHARE : 1);
-      await drain({ ...parts, state, logger, timeoutMs });
+      await drain({
+        server: adapter.server,
+        connections: part(Connections),
+        openRequests: part(OpenRequests),
+        state,
+        logger,
+        timeoutMs,
+      });
       const leftMs = Math.max(MIN_CLOSE_MS, endsAtMs - performance.now());
       // What a module cannot close in time the end of the process closes.
       await Promise.race([

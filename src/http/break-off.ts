@@ -12,7 +12,24 @@ export function breakOff(response: ServerResponse): void {
   // Its turn has not come: those before it on the connection are answered first.
   if (!socket) response.once('socket', (itsSocket) => itsSocket.destroy());
   if (socket && response.headersSent && !isHttp11) resetConnection(socket);
-  else response.destroy();
+  else destroyAnswer(response);
+}
+
+/**
+ * Destroys an answer, whether its turn on the connection has come or not; its listeners are told. Where the turn has not
+ * come Node 22 tells nobody, and ends the connection when it comes.
+ */
+export function destroyAnswer(response: ServerResponse): void {
+  const listenersBefore = response.listenerCount('socket');
+  response.destroy();
+  const added = response.rawListeners('socket').slice(listenersBefore);
+  if (added.length === 0) return;
+  for (const listener of added) response.off('socket', listener as () => void);
+  process.nextTick(() => {
+    response.emit('close');
+    // Once: its turn comes all the same.
+    response.removeAllListeners('close');
+  });
 }
 
 /**

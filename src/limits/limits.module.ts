@@ -11,11 +11,6 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 @Module({
   providers: [
     {
-      provide: HeldBytes,
-      inject: [CONFIG],
-      useFactory: ({ limits }: GatewayConfig) => new HeldBytes(limits.maxHeldBytes),
-    },
-    {
       provide: OpenReadLimits,
       inject: [CONFIG, HeldBytes],
       useFactory: ({ limits }: GatewayConfig, held: HeldBytes) =>
@@ -25,6 +20,6 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
         ),
     },
   ],
-  exports: [HeldBytes, OpenReadLimits],
+  exports: [OpenReadLimits],
 })
 export class LimitsModule {}

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { destroyAnswer } from '../http/break-off.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import type { HeldBytes } from '../memory/held-bytes.ts';
 import { endsInDoubt } from './request-body.ts';
@@ -240,7 +241,7 @@ export class Connections {
   private onClosed(socket: Socket): void {
     this.dropWaiting(socket);
     // Node tells those whose turn has not come, but not on a connection that it has handed over for a CONNECT.
-    for (const { response } of this.exchanges(socket)) response.destroy();
+    for (const { response } of this.exchanges(socket)) destroyAnswer(response);
     this.open.delete(socket);
     addBytes(this.closedBytes, socket);
   }

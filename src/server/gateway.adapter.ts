@@ -24,18 +24,18 @@ const LISTEN_BACKLOG = 4_096;
  * is refused when the gateway starts.
  */
 export class GatewayAdapter extends ExpressAdapter {
-  private readonly serverOptions: ServerOptions;
+  /** The listening server, there from the start for what is built around it. `RequestWay` takes its requests. */
+  readonly server: Server;
   private readonly getHandlers = new Map<string, RouteHandler>();
   private prefixRoutes: readonly PrefixRoute[] = [];
 
   constructor(serverOptions: ServerOptions) {
     super(createExpress());
-    this.serverOptions = serverOptions;
+    this.server = createServer(serverOptions);
   }
 
-  /** Without a listener for requests: `RequestWay` is one. */
   override initHttpServer(): void {
-    this.httpServer = createServer(this.serverOptions);
+    this.httpServer = this.server;
   }
 
   /** As the gateway has it called: always with a host. */

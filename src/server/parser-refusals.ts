@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { breakOff } from '../http/break-off.ts';
+import { breakOff, destroyAnswer } from '../http/break-off.ts';
 import { freshUlid } from '../http/fresh-ulid.ts';
 import { contextOf } from './request-context.ts';
 import { isReadMethod } from '../http/routes.ts';
@@ -51,7 +51,7 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
     const requestId = markRefused(broken, status, reason);
     const earlier = exchanges.filter((exchange) => exchange !== broken);
     if (earlier.some(({ request }) => !isReadMethod(request.method ?? ''))) {
-      broken?.response.destroy();
+      if (broken) destroyAnswer(broken.response);
       socket.once('end', () => socket.destroy());
       connections.whenAnswered(socket, () => {
         // A refusal would seem to be the answer to the first that was dropped.

@@ -1,0 +1,84 @@
+import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import { getConfigToken } from '@nestjs/config';
+import type { Logger } from 'pino';
+import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
+import { LOGGER } from '../log/log.module.ts';
+import { HeldBytes } from '../memory/held-bytes.ts';
+import { MemoryWatch } from '../memory/memory-watch.ts';
+import { processMemory } from '../memory/process-memory.ts';
+import { ConnectionCap } from './connection-cap.ts';
+import { Connections } from './connections.ts';
+import { GatewayAdapter } from './gateway.adapter.ts';
+import { GatewayState } from './gateway-state.ts';
+import { Newcomers } from './newcomers.ts';
+import { OpenRequests } from './open-requests.ts';
+import { ProblemFilter } from './problem.filter.ts';
+import { StalledClients } from './stalled-clients.ts';
+
+const CONFIG = getConfigToken(CONFIG_NAMESPACE);
+
+/** The connections of the public port, the requests under way, and what is held in memory for them. */
+@Global()
+@Module({})
+export class ServerModule implements OnApplicationShutdown {
+  constructor(
+    private readonly stalledClients: StalledClients,
+    private readonly memoryWatch: MemoryWatch,
+  ) {}
+
+  static with(adapter: GatewayAdapter, state: GatewayState): DynamicModule {
+    const { server } = adapter;
+    return {
+      module: ServerModule,
+      providers: [
+        { provide: GatewayAdapter, useValue: adapter },
+        { provide: GatewayState, useValue: state },
+        OpenRequests,
+        {
+          provide: HeldBytes,
+          inject: [CONFIG],
+          useFactory: ({ limits }: GatewayConfig) => new HeldBytes(limits.maxHeldBytes),
+        },
+        {
+          provide: Connections,
+          inject: [HeldBytes],
+          useFactory: (held: HeldBytes) => new Connections(server, held),
+        },
+        {
+          provide: ConnectionCap,
+          inject: [Connections, CONFIG],
+          useFactory: (connections: Connections, { limits }: GatewayConfig) =>
+            new ConnectionCap(server, connections, limits.maxConnections),
+        },
+        {
+          provide: Newcomers,
+          inject: [Connections],
+          useFactory: (connections: Connections) => new Newcomers(() => connections.accepted),
+        },
+        {
+          provide: StalledClients,
+          inject: [Connections, CONFIG],
+          useFactory: (connections: Connections, { timeouts }: GatewayConfig) =>
+            new StalledClients(server, connections, timeouts.clientStallMs),
+        },
+        {
+          provide: MemoryWatch,
+          inject: [HeldBytes, StalledClients, LOGGER],
+          useFactory: (held: HeldBytes, stalledClients: StalledClients, logger: Logger) =>
+            new MemoryWatch(processMemory(), held, stalledClients, logger),
+        },
+        {
+          provide: ProblemFilter,
+          inject: [LOGGER],
+          useFactory: (logger: Logger) => new ProblemFilter(logger),
+        },
+      ],
+      exports: [GatewayState, HeldBytes, OpenRequests, Connections, ProblemFilter],
+    };
+  }
+
+  onApplicationShutdown(): void {
+    this.stalledClients.stop();
+    this.memoryWatch.stop();
+  }
+}

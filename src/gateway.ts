@@ -106,11 +106,13 @@ export async function startGateway(
       keySet: app.get<TokenKeySet | undefined>(READ_TOKEN_KEY_SET, { strict: false }),
     });
   }
-  const close = async (flushMs = MAX_FLUSH_MS): Promise<void> => {
+  const closeAll = async (flushMs: number): Promise<void> => {
     await Promise.all([app.close(), management?.close()]);
     await lastLogLines();
     await tracing?.shutdown(flushMs);
   };
+  let closed: Promise<void> | undefined;
+  const close = (flushMs = MAX_FLUSH_MS): Promise<void> => (closed ??= closeAll(flushMs));
   try {
     await app.init();
     // The public port first: once the other one says ready, it is.

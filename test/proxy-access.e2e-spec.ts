@@ -1,5 +1,5 @@
-import { Controller, Get } from '@nestjs/common';
-import { DiscoveryModule, NestFactory } from '@nestjs/core';
+import { Controller, Get, UseFilters } from '@nestjs/common';
+import { DiscoveryModule, NestFactory, BaseExceptionFilter } from '@nestjs/core';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Access } from '../src/auth/access.decorator.ts';
 import { DeclaredAccess } from '../src/auth/declared-access.ts';
@@ -88,6 +88,17 @@ describe('the access of the routes', () => {
     it('that states none for one of its routes does not start', async () => {
       await expect(start(controllerWith(() => undefined))).rejects.toThrow(
         'these routes declare no access, so the gateway does not start: Probe.read',
+      );
+    });
+
+    // What fails in a read behind its handler's return goes to the global filter alone.
+    it('that has a filter of its own does not start', async () => {
+      const probe = controllerWith((controller) => {
+        Access('api-key')(controller);
+        UseFilters(new BaseExceptionFilter())(controller);
+      });
+      await expect(start(probe)).rejects.toThrow(
+        'these routes have a filter of their own, which reads would pass by, so the gateway does not start: Probe.open, Probe.read',
       );
     });
 

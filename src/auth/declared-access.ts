@@ -1,6 +1,10 @@
 import { Injectable, RequestMethod, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import {
+  EXCEPTION_FILTERS_METADATA,
+  METHOD_METADATA,
+  PATH_METADATA,
+} from '@nestjs/common/constants.js';
 import { ACCESS_RULE, type AccessRule } from './access.decorator.ts';
 
 /** A route as its controller declares it. */
@@ -9,9 +13,14 @@ export interface DeclaredRoute {
   path: string;
   handler: string;
   access: AccessRule | undefined;
+  /** Whether it, or its controller, has a filter that no other route has. */
+  hasOwnFilter: boolean;
 }
 
-/** Refuses to start with a route that declares no access: nothing is open by omission. */
+/**
+ * Refuses to start with a route that declares no access: nothing is open by omission. And with one that has a filter of
+ * its own: what fails in a read behind its handler's return goes to the global filter alone.
+ */
 @Injectable()
 export class DeclaredAccess implements OnModuleInit {
   constructor(
@@ -20,11 +29,15 @@ export class DeclaredAccess implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    const undeclared = this.routes().filter(({ access }) => access === undefined);
-    if (undeclared.length > 0) {
-      const names = undeclared.map(({ handler }) => handler).join(', ');
-      throw new Error(`these routes declare no access, so the gateway does not start: ${names}`);
-    }
+    const routes = this.routes();
+    refuse(
+      'declare no access',
+      routes.filter(({ access }) => access === undefined),
+    );
+    refuse(
+      'have a filter of their own, which reads would pass by',
+      routes.filter(({ hasOwnFilter }) => hasOwnFilter),
+    );
   }
 
   /** Every route of every controller. */
@@ -51,6 +64,15 @@ export class DeclaredAccess implements OnModuleInit {
       path: `/${base}/${path}`.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1'),
       handler: `${controller.name}.${name}`,
       access,
+      hasOwnFilter: [handler, controller].some((declaring) =>
+        Reflect.hasMetadata(EXCEPTION_FILTERS_METADATA, declaring),
+      ),
     }));
   }
+}
+
+function refuse(why: string, routes: readonly DeclaredRoute[]): void {
+  if (routes.length === 0) return;
+  const names = routes.map(({ handler }) => handler).join(', ');
+  throw new Error(`these routes ${why}, so the gateway does not start: ${names}`);
 }

@@ -3,6 +3,21 @@ import type { BagItem } from '../collections/bag.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { RequestRecord } from '../telemetry/request-record.ts';
 
+/** A place for what one room keeps of each request: only who has the slot gets at it. Made once for all requests. */
+export class ContextSlot<Value> {
+  /** All slots that there are. */
+  static count = 0;
+  private readonly index = ContextSlot.count++;
+
+  of({ kept }: Pick<RequestContext, 'kept'>): Value | undefined {
+    return kept[this.index] as Value | undefined;
+  }
+
+  set({ kept }: Pick<RequestContext, 'kept'>, value: Value): void {
+    kept[this.index] = value;
+  }
+}
+
 /**
  * What the gateway knows of a request beside its own headers. What others are told of it is in the record that it is;
  * what a room keeps for itself has a `ContextSlot`. A class, so that all of its fields are there from the start: ten
@@ -21,25 +36,13 @@ export class RequestContext extends RequestRecord implements BagItem {
   /** Ends a read under way: with the error if its answer has not begun, else where it can resume. */
   endRead?: (error: GatewayError) => void;
   /** For `ContextSlot`. */
-  readonly kept: unknown[] = [];
+  readonly kept: unknown[];
 
   constructor(requestId: string, path: string, query: string) {
     super(requestId, path);
     this.query = query;
-  }
-}
-
-/** A place for what one room keeps of each request: only who has the slot gets at it. Made once for all requests. */
-export class ContextSlot<Value> {
-  private static count = 0;
-  private readonly index = ContextSlot.count++;
-
-  of({ kept }: Pick<RequestContext, 'kept'>): Value | undefined {
-    return kept[this.index] as Value | undefined;
-  }
-
-  set({ kept }: Pick<RequestContext, 'kept'>, value: Value): void {
-    kept[this.index] = value;
+    // Of the right length from the start: an array that grows takes room for sixteen more.
+    this.kept = Array.from({ length: ContextSlot.count });
   }
 }
 

@@ -17,7 +17,7 @@ export interface RequestWayParts {
   router: RequestListener;
   /** Asked once a turn while there are reads: whether they are to wait for another one. */
   isHeldUp(): boolean;
-  /** Answers with what a step has thrown. */
+  /** Answers with what a step has thrown, or a handler has handed on. */
   onFailure(error: unknown, request: ClientRequest, response: ServerResponse): void;
 }
 
@@ -64,12 +64,16 @@ export class RequestWay {
     // It has gone since, and nothing would tell any more.
     if (response.destroyed || !this.passes(request, response)) return;
     requestContext(request).startedAtMs = atMs;
-    handler(request, response, () => this.parts.router(request, response));
+    handler(request, response, (error?: unknown) => {
+      if (error === undefined) this.parts.router(request, response);
+      else this.parts.onFailure(error, request, response);
+    });
   }
 
   private passes(request: ClientRequest, response: ServerResponse): boolean {
     try {
-      return this.parts.steps.every((step) => step(request, response));
+      for (const step of this.parts.steps) if (!step(request, response)) return false;
+      return true;
     } catch (error) {
       this.parts.onFailure(error, request, response);
       return false;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Controller, Get, Next, Req, Res } from '@nestjs/common';
 import { Access } from '../auth/access.decorator.ts';
 import { accessOf } from '../auth/request-access.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
@@ -9,7 +9,7 @@ import { Upstreams } from '../upstream/upstreams.ts';
 import { requestContext } from '../server/request-context.ts';
 import { shapeQuery } from './shape-query.ts';
 
-/** The live catalog: shape reads, passed on to the sync engine. GET stands for HEAD too. */
+/** The live catalog: shape reads, passed on to the sync engine. As reads of streams they do not wait for their answers. */
 @Controller('shapes')
 @Access('api-key-or-read-token')
 export class ShapesController {
@@ -20,11 +20,15 @@ export class ShapesController {
   ) {}
 
   @Get('{*path}')
-  read(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
+  read(
+    @Req() request: ClientRequest,
+    @Res() response: ServerResponse,
+    @Next() next: (error: unknown) => void,
+  ): void {
     const context = requestContext(request);
     const { path, query: sent } = context;
     const { readToken } = accessOf(context) ?? {};
     const query = shapeQuery({ path, query: sent, readToken }, this.config);
-    return this.proxy.forward(request, response, this.upstreams.sync, query);
+    this.proxy.forward(request, response, this.upstreams.sync, query).catch(next);
   }
 }

@@ -1,11 +1,14 @@
 import type { ServerResponse } from 'node:http';
-import { Controller, Delete, Get, Post, Put, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, Next, Post, Put, Req, Res } from '@nestjs/common';
 import { Access } from '../auth/access.decorator.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 
-/** Timelines: the Durable Streams protocol, passed on to the history store. GET stands for HEAD too. */
+/**
+ * Timelines: the Durable Streams protocol, passed on to the history store. GET stands for HEAD too. A read does not wait
+ * for its answer to begin: Nest would keep 3 KiB for each that is parked.
+ */
 @Controller('streams')
 @Access('api-key-or-read-token')
 export class StreamsController {
@@ -15,8 +18,12 @@ export class StreamsController {
   ) {}
 
   @Get('{*path}')
-  read(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
-    return this.proxy.forward(request, response, this.upstreams.history);
+  read(
+    @Req() request: ClientRequest,
+    @Res() response: ServerResponse,
+    @Next() next: (error: unknown) => void,
+  ): void {
+    this.proxy.forward(request, response, this.upstreams.history).catch(next);
   }
 
   @Put('{*path}')

@@ -11,6 +11,8 @@ export function breakOff(response: ServerResponse): void {
   const { socket, useChunkedEncodingByDefault: isHttp11 } = response;
   // Its turn has not come: those before it on the connection are answered first.
   if (!socket) response.once('socket', (itsSocket) => itsSocket.destroy());
+  // What was written in this turn of the event loop: Node 22 would let it fall.
+  socket?.uncork();
   if (socket && response.headersSent && !isHttp11) resetConnection(socket);
   else destroyAnswer(response);
 }

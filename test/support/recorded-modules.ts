@@ -10,6 +10,12 @@ export interface RecordedModules {
   remove(): Promise<void>;
 }
 
+/**
+ * Whether this Node can: with hooks of modules that are synchronous, 22.19 fails on packages of CommonJS ("request for
+ * './index.js' is not in cache").
+ */
+export const canRecordModules = Number(process.versions.node.split('.')[0]) >= 24;
+
 /** Writes down what a process loads, while it loads it: it may end in any way. */
 export async function recordModules(): Promise<RecordedModules> {
   const folder = await mkdtemp(join(tmpdir(), 'recorded-modules-'));

@@ -19,8 +19,7 @@ const LISTEN_BACKLOG = 4_096;
 
 /**
  * Nest's Express on a server of the gateway's own. It keeps the handlers that Nest makes of controllers, so that
- * `RequestWay` can call them without Express' router, which takes a quarter of the processor time of a read. Everything
- * that Nest puts into a handler holds on both ways: guards, interceptors, pipes, filters. What would hold in Express alone
+ * `RequestWay` can call them without Express' router, which is dear beside a read. Everything that Nest puts into a handler holds on both ways: guards, interceptors, pipes, filters. What would hold in Express alone
  * is refused when the gateway starts.
  */
 export class GatewayAdapter extends ExpressAdapter {

@@ -15,7 +15,7 @@ class SlowResponse extends EventEmitter {
   headersSent = true;
   req = { method: 'GET' };
   useChunkedEncodingByDefault = true;
-  socket = { resetAndDestroy: () => this.destroy() };
+  socket = { resetAndDestroy: () => this.destroy(), uncork: () => {} };
   private taken: (() => void)[] = [];
 
   write(chunk: Buffer, onTaken: () => void): boolean {

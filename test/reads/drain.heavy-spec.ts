@@ -21,6 +21,8 @@ describe.each(MODES)('a drain under a great many $mode reads', ({ mode, isShared
         GATEWAY_HISTORY_URL: upstream.url,
         GATEWAY_SYNC_URL: upstream.url,
         GATEWAY_SHARED_READS: String(isShared),
+        // All have one credential, which has half of what the machine's files allow otherwise.
+        GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: String(count),
         GATEWAY_DRAIN_TIMEOUT_MS: String(DRAIN_MS),
       },
     });

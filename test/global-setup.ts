@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,8 +8,10 @@ declare global {
   var stopTestRestate: (() => Promise<void>) | undefined;
 }
 
-/** One real Restate for the whole run: TEST_RESTATE_INGRESS_URL and TEST_RESTATE_ADMIN_URL. */
+/** A build of the sources as they are, and one real Restate for the whole run: TEST_RESTATE_INGRESS_URL and TEST_RESTATE_ADMIN_URL. */
 export default async function globalSetup(): Promise<void> {
+  const build = join(import.meta.dirname, 'build-when-changed.ts');
+  execFileSync(process.execPath, [build], { stdio: 'inherit' });
   const dataDir = await mkdtemp(join(tmpdir(), 'gateway-restate-'));
   const removeData = () => rm(dataDir, { recursive: true, force: true });
   try {

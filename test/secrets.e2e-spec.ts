@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { buildGateway, type BuiltGateway } from './support/built-gateway.ts';
+import { builtGateway, type BuiltGateway } from './support/built-gateway.ts';
 import { startGatewayChild, type GatewayChild } from './support/gateway-child.ts';
 import { AUTHORIZED } from './support/credentials.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from './support/scripted-upstream.ts';
@@ -17,9 +17,9 @@ const END_TIMEOUT_MS = 60_000;
 describe('the program', () => {
   let built: BuiltGateway;
   beforeAll(async () => {
-    built = await buildGateway();
+    built = builtGateway();
   }, END_TIMEOUT_MS);
-  afterAll(() => built?.remove());
+  afterAll(() => built.stop());
 
   it(
     'writes no secret of a client or an upstream anywhere, from its start to its end',
@@ -77,7 +77,7 @@ describe('the credentials of the upstreams', () => {
   let gateway: GatewayChild | undefined;
 
   beforeAll(async () => {
-    built = await buildGateway();
+    built = builtGateway();
     for (const name of ['ingress', 'admin', 'history', 'sync'] as const) {
       upstreams[name] = await startScriptedUpstream((_request, response) =>
         response.writeHead(202).end('{"invocationId":"inv_1"}'),
@@ -90,7 +90,7 @@ describe('the credentials of the upstreams', () => {
   });
   afterAll(async () => {
     for (const upstream of Object.values(upstreams)) await upstream.stop();
-    await built?.remove();
+    await built.stop();
   });
 
   /** Starts the program and sends something to each upstream. */

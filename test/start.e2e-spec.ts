@@ -8,7 +8,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { choosePorts } from '../local/stack/ports.ts';
 import { isSupported } from '../src/own-node.ts';
-import { buildGateway, type BuiltGateway } from './support/built-gateway.ts';
+import { builtGateway, type BuiltGateway } from './support/built-gateway.ts';
 import { API_KEY, AUTHORIZED, startTestGateway } from './support/gateway.ts';
 import { rawRequest } from './support/raw-client.ts';
 import { canRecordModules, recordModules } from './support/recorded-modules.ts';
@@ -19,10 +19,10 @@ const END_TIMEOUT_MS = 20_000;
 const REQUIRED = { GATEWAY_API_KEYS: API_KEY, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0' };
 
 let built: BuiltGateway;
-beforeAll(async () => {
-  built = await buildGateway();
+beforeAll(() => {
+  built = builtGateway();
 });
-afterAll(() => built?.remove());
+afterAll(() => built.stop());
 
 /** What a test has opened, for it to be closed however the test ends. */
 const closings: (() => unknown)[] = [];

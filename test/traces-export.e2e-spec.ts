@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { buildGateway, type BuiltGateway } from './support/built-gateway.ts';
+import { builtGateway, type BuiltGateway } from './support/built-gateway.ts';
 import { Collector } from './support/collector.ts';
 import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from './support/gateway.ts';
 import { canRecordModules, recordModules } from './support/recorded-modules.ts';
@@ -214,9 +214,9 @@ describe('a collector', () => {
 describe('the program', () => {
   let built: BuiltGateway;
   beforeAll(async () => {
-    built = await buildGateway();
+    built = builtGateway();
   }, 120_000);
-  afterAll(() => built?.remove());
+  afterAll(() => built.stop());
 
   const REQUIRED = {
     GATEWAY_API_KEYS: API_KEY,

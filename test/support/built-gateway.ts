@@ -1,8 +1,4 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import {
   startProcess,
   untilReady,
@@ -18,8 +14,8 @@ export interface BuiltGateway {
   main: string;
   /** Runs it with these variables alone until it listens, on this Node or another one. */
   start(env: Record<string, string>, node?: string): Promise<StartedGateway>;
-  /** Kills what still runs of it and removes it. */
-  remove(): Promise<void>;
+  /** Kills what still runs of it. */
+  stop(): Promise<void>;
 }
 
 export interface StartedGateway {
@@ -34,21 +30,9 @@ export interface StartedGateway {
 
 export type LogLine = Record<string, unknown> & { message: string };
 
-/**
- * Builds `src` into a temporary folder, with the compiler and the settings of `nest build`, but for
- * the type check: what a test starts is what the sources are now, whatever lies in `dist`.
- */
-export async function buildGateway(): Promise<BuiltGateway> {
-  const folder = await mkdtemp(join(tmpdir(), 'gateway-build-'));
-  const outDir = join(folder, 'dist');
-  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const project = join(ROOT, 'tsconfig.build.json');
-  const options = ['--noCheck', '--sourceMap', 'false', '--outDir', outDir];
-  await promisify(execFile)(process.execPath, [compiler, '--project', project, ...options]);
-
-  const main = join(outDir, 'main.js');
+/** The gateway in `dist`, which the start of the suites has built from the sources as they are. */
+export function builtGateway(): BuiltGateway {
+  const main = join(ROOT, 'dist/main.js');
   const started: RunningProcess[] = [];
   return {
     main,
@@ -73,9 +57,8 @@ export async function buildGateway(): Promise<BuiltGateway> {
         signal: (signal) => process.kill(gateway.pid, signal),
       };
     },
-    remove: async () => {
+    stop: async () => {
       await Promise.all(started.map((gateway) => gateway.kill()));
-      await rm(folder, { recursive: true });
     },
   };
 }

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { API_KEY } from './credentials.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+const MAIN = join(import.meta.dirname, '../../dist/cli/main.js');
 
 export interface CliOptions {
   /** Added to an environment that is empty but for what a process needs. */
@@ -37,7 +37,7 @@ export function reaches(url: string): Record<string, string> {
   return { AGENT_GATEWAY_URL: url, AGENT_GATEWAY_KEY: API_KEY };
 }
 
-/** Starts the command line from its source. `killAllClis` ends what still runs. */
+/** Starts the built command line. `killAllClis` ends what still runs. */
 export function startCli(args: string[], options: CliOptions = {}): RunningCli {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: options.cwd,

@@ -19,8 +19,9 @@ const LISTEN_BACKLOG = 4_096;
 
 /**
  * Nest's Express on a server of the gateway's own. It keeps the handlers that Nest makes of controllers, so that
- * `RequestWay` can call them without Express' router, which is dear beside a read. Everything that Nest puts into a handler holds on both ways: guards, interceptors, pipes, filters. What would hold in Express alone
- * is refused when the gateway starts.
+ * `RequestWay` can call them without Express' router, which is dear beside a read. Everything that Nest puts into
+ * a handler holds on both ways: guards, interceptors, pipes, filters. What would hold in Express alone is refused
+ * when the gateway starts.
  */
 export class GatewayAdapter extends ExpressAdapter {
   /** The listening server, there from the start for what is built around it. `RequestWay` takes its requests. */
@@ -108,7 +109,7 @@ export class GatewayAdapter extends ExpressAdapter {
     return this.getInstance().use(handler);
   }
 
-  /** The answer of a handler that returns one, as JSON. Express would add a charset, which JSON has none (RFC 8259 §11). */
+  /** The answer of a handler that returns one, as JSON. Express would add a charset, which JSON does not have (RFC 8259 §11). */
   override reply(response: ServerResponse, body: unknown, statusCode = response.statusCode): void {
     const text = JSON.stringify(body);
     setAnswerHeaders(response, requestContext(response.req));

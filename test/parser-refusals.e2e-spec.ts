@@ -95,6 +95,20 @@ describe('what Node itself refuses', () => {
     ]);
   });
 
+  // The read waits for the end of the turn in which it came, and the fault comes in the same packet.
+  it('is logged with its id where a read is refused before anything was done for it', async () => {
+    const raw = await sendRaw(
+      gateway.port,
+      `GET /streams/x HTTP/1.1\r\nHost: g\r\nX-Request-Id: cut-1\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`,
+    );
+    const { status, head } = parseRaw(raw);
+    expect(status).toBe(400);
+    expect(head).toMatch(/\r\nX-Request-Id: cut-1\r\n/);
+    expect(lines()).toMatchObject([
+      { status: 400, requestId: 'cut-1', reason: 'HPE_INVALID_CHUNK_SIZE' },
+    ]);
+  });
+
   it('is a missing Host too, which gets a problem as other requests do', async () => {
     const raw = await sendRaw(gateway.port, 'GET /health HTTP/1.1\r\nX-Request-Id: h-1\r\n\r\n');
     const { status, head, body } = parseRaw(raw);

@@ -85,6 +85,21 @@ const PASSED = [
   '/x?"<>^`{|}',
 ];
 
+/**
+ * Targets that Express would read by other rules than the gateway because of the "#": a backslash as a slash, a name
+ * and a host, and what it cannot read at all. None was answered as it should be: the last two were never, and others
+ * reached an upstream unjudged.
+ */
+const READ_IN_TWO_WAYS = [
+  '/streams\\..\\..\\x?#',
+  '/streams\\%zz?#',
+  '//name@b/streams/../../admin?#',
+  '//name@b/registry/../x?#',
+  '/shapes\\v1/shape?#',
+  '//a@[/?#',
+  '//a@[/streams/x?#',
+];
+
 describe('the path of a proxied route', () => {
   let upstream: ScriptedUpstream;
   let gateway: TestGateway;
@@ -111,6 +126,16 @@ describe('the path of a proxied route', () => {
   }
 
   describe.each(['/streams', '/shapes', '/registry'])('below %s', (prefix) => {
+    it.each(
+      READ_IN_TWO_WAYS.flatMap((target) => ['GET', 'POST'].map((method) => [method, target])),
+    )('is what the gateway judged, not what Express makes of it: %s %s', async (method, target) => {
+      const sent = rawRequest(`${method} ${target}`, [KEY, 'Content-Length: 0']);
+      const { status, head } = parseRaw(await sendRaw(gateway.port, sent));
+      expect(status).toBe(404);
+      expect(head).toMatch(/\r\nContent-Type: application\/problem\+json/i);
+      expect(upstream.seen).toEqual([]);
+    });
+
     it.each(REFUSED)('refuses %s before anything is sent', async (path, expected) => {
       const answer = await ask(`GET ${prefix}${path}`);
 

@@ -314,9 +314,9 @@ describe('shapes through the gateway', () => {
     await engine.stop();
     const secret = 'secret=s3cret%20%26%3D%2B';
     expect(engine.seen.map(({ target }) => target)).toEqual([
-      `/base/v1/shape?table=notes&live=true&handle=%2F&${secret}`,
-      `/base/v1/shape?table=notes&live=true&handle=%2F&where=%22Org%22%20%3D%20'default'&${secret}`,
-      `/base/v1/shape?table=a&table=b&x=%zz&where=)&subset__order_by=;&${secret}`,
+      `/base/v1/shape?${secret}&table=notes&live=true&handle=%2F`,
+      `/base/v1/shape?${secret}&table=notes&live=true&handle=%2F&where=%22Org%22%20%3D%20'default'`,
+      `/base/v1/shape?${secret}&table=a&table=b&x=%zz&where=)&subset__order_by=;`,
     ]);
     expect(own.logLines.join('\n')).not.toMatch(/s3cret|mine/);
   });

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { breakOff, destroyAnswer } from '../http/break-off.ts';
-import { freshUlid } from '../http/fresh-ulid.ts';
+import { requestIdFrom } from '../http/request-id.ts';
 import { contextOf } from './request-context.ts';
 import { isReadMethod } from '../http/routes.ts';
 import type { ParserReason } from '../errors/gateway-error.ts';
@@ -48,6 +48,8 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
     const last = exchanges.at(-1);
     // It is the request that is refused, in the middle of its body.
     const broken = last && !last.request.complete ? last : undefined;
+    // A read that has come in this turn of the event loop has no context yet, and gets none.
+    const isKnown = broken !== undefined && contextOf(broken.request) !== undefined;
     const requestId = markRefused(broken, status, reason);
     const earlier = exchanges.filter((exchange) => exchange !== broken);
     if (earlier.some(({ request }) => !isReadMethod(request.method ?? ''))) {
@@ -57,7 +59,7 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
         // A refusal would seem to be the answer to the first that was dropped.
         if (dropped > 0) socket.end().resume();
         else if (!socket.destroyed) refuseRaw(socket, { status, requestId });
-        if (!broken) tell(status, reason, requestId);
+        if (!isKnown) tell(status, reason, requestId);
       });
       return;
     }
@@ -65,14 +67,14 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
     if (earlier.length > 0) socket.destroy();
     else if (!broken) refuseRaw(socket, { status, requestId });
     else refuseInPlace(broken.response, { status, requestId });
-    if (!broken) tell(status, reason, requestId);
+    if (!isKnown) tell(status, reason, requestId);
   };
 }
 
 /** Has the log say of a request that it was refused and why. Returns the id that the answer has. */
 function markRefused(exchange: Exchange | undefined, status: number, reason: ParserReason): string {
   const context = exchange && contextOf(exchange.request);
-  if (!context) return freshUlid();
+  if (!context) return requestIdFrom(exchange?.request.headers['x-request-id']);
   context.errorReason = reason;
   if (!exchange.response.headersSent) context.refusedStatus = status;
   return context.requestId;

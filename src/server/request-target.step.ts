@@ -9,7 +9,7 @@ import { isProxiedPath } from '../http/routes.ts';
  * not in origin form (RFC 9112 §3.2.1) on every route, and a malformed path on the proxied ones.
  */
 export function requestTargetStep(request: ClientRequest): true {
-  const { path, query } = requestContext(request);
+  const { path } = requestContext(request);
   // RFC 9112 §3.2.
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
     throw new GatewayError('malformed_path', 'An HTTP/1.1 request must have a Host header.', {
@@ -31,9 +31,11 @@ export function requestTargetStep(request: ClientRequest): true {
       );
     }
   } else {
-    // Express would answer broken percent-encoding by itself before any guard runs. As a literal
-    // "%" it reaches the route, whose own checks then say what is wrong. Nothing of it is sent on.
-    request.url = withLiteralPercents(path) + query;
+    // What Express routes by is the path that was judged. With a query it would read a target that holds "#" by other
+    // rules than ours: a backslash as a slash, "//name@host" as an address, and some not at all.
+    // It would also answer broken percent-encoding by itself before any guard runs. As a literal "%" it reaches the
+    // route, whose own checks then say what is wrong. Nothing of it is sent on.
+    request.url = withLiteralPercents(path);
   }
   return true;
 }

@@ -35,7 +35,9 @@ export function shapeQuery(
     ? tokenQuery(query, readToken, shapes, tenant)
     : withoutSecrets(query);
   if (sync.secret === undefined) return forwarded;
-  return withParameter(forwarded, 'secret', sync.secret);
+  // First: a "#" of the client's would end the query for some servers.
+  const secret = `?secret=${encodeURIComponent(sync.secret)}`;
+  return forwarded.length > 1 ? `${secret}&${forwarded.slice(1)}` : secret;
 }
 
 function checkPath(path: string): void {
@@ -62,10 +64,6 @@ function tokenQuery(
     .map(({ sent }) => sent);
   const forwarded = `?${passed.join('&')}`;
   if (!isFenced) return forwarded;
-  return withParameter(forwarded, 'where', fencedWhere(tenantColumn, tenant, request.where));
-}
-
-function withParameter(query: string, name: string, value: string): string {
-  const separator = query === '' ? '?' : query === '?' ? '' : '&';
-  return `${query}${separator}${name}=${encodeURIComponent(value)}`;
+  const where = encodeURIComponent(fencedWhere(tenantColumn, tenant, request.where));
+  return `${forwarded}${passed.length > 0 ? '&' : ''}where=${where}`;
 }

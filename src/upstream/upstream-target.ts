@@ -1,3 +1,5 @@
+import { isBelow } from '../http/routes.ts';
+
 /** How public paths become those of an upstream. */
 export interface MappedPaths {
   /** The base URL's path without a trailing slash, empty where it has none. */
@@ -6,11 +8,15 @@ export interface MappedPaths {
   prefix: string;
 }
 
-/** The target at the upstream: its base path, then the very bytes behind the public prefix. */
+/**
+ * The target at the upstream: its base path, then the very bytes behind the public prefix. Throws a plain Error for a
+ * path that is not below the prefix: it was not judged as one.
+ */
 export function upstreamTarget(
   { basePath, prefix }: MappedPaths,
   path: string,
   query: string,
 ): string {
+  if (!isBelow(path, prefix)) throw new Error('a path that is not below the route came to it');
   return basePath + path.slice(prefix.length) + query;
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '../../errors/gateway-error.ts';
-import { pathProblem } from '../../http/request-path.ts';
+import { decodeLeniently, pathProblem } from '../../http/request-path.ts';
 import { isFromNow, liveValue, soleLiveValue } from './live-parameter.ts';
 import { upstreamTarget, type MappedPaths } from '../upstream-target.ts';
 import type { ReadProtocol } from './upstream-protocol.ts';
@@ -56,7 +56,7 @@ const CONTROL_ADVICE =
 /** Whether a target, which has been judged, lies below the control plane; its letters may be encoded. */
 function isControlPlane(target: string, basePath: string): boolean {
   const [segment = ''] = target.slice(basePath.length + 1).split(/[/?]/, 1);
-  return decodeURIComponent(segment) === '__ds';
+  return decodeLeniently(segment) === '__ds';
 }
 
 /**

@@ -2,6 +2,15 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 
 /**
+ * Ports that no system gives out by itself, neither for a connection nor for "any free one" (IANA's dynamic ports begin
+ * at 49,152, Linux' at 32,768). What is chosen here is free for a moment before it is listened on: another process
+ * must not be given it meanwhile.
+ */
+const FIRST_PORT = 10_000;
+const PORT_COUNT = 20_000;
+const MAX_TRIES = 100;
+
+/**
  * For each name its wanted port where that is free on the loopback interface, else a free one.
  * 0 wants any free one. No two names get the same.
  */
@@ -12,7 +21,7 @@ export async function choosePorts<Name extends string>(
   const chosen = { ...wanted };
   try {
     for (const name of Object.keys(wanted) as Name[]) {
-      const server = (await listen(wanted[name])) ?? (await listen(0));
+      const server = (await listenOnWanted(wanted[name])) ?? (await listenAnywhere());
       if (!server) throw new Error('No port is free.');
       // Held until all are chosen: a port let go of could be given out twice.
       held.push(server);
@@ -22,6 +31,18 @@ export async function choosePorts<Name extends string>(
     await Promise.all(held.map(close));
   }
   return chosen;
+}
+
+function listenOnWanted(port: number): Promise<Server | undefined> {
+  return port === 0 ? Promise.resolve(undefined) : listen(port);
+}
+
+async function listenAnywhere(): Promise<Server | undefined> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const server = await listen(FIRST_PORT + Math.floor(Math.random() * PORT_COUNT));
+    if (server) return server;
+  }
+  return undefined;
 }
 
 async function listen(port: number): Promise<Server | undefined> {

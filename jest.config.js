@@ -2,7 +2,7 @@ import { jestBase } from './test/jest-base.js';
 
 // What is promised of access, CORS, errors and limits holds whoever finds the handler of a read; see `GatewayOptions`.
 const SUITES_OF_BOTH_WAYS =
-  '{auth,cors,pipelining,proxy-access,proxy-headers,proxy-paths,read-tokens,read-token-expiry,shapes}.e2e-spec.ts';
+  '{api-key-scopes,auth,cors,pipelining,proxy-access,proxy-headers,proxy-paths,read-tokens,read-token-expiry,shapes}.e2e-spec.ts';
 
 /** @type {import('jest').Config} */
 export default {

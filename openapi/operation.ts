@@ -17,7 +17,12 @@ const ANYWHERE: ErrorCode[] = [
   'overloaded',
 ];
 
-const API_KEY: ErrorCode[] = ['missing_credentials', 'invalid_credentials', 'rate_limited'];
+const API_KEY: ErrorCode[] = [
+  'missing_credentials',
+  'invalid_credentials',
+  'scope_not_covered',
+  'rate_limited',
+];
 
 const OF_ACCESS: Record<DeclaredRoute['access'], ErrorCode[]> = {
   public: [],

@@ -58,6 +58,9 @@ export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
   prefix_not_covered: {
     detail: 'No prefix of the read token covers this path; mint a token for it.',
   },
+  scope_not_covered: {
+    detail: 'The API key does not have the scope streams:write; use a key that has it.',
+  },
   read_only_token: { detail: 'A read token opens GET and HEAD only; use an API key.' },
   table_not_allowed: {
     detail: 'The read token may not read this table; ask for one with "table" that it may.',

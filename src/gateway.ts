@@ -5,9 +5,10 @@ import type { INestApplication, Type } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
-import { READ_TOKEN_KEY_SET } from './auth/auth.module.ts';
+import { API_KEY_LIST, READ_TOKEN_KEY_SET, READ_TOKEN_SECRET_LIST } from './auth/auth.module.ts';
 import { DeclaredAccess } from './auth/declared-access.ts';
 import type { TokenKeySet } from './auth/token-key-set.ts';
+import type { SecretList } from './config/secret-list.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { configureApp } from './configure-app.ts';
 import { HeldBytes } from './memory/held-bytes.ts';
@@ -26,6 +27,7 @@ import { NestLogger } from './log/nest-logger.ts';
 import { GatewayAdapter } from './server/gateway.adapter.ts';
 import { serverOptions } from './server/server-options.ts';
 import { createExpress } from './server/create-express.ts';
+import { AuditLog } from './telemetry/audit-log.ts';
 import { RequestLog } from './telemetry/request-log.ts';
 import { addGauges } from './management/gauges.ts';
 import { addMetrics } from './telemetry/metrics.ts';
@@ -69,6 +71,7 @@ export async function startGateway(
   const state = new GatewayState();
   const telemetry = new Telemetry();
   telemetry.requests.push(new RequestLog(logger));
+  if (config.auditLog) telemetry.requests.push(new AuditLog(logger));
   // Without the management port nobody could ask for them.
   const requestMetrics = config.managementPort === 0 ? undefined : addMetrics(telemetry);
   const tracing = await startTracing(config, telemetry, logger);
@@ -81,11 +84,14 @@ export async function startGateway(
   configureApp(app, config, telemetry, expressForReads);
   const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
   const probes = new UpstreamProbes(config);
+  const secretFiles = [API_KEY_LIST, READ_TOKEN_SECRET_LIST]
+    .map((list) => app.get<SecretList<object>>(list, { strict: false }))
+    .filter(({ hasFile }) => hasFile);
   const management =
     config.managementPort === 0
       ? undefined
       : await NestFactory.create(
-          ManagementModule.with({ state, probes, telemetry }, logger),
+          ManagementModule.with({ state, probes, secretFiles, telemetry }, logger),
           new ExpressAdapter(createExpress()),
           options,
         );
@@ -95,6 +101,7 @@ export async function startGateway(
     addGauges(telemetry.registry, {
       state,
       probes,
+      secretFiles,
       log,
       limits: config.limits,
       connections: part(Connections),

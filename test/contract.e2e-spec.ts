@@ -224,9 +224,9 @@ describe('the watch over the contract', () => {
       {
         ask: 'GET /registry/x',
         headers: asProblem(OWN),
-        ...problem('read_only_token', 403),
+        ...problem('tenant_not_served', 410),
       },
-      ['status 403 is not declared for readRegistry'],
+      ['status 410 is not declared for readRegistry'],
     ],
     [
       'a 401 that does not ask for a credential',

@@ -2,7 +2,15 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from './support/gateway.ts';
+import {
+  API_KEY,
+  API_KEY_NAME,
+  AUTHORIZED,
+  READ_TOKEN_SECRET,
+  startTestGateway,
+  type TestGateway,
+} from './support/gateway.ts';
+import { mintReadToken } from './support/read-tokens.ts';
 import { rawRequest, sendRaw } from './support/raw-client.ts';
 import { SECRET, secretsIn, secretSettings, sendSecrets } from './support/secrets.ts';
 import {
@@ -45,6 +53,117 @@ async function linesOf(
   return gateway.logLines.map((line) => JSON.parse(line) as LogLine);
 }
 
+describe('the audit', () => {
+  it('has who did what, and what came of it, of all that changes something', async () => {
+    const named = 'a-key-that-has-a-name-and-a-scope';
+    const history = await startScriptedUpstream((request, response) => {
+      response.writeHead(request.method === 'DELETE' ? 404 : 201).end();
+    });
+    const runtime = await startScriptedUpstream((_, response) => {
+      response.writeHead(202, { 'content-type': 'application/json' });
+      response.end('{"invocationId":"inv_1","status":"Accepted"}');
+    });
+    const env = {
+      GATEWAY_API_KEYS: `${API_KEY},${named} name=agents scopes=streams:write`,
+      GATEWAY_HISTORY_URL: history.url,
+      GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
+      GATEWAY_LOG_LEVEL: 'info',
+    };
+    const token = await mintReadToken(READ_TOKEN_SECRET, {
+      prefix: '/streams',
+      ttlSeconds: 60,
+      subject: `"${'x'.repeat(100)}`,
+    });
+    const act = async (gateway: TestGateway): Promise<void> => {
+      const ask = async (method: string, path: string, key: string, id: string) => {
+        const headers = { authorization: `Bearer ${key}`, 'x-request-id': id };
+        await (
+          await fetch(gateway.url + path, {
+            method,
+            headers,
+            body: method === 'POST' ? '{}' : null,
+          })
+        ).text();
+      };
+      await ask('PUT', '/streams/x', named, 'r1');
+      await ask('DELETE', '/streams/x', API_KEY, 'r2');
+      await ask('DELETE', '/streams/x', named, 'r3');
+      await ask('POST', '/api/a/chat/a1/send', API_KEY, 'r4');
+      await ask('PUT', '/registry/deployments/x', API_KEY, 'r5');
+      await ask('PUT', '/streams/x', token, 'r6');
+      await ask('PUT', '/streams/x', 'nobody-has-this-key', 'r7');
+      await ask('GET', '/streams/x', API_KEY, 'r8');
+    };
+    const STANDING = ['level', 'time', 'service', 'message'];
+    const audit = (lines: LogLine[]) =>
+      lines
+        .filter(({ message }) => message === 'audit')
+        .map((line) =>
+          Object.fromEntries(Object.entries(line).filter(([name]) => !STANDING.includes(name))),
+        );
+    const stream = { route: '/streams/{*path}', path: '/streams/x' };
+    expect(audit(await linesOf(env, act))).toEqual([
+      {
+        ...stream,
+        credential: 'agents',
+        method: 'PUT',
+        status: 201,
+        outcome: 'done',
+        requestId: 'r1',
+      },
+      {
+        ...stream,
+        credential: API_KEY_NAME,
+        method: 'DELETE',
+        status: 404,
+        outcome: 'refused',
+        requestId: 'r2',
+      },
+      {
+        ...stream,
+        credential: 'agents',
+        method: 'DELETE',
+        status: 403,
+        outcome: 'refused',
+        code: 'scope_not_covered',
+        requestId: 'r3',
+      },
+      {
+        credential: API_KEY_NAME,
+        method: 'POST',
+        route: '/api/a/:type/:id/send',
+        path: '/api/a/chat/a1/send',
+        entity: '/t/default/a/chat/a1',
+        status: 202,
+        outcome: 'done',
+        requestId: 'r4',
+      },
+      {
+        credential: API_KEY_NAME,
+        method: 'PUT',
+        route: '/registry/{*path}',
+        path: '/registry/deployments/x',
+        status: 502,
+        outcome: 'failed',
+        code: 'upstream_unreachable',
+        requestId: 'r5',
+      },
+      {
+        ...stream,
+        credential: 'read-token',
+        sub: `"${'x'.repeat(63)}`,
+        method: 'PUT',
+        status: 403,
+        outcome: 'refused',
+        code: 'read_only_token',
+        requestId: 'r6',
+      },
+    ]);
+    expect(audit(await linesOf({ ...env, GATEWAY_AUDIT_LOG: 'false' }, act))).toEqual([]);
+    await Promise.all([history.stop(), runtime.stop()]);
+  });
+});
+
 describe('the line of a request', () => {
   let upstream: ScriptedUpstream;
   let answer: (request: IncomingMessage, response: ServerResponse) => void;
@@ -75,6 +194,7 @@ describe('the line of a request', () => {
         route: '/streams/{*path}',
         path: '/streams/t/x',
         status: 304,
+        credential: API_KEY_NAME,
         upstream: 'history',
       },
     ]);
@@ -85,12 +205,14 @@ describe('the line of a request', () => {
       response.writeHead(202, { 'content-type': 'application/json' });
       response.end('{"invocationId":"inv_1","status":"Accepted"}');
     };
-    const lines = await linesOf({ GATEWAY_RUNTIME_INGRESS_URL: upstream.url }, (gateway) =>
-      fetch(`${gateway.url}/api/a/chat/a1/send`, {
-        method: 'POST',
-        headers: { ...AUTHORIZED, ...REQUEST_ID },
-        body: '{}',
-      }),
+    const lines = await linesOf(
+      { GATEWAY_RUNTIME_INGRESS_URL: upstream.url, GATEWAY_AUDIT_LOG: 'false' },
+      (gateway) =>
+        fetch(`${gateway.url}/api/a/chat/a1/send`, {
+          method: 'POST',
+          headers: { ...AUTHORIZED, ...REQUEST_ID },
+          body: '{}',
+        }),
     );
     expect(lines).toEqual([
       {
@@ -99,6 +221,7 @@ describe('the line of a request', () => {
         route: '/api/a/:type/:id/send',
         path: '/api/a/chat/a1/send',
         status: 202,
+        credential: API_KEY_NAME,
         upstream: 'runtime-ingress',
       },
     ]);
@@ -143,6 +266,7 @@ describe('the line of a request', () => {
         route: '/streams/{*path}',
         path: '/streams/x',
         status: 502,
+        credential: API_KEY_NAME,
         upstream: 'history',
         code: 'upstream_unreachable',
       },
@@ -169,6 +293,7 @@ describe('the line of a request', () => {
         route: '/streams/{*path}',
         path: '/streams/x',
         status: 499,
+        credential: API_KEY_NAME,
         upstream: 'history',
         broken: true,
       },
@@ -190,6 +315,7 @@ describe('the line of a request', () => {
         route: '/streams/{*path}',
         path: '/streams/x',
         status: 200,
+        credential: API_KEY_NAME,
         upstream: 'history',
         broken: true,
       },

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Family } from './support/exposition.ts';
-import { API_KEY, AUTHORIZED, READ_TOKEN_SECRET } from './support/gateway.ts';
+import { API_KEY, API_KEY_NAME, AUTHORIZED, READ_TOKEN_SECRET } from './support/gateway.ts';
 import { startMeasuredGateway, type MeasuredGateway } from './support/measured-gateway.ts';
 import { rawRequest, sendRaw } from './support/raw-client.ts';
 import { mintReadToken } from './support/read-tokens.ts';
@@ -148,7 +148,7 @@ describe('requests', () => {
     expect(await gateway.value('http_client_active_requests', { upstream: 'history' })).toBe(0);
   });
 
-  it('are counted by the kind of credential that opened them', async () => {
+  it('are counted by the name of their credential and by outcome', async () => {
     const token = await mintReadToken(READ_TOKEN_SECRET, { prefix: '/streams/t', ttlSeconds: 60 });
     const withToken = { headers: { authorization: `Bearer ${token}` } };
     expect(await ask('/streams/t/x')).toBe(200);
@@ -156,9 +156,10 @@ describe('requests', () => {
     expect(await ask('/streams/t/y', withToken)).toBe(200);
     expect(await ask('/streams/other', withToken)).toBe(403);
     await gateway.until('gateway_requests_total', outcome('GET', STREAMS, '4xx'), 1);
-    expect(await counted('gateway_authenticated_requests_total')).toEqual([
-      [{ credential: 'api-key' }, 1],
-      [{ credential: 'read-token' }, 2],
+    expect(await counted('gateway_credential_requests_total')).toEqual([
+      [{ credential: API_KEY_NAME, outcome: '2xx' }, 1],
+      [{ credential: 'read-token', outcome: '2xx' }, 2],
+      [{ credential: 'read-token', outcome: '4xx' }, 1],
     ]);
   });
 });

@@ -1,7 +1,7 @@
 import { Controller, Get, UseFilters } from '@nestjs/common';
 import { DiscoveryModule, NestFactory, BaseExceptionFilter } from '@nestjs/core';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Access } from '../src/auth/access.decorator.ts';
+import { Access, RequiredScope } from '../src/auth/access.decorator.ts';
 import { DeclaredAccess } from '../src/auth/declared-access.ts';
 import { startTestGateway, type TestGateway } from './support/gateway.ts';
 
@@ -51,7 +51,10 @@ describe('the access of the routes', () => {
 
   describe('of a controller', () => {
     /** Decorators by hand: this file is run with its types stripped and nothing else. */
-    function controllerWith(decorate: (controller: Function, handler: PropertyDescriptor) => void) {
+    function controllerWith(
+      decorate: (controller: Function, handler: PropertyDescriptor) => void,
+      { scope = true } = {},
+    ) {
       class Probe {
         open(): string {
           return 'served';
@@ -66,6 +69,7 @@ describe('the access of the routes', () => {
       Get('open')(Probe.prototype, 'open', handler('open'));
       Access('public')(Probe.prototype, 'open', handler('open'));
       Get('read')(Probe.prototype, 'read', handler('read'));
+      if (scope) RequiredScope('commands')(Probe);
       decorate(Probe, handler('read'));
       return Probe;
     }
@@ -88,6 +92,13 @@ describe('the access of the routes', () => {
     it('that states none for one of its routes does not start', async () => {
       await expect(start(controllerWith(() => undefined))).rejects.toThrow(
         'these routes declare no access, so the gateway does not start: Probe.read',
+      );
+    });
+
+    it('that states no scope for a route that is not public does not start', async () => {
+      const probe = controllerWith((controller) => Access('api-key')(controller), { scope: false });
+      await expect(start(probe)).rejects.toThrow(
+        'these routes declare no scope, so the gateway does not start: Probe.read',
       );
     });
 

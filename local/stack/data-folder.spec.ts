@@ -20,6 +20,8 @@ describe('openDataFolder', () => {
 
     expect(first.settings).toEqual({
       apiKey: expect.stringMatching(/^dev_[\w-]{43}$/),
+      agentsKey: expect.stringMatching(/^dev_[\w-]{43}$/),
+      consoleKey: expect.stringMatching(/^dev_[\w-]{43}$/),
       readTokenSecret: expect.stringMatching(/^[\w-]{43}$/),
       catalogSecret: expect.stringMatching(/^[\w-]{43}$/),
     });

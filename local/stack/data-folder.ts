@@ -5,7 +5,12 @@ import { DatabaseSync } from 'node:sqlite';
 
 /** What stays the same from one start to the next, and over `--fresh`. */
 export interface Settings {
+  /** Opens everything, for the person at the terminal. */
   apiKey: string;
+  /** Opens what the example agents need. */
+  agentsKey: string;
+  /** Opens what the console needs. */
+  consoleKey: string;
   readTokenSecret: string;
   catalogSecret: string;
   /** Restate remembers where the agents are, so they come back to the same port if it is free. */
@@ -46,14 +51,23 @@ export function openDataFolder(path: string, { fresh }: { fresh: boolean }): Dat
   const settingsFile = join(path, 'settings.json');
   const save = (settings: Settings) =>
     writeFileSync(settingsFile, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600 });
-  if (!existsSync(settingsFile)) save(newSettings());
-  const settings = JSON.parse(readFileSync(settingsFile, 'utf8')) as Settings;
+  const saved = existsSync(settingsFile) ? readFileSync(settingsFile, 'utf8') : '{}';
+  // A folder of an older version lacks what is newer.
+  const settings = { ...newSettings(), ...(JSON.parse(saved) as Partial<Settings>) };
+  save(settings);
   return { ...parts, settings, save, unlock };
 }
 
 function newSettings(): Settings {
   const secret = () => randomBytes(32).toString('base64url');
-  return { apiKey: `dev_${secret()}`, readTokenSecret: secret(), catalogSecret: secret() };
+  const key = () => `dev_${secret()}`;
+  return {
+    apiKey: key(),
+    agentsKey: key(),
+    consoleKey: key(),
+    readTokenSecret: secret(),
+    catalogSecret: secret(),
+  };
 }
 
 /** SQLite's file lock goes with the process that holds it, however that ends; a pid file stays. */

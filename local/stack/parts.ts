@@ -78,7 +78,7 @@ async function startAgents({ data, ports }: Context): Promise<RunningPart> {
   const agents = startNode('agents', 'local/agents/main.ts', {
     AGENTS_PORT: ports.agents,
     GATEWAY_URL: loopback(ports.gateway),
-    GATEWAY_API_KEY: data.settings.apiKey,
+    GATEWAY_API_KEY: data.settings.agentsKey,
     CATALOG_URL: loopback(ports.catalog),
   });
   await untilListening(agents);
@@ -89,7 +89,11 @@ async function startGateway({ data, ports }: Context): Promise<RunningPart> {
   const settings = {
     GATEWAY_PORT: ports.gateway,
     GATEWAY_MANAGEMENT_PORT: ports.management,
-    GATEWAY_API_KEYS: data.settings.apiKey,
+    GATEWAY_API_KEYS: [
+      `${data.settings.apiKey} name=terminal`,
+      `${data.settings.agentsKey} name=agents scopes=commands+streams:write`,
+      `${data.settings.consoleKey} name=console scopes=commands`,
+    ].join(','),
     GATEWAY_READ_TOKEN_SECRETS: data.settings.readTokenSecret,
     GATEWAY_RUNTIME_INGRESS_URL: loopback(ports.ingress),
     GATEWAY_RUNTIME_ADMIN_URL: loopback(ports.admin),
@@ -110,7 +114,7 @@ async function startConsole({ data, ports }: Context): Promise<RunningPart> {
   const part = startNode('console', 'local/console/main.ts', {
     CONSOLE_PORT: ports.console,
     GATEWAY_URL: loopback(ports.gateway),
-    GATEWAY_API_KEY: data.settings.apiKey,
+    GATEWAY_API_KEY: data.settings.consoleKey,
     GATEWAY_READ_TOKEN_SECRETS: data.settings.readTokenSecret,
   });
   await untilListening(part);

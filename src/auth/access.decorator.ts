@@ -1,4 +1,5 @@
 import { SetMetadata, type CustomDecorator } from '@nestjs/common';
+import type { Scope } from '../config/api-key.ts';
 
 /**
  * Who may use a route: anyone; a server with an API key; or also a browser with a read token, which
@@ -7,6 +8,13 @@ import { SetMetadata, type CustomDecorator } from '@nestjs/common';
 export type AccessRule = 'public' | 'api-key' | 'api-key-or-read-token';
 
 export const ACCESS_RULE = 'gateway:access';
+export const REQUIRED_SCOPE = 'gateway:scope';
 
 /** States a route's access, on the controller or the method. A route without it does not start. */
 export const Access = (rule: AccessRule): CustomDecorator => SetMetadata(ACCESS_RULE, rule);
+
+/**
+ * States the scope that an API key needs for a route, on the controller or the method. A route that is not public
+ * does not start without it.
+ */
+export const RequiredScope = (scope: Scope): CustomDecorator => SetMetadata(REQUIRED_SCOPE, scope);

@@ -1,19 +1,25 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { ApiKey } from '../config/api-key.ts';
 import type { SecretList } from '../config/secret-list.ts';
 
 /** The API keys of this deployment, each valid at once, so that keys rotate without downtime. */
 export class ApiKeys {
-  private readonly digests: Pick<SecretList<Buffer>, 'entries'>;
+  private readonly keys: Pick<SecretList<ApiKey>, 'entries'>;
 
-  constructor(digests: Pick<SecretList<Buffer>, 'entries'>) {
-    this.digests = digests;
+  constructor(keys: Pick<SecretList<ApiKey>, 'entries'>) {
+    this.keys = keys;
   }
 
-  /** Compares in constant time, and always with every key. */
-  has(digest: Buffer): boolean {
-    let found = false;
-    for (const known of this.digests.entries) {
-      if (timingSafeEqual(known, digest)) found = true;
+  /** The keys in use, to be compared with themselves: other ones are another object. */
+  get version(): unknown {
+    return this.keys.entries;
+  }
+
+  /** The key with this SHA-256. Compares in constant time, and always with every key. */
+  find(digest: Buffer): ApiKey | undefined {
+    let found: ApiKey | undefined;
+    for (const key of this.keys.entries) {
+      if (timingSafeEqual(key.digest, digest)) found ??= key;
     }
     return found;
   }

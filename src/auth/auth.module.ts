@@ -3,6 +3,7 @@ import { getConfigToken } from '@nestjs/config';
 import { DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
+import type { ApiKey } from '../config/api-key.ts';
 import { SecretList } from '../config/secret-list.ts';
 import { parseApiKeys, parseReadTokenSecrets } from '../config/secret-lists.ts';
 import { LOGGER } from '../log/log.module.ts';
@@ -12,11 +13,15 @@ import { ApiKeys } from './api-keys.ts';
 import { DeclaredAccess } from './declared-access.ts';
 import { jwkSetSource } from './jwk-set-source.ts';
 import { ReadAccessGuard } from './read-access.guard.ts';
+import { WithdrawnCredentials } from './withdrawn-credentials.ts';
+import { RouteRules } from './route-rules.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { TokenKeySet } from './token-key-set.ts';
 
-const API_KEY_LIST = Symbol('API key list');
-const READ_TOKEN_SECRET_LIST = Symbol('read token secret list');
+/** Injects the `SecretList` of the API keys. */
+export const API_KEY_LIST = Symbol('API key list');
+/** Injects the `SecretList` of the secrets that sign read tokens. */
+export const READ_TOKEN_SECRET_LIST = Symbol('read token secret list');
 /** Injects the `TokenKeySet`, or undefined where the settings name none. */
 export const READ_TOKEN_KEY_SET = Symbol('read token key set');
 const CONFIG = getConfigToken(CONFIG_NAMESPACE);
@@ -45,7 +50,7 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
     {
       provide: ApiKeys,
       inject: [API_KEY_LIST],
-      useFactory: (list: SecretList<Buffer>) => new ApiKeys(list),
+      useFactory: (list: SecretList<ApiKey>) => new ApiKeys(list),
     },
     {
       provide: READ_TOKEN_KEY_SET,
@@ -62,10 +67,12 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
         { tenant, readTokens: { maxTtlSeconds } }: GatewayConfig,
       ) => new ReadTokenVerifier(secrets, keySet, { tenant, maxTtlSeconds }),
     },
+    RouteRules,
     ApiKeyGuard,
     ReadAccessGuard,
     AccessGuard,
     DeclaredAccess,
+    WithdrawnCredentials,
   ],
   exports: [AccessGuard],
 })

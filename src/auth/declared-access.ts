@@ -5,7 +5,8 @@ import {
   METHOD_METADATA,
   PATH_METADATA,
 } from '@nestjs/common/constants.js';
-import { ACCESS_RULE, type AccessRule } from './access.decorator.ts';
+import type { Scope } from '../config/api-key.ts';
+import { ACCESS_RULE, REQUIRED_SCOPE, type AccessRule } from './access.decorator.ts';
 
 /** A route as its controller declares it. */
 export interface DeclaredRoute {
@@ -13,12 +14,15 @@ export interface DeclaredRoute {
   path: string;
   handler: string;
   access: AccessRule | undefined;
+  /** The scope that an API key needs. */
+  scope: Scope | undefined;
   /** Whether it, or its controller, has a filter that no other route has. */
   hasOwnFilter: boolean;
 }
 
 /**
- * Refuses to start with a route that declares no access: nothing is open by omission. And with one that has a filter of
+ * Refuses to start with a route that declares no access, or not the scope that an API key needs: nothing is open by
+ * omission. And with one that has a filter of
  * its own: what fails in a read behind its handler's return goes to the global filter alone.
  */
 @Injectable()
@@ -33,6 +37,10 @@ export class DeclaredAccess implements OnModuleInit {
     refuse(
       'declare no access',
       routes.filter(({ access }) => access === undefined),
+    );
+    refuse(
+      'declare no scope',
+      routes.filter(({ access, scope }) => access !== 'public' && scope === undefined),
     );
     refuse(
       'have a filter of their own, which reads would pass by',
@@ -56,14 +64,15 @@ export class DeclaredAccess implements OnModuleInit {
     const paths = Reflect.getMetadata(PATH_METADATA, handler) as string | string[] | undefined;
     if (paths === undefined) return [];
     const base = String(Reflect.getMetadata(PATH_METADATA, controller) ?? '');
-    const access = (Reflect.getMetadata(ACCESS_RULE, handler) ??
-      Reflect.getMetadata(ACCESS_RULE, controller)) as AccessRule | undefined;
+    const declared = (name: string): unknown =>
+      Reflect.getMetadata(name, handler) ?? Reflect.getMetadata(name, controller);
     const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod];
     return [paths].flat().map((path) => ({
       method,
       path: `/${base}/${path}`.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1'),
       handler: `${controller.name}.${name}`,
-      access,
+      access: declared(ACCESS_RULE) as AccessRule | undefined,
+      scope: declared(REQUIRED_SCOPE) as Scope | undefined,
       hasOwnFilter: [handler, controller].some((declaring) =>
         Reflect.hasMetadata(EXCEPTION_FILTERS_METADATA, declaring),
       ),

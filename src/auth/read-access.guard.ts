@@ -3,37 +3,46 @@ import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext } from '../server/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
 import { bearerCredential, credentialDigest } from './bearer.ts';
+import { checkKeyAccess } from './key-access.ts';
 import { checkReadAccess } from './read-access.ts';
 import type { ReadToken } from './read-token.ts';
-import { openedByKey, openedByToken } from './request-access.ts';
+import { openedByKey, openedByToken, sentWithKey, sentWithToken } from './request-access.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
+import { RouteRules } from './route-rules.ts';
 
-/** Lets in an API key for everything, and a read token for reads of what its prefix covers. */
+/** Lets in an API key that has the route's scope, and a read token for reads of what its prefix covers. */
 @Injectable()
 export class ReadAccessGuard implements CanActivate {
   constructor(
     private readonly apiKeys: ApiKeys,
     private readonly readTokens: ReadTokenVerifier,
+    private readonly rules: RouteRules,
   ) {}
 
-  canActivate(context: ExecutionContext): true | Promise<true> {
-    const request = context.switchToHttp().getRequest<ClientRequest>();
+  canActivate(executionContext: ExecutionContext): true | Promise<true> {
+    const request = executionContext.switchToHttp().getRequest<ClientRequest>();
     const credential = bearerCredential(request);
     const digest = credentialDigest(credential);
-    const name = digest.toString('base64');
-    if (this.apiKeys.has(digest)) {
-      openedByKey(requestContext(request), name);
+    const id = digest.toString('base64');
+    const key = this.apiKeys.find(digest);
+    if (key) {
+      const scope = this.rules.scopeOf(executionContext);
+      const context = requestContext(request);
+      sentWithKey(context, key.name);
+      checkKeyAccess(key, scope, context.path, request);
+      openedByKey(context, id, scope);
       return true;
     }
-    const known = this.readTokens.known(name);
+    const known = this.readTokens.known(id);
     if (known) return letIn(request, known);
-    return this.readTokens.verify(credential, name).then((token) => letIn(request, token));
+    return this.readTokens.verify(credential, id).then((token) => letIn(request, token));
   }
 }
 
 /** Throws where the token does not open what is asked for. */
 function letIn(request: ClientRequest, token: ReadToken): true {
   const context = requestContext(request);
+  sentWithToken(context, token.subject);
   checkReadAccess(token, request.method, context.path);
   openedByToken(context, token);
   return true;

@@ -1,6 +1,6 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import { isReadMethod } from '../http/routes.ts';
-import { isControlPlanePath, scopeCovers } from './path-scope.ts';
+import { isControlPlanePath, scopeCovers } from '../http/path-scope.ts';
 import type { ReadToken } from './read-token.ts';
 
 /**

@@ -1,8 +1,14 @@
+import { createHash } from 'node:crypto';
 import { compactVerify, decodeProtectedHeader, type CompactVerifyResult } from 'jose';
 import type { SecretList } from '../config/secret-list.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { credentialDigest, invalidCredentials, tokenExpired } from './bearer.ts';
-import { JWKS_ALGORITHMS, KeysUnavailable, type TokenKeySet } from './token-key-set.ts';
+import {
+  JWKS_ALGORITHMS,
+  KeysUnavailable,
+  type TokenKeySet,
+  type VerifiedPayload,
+} from './token-key-set.ts';
 import { VerifiedTokens } from './verified-tokens.ts';
 import {
   readTokenFromClaims,
@@ -74,14 +80,27 @@ export class ReadTokenVerifier {
     }
   }
 
-  /** The token that a credential is. Throws `TokenRefusal` or `KeysUnavailable`. */
-  private async judge(credential: string): Promise<ReadToken> {
-    const payload = await this.verifiedPayload(credential);
-    const grant = readTokenFromClaims(parseClaims(payload), this.rules, this.now() / 1000);
-    return { ...grant, credentialId: credentialIdOf(credential) };
+  /** The keys in use, to be compared with themselves: other ones are other objects. */
+  get version(): readonly unknown[] {
+    return [this.secrets.entries, this.keySet?.version];
   }
 
-  private async verifiedPayload(credential: string): Promise<Uint8Array> {
+  /** Whether the key that signed a token is still one of those in use. */
+  trusts({ signedBy }: Pick<ReadToken, 'signedBy'>): boolean {
+    return (
+      this.secrets.entries.some((secret) => nameOfSecret(secret) === signedBy) ||
+      (this.keySet?.holds(signedBy) ?? false)
+    );
+  }
+
+  /** The token that a credential is. Throws `TokenRefusal` or `KeysUnavailable`. */
+  private async judge(credential: string): Promise<ReadToken> {
+    const { payload, signedBy } = await this.verifiedPayload(credential);
+    const grant = readTokenFromClaims(parseClaims(payload), this.rules, this.now() / 1000);
+    return { ...grant, credentialId: credentialIdOf(credential), signedBy };
+  }
+
+  private async verifiedPayload(credential: string): Promise<VerifiedPayload> {
     // A JWE has five parts, so it is refused here.
     if (!COMPACT_JWS.test(credential)) throw malformed();
     const algorithm = headerAlgorithm(credential);
@@ -96,20 +115,24 @@ export class ReadTokenVerifier {
       return this.verifyWithSecrets(credential);
     }
     if (JWKS_ALGORITHMS.includes(algorithm) && this.keySet) {
-      return (await this.keySet.verify(credential)).payload;
+      return this.keySet.verify(credential);
     }
     throw new TokenRefusal('signature', 'The read token is signed in a way not accepted here.');
   }
 
-  private async verifyWithSecrets(credential: string): Promise<Uint8Array> {
+  private async verifyWithSecrets(credential: string): Promise<VerifiedPayload> {
     for (const secret of this.secrets.entries) {
       const verified = await compactVerify(credential, secret, {
         algorithms: [SECRET_ALGORITHM],
       }).catch((): CompactVerifyResult | undefined => undefined);
-      if (verified) return verified.payload;
+      if (verified) return { payload: verified.payload, signedBy: nameOfSecret(secret) };
     }
     throw new TokenRefusal('signature', "The read token's signature is not valid here.");
   }
+}
+
+function nameOfSecret(secret: Buffer): string {
+  return `secret:${createHash('sha256').update(secret).digest('base64')}`;
 }
 
 /**

@@ -1,10 +1,12 @@
-import { parsePathScope, type PathScope } from './path-scope.ts';
+import { parsePathScope, type PathScope } from '../http/path-scope.ts';
 import { parseShapeScope, type ShapeScope } from './shape-scope.ts';
 
 /** A verified read token. */
 export interface ReadToken extends TokenGrant {
   /** Tells it from others, for limits: the same for every signature of the same header and claims. */
   credentialId: string;
+  /** Tells the key that signed it from others; holds nothing secret. */
+  signedBy: string;
 }
 
 /** What the claims of a read token say. */

@@ -1,3 +1,4 @@
+import type { Scope } from '../config/api-key.ts';
 import { ContextSlot, type RequestContext } from '../server/request-context.ts';
 import type { ReadToken } from './read-token.ts';
 
@@ -7,6 +8,8 @@ export interface RequestAccess {
   credentialId: string;
   /** The read token; none where an API key opened the request. */
   readToken?: ReadToken;
+  /** The scope that the API key needed. */
+  scope?: Scope;
 }
 
 const ACCESS = new ContextSlot<RequestAccess>();
@@ -16,15 +19,24 @@ export function accessOf(context: Pick<RequestContext, 'kept'>): RequestAccess |
   return ACCESS.of(context);
 }
 
-/** The request is let in with an API key. */
-export function openedByKey(context: RequestContext, credentialId: string): void {
-  ACCESS.set(context, { credentialId });
-  context.credential = 'api-key';
+/** The request has a valid API key, whatever that opens. */
+export function sentWithKey(context: RequestContext, name: string): void {
+  context.credential = name;
+}
+
+/** The request has a valid read token, whatever that opens. */
+export function sentWithToken(context: RequestContext, subject: string | undefined): void {
+  context.credential = 'read-token';
+  context.subject = subject;
+}
+
+/** The request is let in with an API key; `credentialId` is the base64 of the key's SHA-256. */
+export function openedByKey(context: RequestContext, credentialId: string, scope: Scope): void {
+  ACCESS.set(context, { credentialId, scope });
 }
 
 /** The request is let in with a read token. */
 export function openedByToken(context: RequestContext, readToken: ReadToken): void {
   ACCESS.set(context, { credentialId: readToken.credentialId, readToken });
-  context.credential = 'read-token';
   context.tokenEndsAtMs = readToken.expiresAtSeconds * 1_000;
 }

@@ -1,10 +1,13 @@
 import type { OnModuleDestroy } from '@nestjs/common';
 import {
+  calculateJwkThumbprint,
   compactVerify,
   createLocalJWKSet,
   decodeProtectedHeader,
   errors,
-  type CompactVerifyResult,
+  exportJWK,
+  type CryptoKey,
+  type JWK,
   type JSONWebKeySet,
 } from 'jose';
 import type { Logger } from 'pino';
@@ -16,6 +19,13 @@ export const JWKS_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 /** A token cannot be judged: its key set was never had, or may be out of date. */
 export class KeysUnavailable extends Error {}
 
+/** What a token says, whose signature is good, and the key that made it. */
+export interface VerifiedPayload {
+  payload: Uint8Array;
+  /** As `ReadToken.signedBy`. */
+  signedBy: string;
+}
+
 type LocalKeySet = ReturnType<typeof createLocalJWKSet>;
 
 /**
@@ -25,6 +35,9 @@ type LocalKeySet = ReturnType<typeof createLocalJWKSet>;
  */
 export class TokenKeySet implements OnModuleDestroy {
   private keys: LocalKeySet | undefined;
+  /** Of the keys in use, as `ReadToken.signedBy`. */
+  private names: ReadonlySet<string> = new Set();
+  private readonly nameOf = new WeakMap<CryptoKey, string>();
   private text: string | undefined;
   private triedAtMs = Number.NEGATIVE_INFINITY;
   private lastFailed = false;
@@ -78,8 +91,13 @@ export class TokenKeySet implements OnModuleDestroy {
     return this.keys;
   }
 
+  /** Whether the key of this name, as `ReadToken.signedBy`, is one of those in use. */
+  holds(name: string): boolean {
+    return this.names.has(name);
+  }
+
   /** Verifies the signature alone. Throws `TokenRefusal` or `KeysUnavailable`. */
-  async verify(credential: string): Promise<CompactVerifyResult> {
+  async verify(credential: string): Promise<VerifiedPayload> {
     if (this.keys === undefined) await this.load();
     const keysBefore = this.keys;
     try {
@@ -106,20 +124,29 @@ export class TokenKeySet implements OnModuleDestroy {
     return new TokenRefusal('signature', "The read token's signature is not valid here.", error);
   }
 
-  private async verifyWithKnownKeys(credential: string): Promise<CompactVerifyResult> {
+  private async verifyWithKnownKeys(credential: string): Promise<VerifiedPayload> {
     if (this.keys === undefined) throw new KeysUnavailable('the key set was never had');
     const options = { algorithms: JWKS_ALGORITHMS };
     try {
-      return await compactVerify(credential, this.keys, options);
+      const { payload, key } = await compactVerify(credential, this.keys, options);
+      return { payload, signedBy: await this.nameOfKey(key as CryptoKey) };
     } catch (error) {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
       // A token without `kid`: any key of its kind may have signed it.
       for await (const key of error) {
         const verified = await compactVerify(credential, key, options).catch(() => undefined);
-        if (verified) return verified;
+        if (verified) return { payload: verified.payload, signedBy: await this.nameOfKey(key) };
       }
       throw new errors.JWSSignatureVerificationFailed();
     }
+  }
+
+  private async nameOfKey(key: CryptoKey): Promise<string> {
+    const known = this.nameOf.get(key);
+    if (known !== undefined) return known;
+    const name = await thumbprint(await exportJWK(key));
+    this.nameOf.set(key, name);
+    return name;
   }
 
   /** Reads the set, one read at a time and no more often than its source allows. */
@@ -143,7 +170,12 @@ export class TokenKeySet implements OnModuleDestroy {
   private async readSet(): Promise<void> {
     const text = await this.source.read();
     if (text !== this.text) {
-      this.keys = createLocalJWKSet(JSON.parse(text) as JSONWebKeySet);
+      const set = JSON.parse(text) as JSONWebKeySet;
+      const keys = createLocalJWKSet(set);
+      // A key of a kind that jose does not know has signed nothing.
+      const names = await Promise.all(set.keys.map((jwk) => thumbprint(jwk).catch(() => '')));
+      this.keys = keys;
+      this.names = new Set(names);
       this.text = text;
       this.logger.info('the JWK set is loaded');
     } else if (this.lastFailed) {
@@ -152,4 +184,9 @@ export class TokenKeySet implements OnModuleDestroy {
     this.lastFailed = false;
     this.readAtMs = this.now();
   }
+}
+
+/** Tells a public key from all others, however its set describes it (RFC 7638). */
+async function thumbprint(jwk: JWK): Promise<string> {
+  return `jwk:${await calculateJwkThumbprint(jwk)}`;
 }

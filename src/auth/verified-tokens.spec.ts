@@ -3,6 +3,7 @@ import type { ReadToken } from './read-token.ts';
 import { VerifiedTokens } from './verified-tokens.ts';
 
 const token = (subject: string): ReadToken => ({
+  signedBy: 'secret:x',
   credentialId: subject,
   scope: [],
   shape: undefined,

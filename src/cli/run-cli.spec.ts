@@ -136,6 +136,7 @@ describe('--help', () => {
       'token check',
       'keys',
       'keys generate',
+      'keys explain',
       'keys hash',
       'completion',
     ]);
@@ -191,12 +192,48 @@ describe('agent-gateway keys', () => {
     expect(key).toMatch(/^agk_[\w-]{43}$/);
     expect(second.out).toMatch(/^agk_[\w-]{43}\n$/);
     expect(second.out.trim()).not.toBe(key);
-    expect(second.err).toMatch(/^agent-gateway: Its hash, for the gateway: sha256:[0-9a-f]{64}\n$/);
+    expect(second.err).toMatch(
+      /^agent-gateway: Its entry, for the gateway: sha256:[0-9a-f]{64}\n$/,
+    );
     expect(await run(['keys', 'hash'], { input: `${key}\n` })).toEqual({
       code: 0,
       out: `${hash}\n`,
       err: '',
     });
+  });
+
+  it('makes the entry for a name, scopes and paths, and says what such entries open', async () => {
+    const attributes = ['--name', 'agents', '--scopes', 'streams:read+streams:write'];
+    const made = await run([
+      'keys',
+      'generate',
+      '--json',
+      ...attributes,
+      '--paths',
+      '/streams/t/a%20b',
+    ]);
+    const { key, hash, entry } = JSON.parse(made.out) as {
+      key: string;
+      hash: string;
+      entry: string;
+    };
+    expect(entry).toBe(
+      `${hash} name=agents scopes=streams:read+streams:write paths=/streams/t/a%20b`,
+    );
+    const input = `${entry}\n\na-good-key-0123456789 name=all\n`;
+    expect(await run(['keys', 'explain'], { input })).toEqual({
+      code: 0,
+      out: 'agents: streams:read, streams:write; of streams only /streams/t/a%20b\nall: everything\n',
+      err: '',
+    });
+    expect(made.out).toContain(key);
+    const bad = await run(['keys', 'explain'], { input: `${key} scopes=sesame\n${key} nonsense` });
+    expect([bad.code, bad.out]).toEqual([2, '']);
+    expect(bad.err).toMatch(/line 1 has scopes= .*; line 2 has something else/);
+    expect(bad.err).not.toMatch(/sesame|nonsense|agk_/);
+    const refused = await run(['keys', 'generate', '--name', 'Sesame']);
+    expect([refused.code, refused.out]).toEqual([2, '']);
+    expect(refused.err).toMatch(/^agent-gateway: The key must have a name/);
   });
 
   it.each([

@@ -7,7 +7,7 @@ import {
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
-import { Access } from '../auth/access.decorator.ts';
+import { Access, RequiredScope } from '../auth/access.decorator.ts';
 import type { CommandBody } from './command-body.ts';
 import { ControlBodyPipe, SpawnBodyPipe } from './command-body.pipe.ts';
 import { CommandAddressGuard } from './command-address.guard.ts';
@@ -22,6 +22,7 @@ import { RawBodyInterceptor } from './raw-body.interceptor.ts';
 /** Commands, plain and fully qualified by tenant. */
 @Controller('api')
 @Access('api-key')
+@RequiredScope('commands')
 @UseGuards(CommandAddressGuard)
 @UseInterceptors(IdempotencyKeyInterceptor, RawBodyInterceptor)
 export class CommandsController {

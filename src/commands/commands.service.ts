@@ -76,6 +76,7 @@ export class CommandsService {
   ): Promise<CommandOutcome> {
     const { context } = call;
     context.entityType = address.type;
+    context.entityUrl = entityUrl(address);
     const { invocationId, isReplay } = await this.runtime.send({
       service: address.type,
       key: objectKey(this.config.runtime.keyTemplate, address),
@@ -91,7 +92,7 @@ export class CommandsService {
     const streamPath = timelinePath(address);
     return {
       response: {
-        url: entityUrl(address),
+        url: context.entityUrl,
         streamPath,
         streamUrl: `/streams${streamPath}`,
         restate: { invocationId },

@@ -124,4 +124,7 @@ export class Environment {
 
   @IsIn(LOG_LEVELS, { message: `must be one of ${LOG_LEVELS.join(', ')}` })
   GATEWAY_LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
+
+  @TrueOrFalse()
+  GATEWAY_AUDIT_LOG = true;
 }

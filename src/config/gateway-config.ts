@@ -1,6 +1,7 @@
 import { Inject } from '@nestjs/common';
 import { getConfigToken } from '@nestjs/config';
 import type { Environment } from './environment.ts';
+import type { ApiKey } from './api-key.ts';
 import type { TraceConfig } from './trace-config.ts';
 
 /** A list of secrets: what stood in the variable itself, and the file that adds to it. */
@@ -16,8 +17,7 @@ export interface GatewayConfig {
   managementPort: number;
   publicUrl: string | undefined;
   tenant: string;
-  /** SHA-256 digests; the keys themselves are not kept. */
-  apiKeys: SecretSource<Buffer>;
+  apiKeys: SecretSource<ApiKey>;
   readTokens: {
     secrets: SecretSource<Buffer>;
     /** File path or http(s) URL of a JWK set. */
@@ -57,6 +57,8 @@ export interface GatewayConfig {
     drainMs: number;
   };
   logLevel: Environment['GATEWAY_LOG_LEVEL'];
+  /** Whether what changes something has a log line more. */
+  auditLog: boolean;
   /** Undefined where the gateway makes no spans. */
   traces: TraceConfig | undefined;
 }

@@ -313,6 +313,17 @@ const SETTINGS: Setting[] = [
     bad: ['INFO', 'verbose'],
     must: 'must be one of trace, debug, info, warn, error, fatal, silent',
   },
+  {
+    name: 'GATEWAY_AUDIT_LOG',
+    value: (config) => config.auditLog,
+    default: true,
+    good: [
+      ['true', true],
+      ['false', false],
+    ],
+    bad: ['yes', 'FALSE', '0'],
+    must: 'must be true or false',
+  },
 ];
 /** `secret-lists.spec.ts` has more of these. */
 const LISTS = ['GATEWAY_API_KEYS', 'GATEWAY_READ_TOKEN_SECRETS'];

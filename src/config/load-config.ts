@@ -113,6 +113,7 @@ export function loadConfig(
       drainMs: env.GATEWAY_DRAIN_TIMEOUT_MS,
     },
     logLevel: env.GATEWAY_LOG_LEVEL,
+    auditLog: env.GATEWAY_AUDIT_LOG,
     traces,
   };
 }
@@ -133,7 +134,7 @@ type SecretVariable = 'GATEWAY_API_KEYS' | 'GATEWAY_READ_TOKEN_SECRETS';
 function secretSource<Entry>(
   env: Environment,
   name: SecretVariable,
-  parse: (text: string, form: ListForm) => ParsedList<Entry>,
+  parse: (text: string, form: ListForm, others?: readonly Entry[]) => ParsedList<Entry>,
   readFile: ReadFile,
   problems: string[],
 ): { source: SecretSource<Entry>; count: number } {
@@ -143,7 +144,7 @@ function secretSource<Entry>(
   let count = inline.entries.length;
   if (file !== undefined) {
     try {
-      const fromFile = parse(readFile(file), 'file');
+      const fromFile = parse(readFile(file), 'file', inline.entries);
       problems.push(...fromFile.problems.map((problem) => `${name}_FILE ${problem}`));
       if (fromFile.entries.length === 0 && fromFile.problems.length === 0) {
         problems.push(`${name}_FILE must hold at least one entry, one a line`);

@@ -10,17 +10,22 @@ import type { ListForm, ParsedList } from './secret-lists.ts';
  */
 const REREAD_INTERVAL_MS = 1_000;
 
+/** `others` are the entries of the variable, beside which those of the file are valid. */
+type Parse<Entry> = (text: string, form: ListForm, others: readonly Entry[]) => ParsedList<Entry>;
+
 /** A list of secrets whose file is read again while the gateway runs. */
 export class SecretList<Entry> implements OnModuleDestroy {
+  /** The file was good when it was last read. */
+  isFileGood = true;
   private fromFile: Entry[] = [];
   private text: string | undefined;
   private timer: NodeJS.Timeout | undefined;
   private all: readonly Entry[];
 
   private constructor(
-    private readonly name: string,
+    readonly name: string,
     private readonly source: SecretSource<Entry>,
-    private readonly parse: (text: string, form: ListForm) => ParsedList<Entry>,
+    private readonly parse: Parse<Entry>,
     private readonly logger: Logger,
     private readonly intervalMs: number,
   ) {
@@ -31,7 +36,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
   static async open<Entry>(
     name: string,
     source: SecretSource<Entry>,
-    parse: (text: string, form: ListForm) => ParsedList<Entry>,
+    parse: Parse<Entry>,
     logger: Logger,
     intervalMs = REREAD_INTERVAL_MS,
   ): Promise<SecretList<Entry>> {
@@ -46,6 +51,10 @@ export class SecretList<Entry> implements OnModuleDestroy {
   /** All entries valid now; those of the variable come first. */
   get entries(): readonly Entry[] {
     return this.all;
+  }
+
+  get hasFile(): boolean {
+    return this.source.file !== undefined;
   }
 
   onModuleDestroy(): void {
@@ -70,13 +79,14 @@ export class SecretList<Entry> implements OnModuleDestroy {
       return;
     }
     if (text === this.text) return;
-    const { entries, problems } = this.parse(text, 'file');
+    const { entries, problems } = this.parse(text, 'file', this.source.inline);
     if (problems.length > 0 || entries.length === 0) {
       this.keepOld(text, problems.join(', ') || 'holds no entry');
       return;
     }
     const isFirst = this.text === undefined;
     this.text = text;
+    this.isFileGood = true;
     this.fromFile = entries;
     this.all = [...this.source.inline, ...this.fromFile];
     if (!isFirst)
@@ -86,6 +96,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
   private keepOld(seen: string, problem: string): void {
     if (seen === this.text) return;
     this.text = seen;
+    this.isFileGood = false;
     this.logger.error({ setting: this.name }, `${this.name} ${problem}; the list in use is kept`);
   }
 }

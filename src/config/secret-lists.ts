@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { conflict, parseApiKey, type ApiKey } from './api-key.ts';
 
 /** The entries of a list and what is wrong with it; a problem never repeats a secret. */
 export interface ParsedList<Entry> {
@@ -6,26 +6,22 @@ export interface ParsedList<Entry> {
   problems: string[];
 }
 
-const MIN_API_KEY_LENGTH = 16;
 const MIN_SECRET_BYTES = 32;
 
 /** Where a list stands: in a variable entries are separated by commas, in a file by lines. */
 export type ListForm = 'variable' | 'file';
 
-/** API keys as SHA-256 digests, from keys of at least 16 characters or `sha256:<64 hex digits>`. */
-export function parseApiKeys(text: string, form: ListForm): ParsedList<Buffer> {
-  return parseList(text, form, (entry) => {
-    if (entry.startsWith('sha256:')) {
-      const hex = entry.slice('sha256:'.length);
-      return /^[0-9a-fA-F]{64}$/.test(hex)
-        ? Buffer.from(hex, 'hex')
-        : 'must have 64 hex digits after sha256:';
-    }
-    if (!/^[\x21-\x7e]+$/.test(entry)) return 'must be visible ASCII characters without spaces';
-    if (entry.length < MIN_API_KEY_LENGTH) {
-      return `must have at least ${MIN_API_KEY_LENGTH} characters, or be sha256:<64 hex digits>`;
-    }
-    return createHash('sha256').update(entry).digest();
+/** API keys, each with what it opens. `others` are those of the other place of the setting. */
+export function parseApiKeys(
+  text: string,
+  form: ListForm,
+  others: readonly ApiKey[] = [],
+): ParsedList<ApiKey> {
+  return parseList(text, form, (entry, before) => {
+    const key = parseApiKey(entry);
+    if (Array.isArray(key)) return key;
+    const problem = conflict(key, [...others, ...before]);
+    return problem === undefined ? key : [problem];
   });
 }
 
@@ -35,23 +31,24 @@ export function parseReadTokenSecrets(text: string, form: ListForm): ParsedList<
     const secret = Buffer.from(entry);
     return secret.length >= MIN_SECRET_BYTES
       ? secret
-      : `must have at least ${MIN_SECRET_BYTES} bytes`;
+      : [`must have at least ${MIN_SECRET_BYTES} bytes`];
   });
 }
 
-function parseList<Entry>(
+/** An entry that cannot be parsed is an array of what is wrong with it. */
+function parseList<Entry extends object>(
   text: string,
   form: ListForm,
-  parseEntry: (entry: string) => Entry | string,
+  parseEntry: (entry: string, before: readonly Entry[]) => Entry | string[],
 ): ParsedList<Entry> {
   const entries: Entry[] = [];
   const problems: string[] = [];
   const raw = text.split(form === 'variable' ? ',' : /\r?\n/).map((entry) => entry.trim());
   for (const [index, entry] of raw.entries()) {
     if (entry === '') continue;
-    const parsed = parseEntry(entry);
+    const parsed = parseEntry(entry, entries);
     const place = form === 'variable' ? `entry ${index + 1}` : `line ${index + 1}`;
-    if (typeof parsed === 'string') problems.push(`${place} ${parsed}`);
+    if (Array.isArray(parsed)) problems.push(...parsed.map((problem) => `${place} ${problem}`));
     else entries.push(parsed);
   }
   return { entries, problems };

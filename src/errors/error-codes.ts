@@ -20,6 +20,7 @@ export const ERROR_CODES = {
   invalid_credentials: { status: 401, title: 'Credentials are not valid' },
   token_expired: { status: 401, title: 'The read token has expired' },
   prefix_not_covered: { status: 403, title: 'The read token does not cover this path' },
+  scope_not_covered: { status: 403, title: 'The API key does not cover this' },
   read_only_token: { status: 403, title: 'A read token cannot write' },
   table_not_allowed: { status: 403, title: 'The read token may not read this table' },
   shape_not_covered: { status: 403, title: 'The read token does not cover this shape' },

@@ -16,6 +16,7 @@ export type ErrorReason =
   | 'unknown_credential'
   | 'signature'
   | 'claims'
+  | 'withdrawn'
   | 'declared_length'
   | 'counted_length'
   | 'transfer_coding'

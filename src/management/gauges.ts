@@ -3,6 +3,7 @@ import type { TokenKeySet } from '../auth/token-key-set.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import { MAX_WAITING_REQUESTS, type Connections } from '../server/connections.ts';
 import { GATEWAY_PHASES, type GatewayState } from '../server/gateway-state.ts';
+import type { SecretFiles } from './secret-files.ts';
 import type { UpstreamProbes } from './upstream-probes.ts';
 import { HELD_KINDS, type HeldBytes } from '../memory/held-bytes.ts';
 import type { MemoryWatch } from '../memory/memory-watch.ts';
@@ -24,6 +25,7 @@ export interface GaugeSources {
   probes: UpstreamProbes;
   log: LogCounts;
   keySet: TokenKeySet | undefined;
+  secretFiles: SecretFiles;
 }
 
 /** Adds what a gateway is and holds just now; costs nothing until it is asked for. */
@@ -33,6 +35,7 @@ export function addGauges(registry: Registry, sources: GaugeSources): void {
   addMemoryMetrics(registry, sources);
   addStateGauges(registry, sources);
   addLogMetrics(registry, sources);
+  addSecretFileGauge(registry, sources.secretFiles);
   if (sources.keySet) addKeySetGauges(registry, sources.keySet);
 }
 
@@ -209,6 +212,19 @@ function addLogMetrics(registry: Registry, { log }: GaugeSources): void {
     'Bytes of log lines that standard output has not taken yet; beyond 4 MiB lines are dropped.',
     () => log.waitingBytes,
   );
+}
+
+function addSecretFileGauge(registry: Registry, secretFiles: SecretFiles): void {
+  new Gauge({
+    name: 'gateway_secret_file_good',
+    help: 'Whether a file of keys or secrets was good when it was last read; 0: the list from before is in use.',
+    labelNames: ['setting'],
+    registers: [registry],
+    collect() {
+      for (const { name, isFileGood } of secretFiles)
+        this.set({ setting: name }, Number(isFileGood));
+    },
+  });
 }
 
 function addKeySetGauges(registry: Registry, keySet: TokenKeySet): void {

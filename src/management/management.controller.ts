@@ -1,4 +1,4 @@
-import { Controller, Get, UseFilters } from '@nestjs/common';
+import { Controller, Get, Inject, UseFilters } from '@nestjs/common';
 import {
   HealthCheckService,
   HealthIndicatorService,
@@ -8,6 +8,7 @@ import { Access } from '../auth/access.decorator.ts';
 import { GatewayState } from '../server/gateway-state.ts';
 import { PlainHealthCheck } from '../health/health-check.decorator.ts';
 import { HealthCheckFilter } from './health-check.filter.ts';
+import { SECRET_FILES, type SecretFiles } from './secret-files.ts';
 import { UpstreamProbes } from './upstream-probes.ts';
 
 @Controller('health')
@@ -19,6 +20,7 @@ export class ManagementController {
     private readonly indicators: HealthIndicatorService,
     private readonly state: GatewayState,
     private readonly upstreams: UpstreamProbes,
+    @Inject(SECRET_FILES) private readonly secretFiles: SecretFiles,
   ) {}
 
   /** The process answers. */
@@ -30,7 +32,8 @@ export class ManagementController {
 
   /**
    * 200 until the drain begins. Upstreams are named and never fail it: one upstream's outage must
-   * not take every pod out of service.
+   * not take every pod out of service. So are files of secrets: where one has turned bad, the list from before
+   * is in use.
    */
   @Get('ready')
   @PlainHealthCheck()
@@ -43,6 +46,13 @@ export class ManagementController {
         ([name, state]) =>
           () =>
             this.indicators.check(name).up({ state }),
+      ),
+      ...this.secretFiles.map(
+        ({ name, isFileGood }) =>
+          () =>
+            this.indicators
+              .check(name)
+              .up({ state: isFileGood ? 'in use' : 'bad; the list from before is in use' }),
       ),
     ]);
   }

@@ -6,6 +6,7 @@ import { ProblemFilter } from '../server/problem.filter.ts';
 import { MetricsController } from './metrics.controller.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import { GatewayState } from '../server/gateway-state.ts';
+import { SECRET_FILES, type SecretFiles } from './secret-files.ts';
 import { ManagementController } from './management.controller.ts';
 import { UpstreamProbes } from './upstream-probes.ts';
 
@@ -13,13 +14,17 @@ import { UpstreamProbes } from './upstream-probes.ts';
 export interface ManagementParts {
   state: GatewayState;
   probes: UpstreamProbes;
+  secretFiles: SecretFiles;
   telemetry: Telemetry;
 }
 
 /** The management port's application: probes and metrics, for the cluster alone. */
 @Module({})
 export class ManagementModule {
-  static with({ state, probes, telemetry }: ManagementParts, logger: Logger): DynamicModule {
+  static with(
+    { state, probes, secretFiles, telemetry }: ManagementParts,
+    logger: Logger,
+  ): DynamicModule {
     return {
       module: ManagementModule,
       imports: [TerminusModule.forRoot({ logger: false })],
@@ -27,6 +32,7 @@ export class ManagementModule {
       providers: [
         { provide: GatewayState, useValue: state },
         { provide: UpstreamProbes, useValue: probes },
+        { provide: SECRET_FILES, useValue: secretFiles },
         { provide: Telemetry, useValue: telemetry },
         { provide: APP_FILTER, useValue: new ProblemFilter(logger) },
       ],

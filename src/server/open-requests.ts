@@ -31,6 +31,11 @@ export class OpenRequests {
     return counts;
   }
 
+  /** The reads under way, each with `endRead`. */
+  reads(): readonly RequestContext[] {
+    return this.contexts.snapshot().filter(({ endRead }) => endRead !== undefined);
+  }
+
   /** The reads under way. */
   endable(): EndableRead[] {
     return this.contexts.snapshot().flatMap(({ endRead }) => (endRead ? [{ end: endRead }] : []));

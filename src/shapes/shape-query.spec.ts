@@ -32,6 +32,7 @@ function forToken(
   { shape, path = '/shapes/v1/shape', rules }: TokenCase = {},
 ): string {
   const readToken: ReadToken = {
+    signedBy: 'secret:x',
     credentialId: 'id',
     scope: [['shapes']],
     shape: shape && parseShapeScope(shape),

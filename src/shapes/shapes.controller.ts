@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Next, Req, Res } from '@nestjs/common';
-import { Access } from '../auth/access.decorator.ts';
+import { Access, RequiredScope } from '../auth/access.decorator.ts';
 import { accessOf } from '../auth/request-access.ts';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import type { ClientRequest } from '../http/client-request.ts';
@@ -20,6 +20,7 @@ export class ShapesController {
   ) {}
 
   @Get('{*path}')
+  @RequiredScope('shapes:read')
   read(
     @Req() request: ClientRequest,
     @Res() response: ServerResponse,

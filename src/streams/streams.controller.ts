@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Delete, Get, Next, Post, Put, Req, Res } from '@nestjs/common';
-import { Access } from '../auth/access.decorator.ts';
+import { Access, RequiredScope } from '../auth/access.decorator.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
@@ -18,6 +18,7 @@ export class StreamsController {
   ) {}
 
   @Get('{*path}')
+  @RequiredScope('streams:read')
   read(
     @Req() request: ClientRequest,
     @Res() response: ServerResponse,
@@ -27,16 +28,19 @@ export class StreamsController {
   }
 
   @Put('{*path}')
+  @RequiredScope('streams:write')
   create(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.history);
   }
 
   @Post('{*path}')
+  @RequiredScope('streams:write')
   append(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.history);
   }
 
   @Delete('{*path}')
+  @RequiredScope('streams:delete')
   remove(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.history);
   }

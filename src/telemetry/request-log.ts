@@ -8,6 +8,7 @@ import { ProbeSampling } from './probe-sampling.ts';
 /** What load balancers probe on the public port. */
 const PROBE_ROUTE = '/health';
 const PROBE_LINE_INTERVAL_MS = 60_000;
+const MAX_SUBJECT_LENGTH = 64;
 
 /**
  * One line a request, written when it ends. It holds neither query nor headers nor body, so that
@@ -36,7 +37,17 @@ export class RequestLog implements RequestObserver {
     { method, status, isWhole, durationMs, context }: EndedRequest,
     leftOut: number,
   ): void {
-    const { route, path, upstream, requestId, traceId, errorCode, errorReason } = context;
+    const {
+      route,
+      path,
+      upstream,
+      requestId,
+      traceId,
+      errorCode,
+      errorReason,
+      credential,
+      subject,
+    } = context;
     const tenths = Math.round(durationMs * 10);
     this.lines.write(
       // Of what is no request nobody knows the method.
@@ -44,6 +55,8 @@ export class RequestLog implements RequestObserver {
         text(',"route":"', route) +
         `,"path":${quoted(loggedPath(path))}` +
         `,"status":${status},"durationMs":${Math.trunc(tenths / 10)}.${tenths % 10}` +
+        text(',"credential":"', credential) +
+        (subject === undefined ? '' : `,"sub":${quoted(loggedSubject(subject))}`) +
         text(',"upstream":"', upstream) +
         text(',"requestId":"', requestId) +
         text(',"traceId":"', traceId) +
@@ -63,6 +76,11 @@ export class RequestLog implements RequestObserver {
  */
 function text(name: string, value: string | undefined): string {
   return value === undefined ? '' : `${name}${value}"`;
+}
+
+/** Whoever mints tokens chooses it, and its length. */
+export function loggedSubject(subject: string): string {
+  return subject.length > MAX_SUBJECT_LENGTH ? subject.slice(0, MAX_SUBJECT_LENGTH) : subject;
 }
 
 /** A string as JSON; of most paths nothing is to be escaped. */

@@ -53,7 +53,9 @@ export class RequestMetrics implements RequestObserver {
   private readonly liveReads: LabeledHistogram<
     'http_route' | 'mode' | 'http_response_status_class'
   >;
-  private readonly credentials: Record<'api-key' | 'read-token', CounterSeries>;
+  private readonly byCredential: LabeledCounter<'credential' | 'outcome'>;
+  /** Few, as the names are those of the settings. */
+  private readonly credentials = new Map<string, Map<StatusClass, CounterSeries>>();
 
   constructor(registry: Registry) {
     const byOutcome = ['http_request_method', 'http_route', 'http_response_status_class'] as const;
@@ -80,15 +82,11 @@ export class RequestMetrics implements RequestObserver {
       labelNames: ['http_route', 'mode', 'http_response_status_class'],
       buckets: LIVE_BUCKETS,
     });
-    const byCredential = new LabeledCounter(registry, {
-      name: 'gateway_authenticated_requests_total',
-      help: 'Requests that a credential opened, by its kind.',
-      labelNames: ['credential'],
+    this.byCredential = new LabeledCounter(registry, {
+      name: 'gateway_credential_requests_total',
+      help: 'Requests with a valid credential, by the name of the API key, or read-token, and by class of status.',
+      labelNames: ['credential', 'outcome'],
     });
-    this.credentials = {
-      'api-key': byCredential.series({ credential: 'api-key' }),
-      'read-token': byCredential.series({ credential: 'read-token' }),
-    };
   }
 
   /** Exports these routes from the start on: a rate sees no step from nothing to one. */
@@ -104,7 +102,7 @@ export class RequestMetrics implements RequestObserver {
     const statusClass = statusClassLabel(status === CLIENT_GONE_STATUS ? undefined : status);
     const outcome = this.outcomeOf(series, statusClass);
     outcome.requests.add();
-    if (context.credential) this.credentials[context.credential].add();
+    if (context.credential) this.credentialSeries(context.credential, statusClass).add();
     const kind = context.live ?? 'at-once';
     outcome.duration[kind] ??= this.durationOf(series, statusClass, context.live);
     outcome.duration[kind].observe(durationMs / MS_PER_SECOND);
@@ -114,6 +112,19 @@ export class RequestMetrics implements RequestObserver {
       http_route: series.route,
     });
     series.firstByte.observe((context.answeredAtMs - context.startedAtMs) / MS_PER_SECOND);
+  }
+
+  private credentialSeries(credential: string, outcome: StatusClass): CounterSeries {
+    let byOutcome = this.credentials.get(credential);
+    if (!byOutcome) {
+      this.credentials.set(credential, (byOutcome = new Map<StatusClass, CounterSeries>()));
+    }
+    let series = byOutcome.get(outcome);
+    if (!series) {
+      series = this.byCredential.series({ credential, outcome });
+      byOutcome.set(outcome, series);
+    }
+    return series;
   }
 
   private durationOf(

@@ -16,8 +16,10 @@ export class RequestRecord {
   span?: unknown;
   /** The matched route's pattern, once there is one; bounded. */
   route?: string;
-  /** What kind of credential opened the request. */
-  credential?: 'api-key' | 'read-token';
+  /** The name of its API key, or `read-token`: of a credential that is valid, whether it opens the route or not. */
+  credential?: string;
+  /** `sub` of its read token; of any length. */
+  subject?: string | undefined;
   /** When its read token ends, in milliseconds of the calendar; only of one that was good when the request came. */
   tokenEndsAtMs?: number;
   /** Of a read that waits for what is new, once it is let in; its duration says nothing of speed. */
@@ -26,8 +28,9 @@ export class RequestRecord {
   sharedWith?: RequestRecord | undefined;
   /** What a command asks for, once it is judged to be one. */
   command?: CommandVerb;
-  /** Of a command: its entity's type, and the runtime's name for what it began. */
+  /** Of a command: its entity's type and URL, and the runtime's name for what it began. */
   entityType?: string;
+  entityUrl?: string;
   invocationId?: string;
   /** Whether the runtime had the command already. */
   isReplay?: boolean;

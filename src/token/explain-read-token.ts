@@ -1,5 +1,5 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { isControlPlanePath, parsePathScope, scopeCovers } from '../auth/path-scope.ts';
+import { isControlPlanePath, parsePathScope, scopeCovers } from '../http/path-scope.ts';
 import { parseShapeScope } from '../auth/shape-scope.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { TokenCommandError, tokenVerifier, type TokenSettings } from './token-settings.ts';

@@ -4,10 +4,10 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { startGateway, type RunningGateway } from '../../src/gateway.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { watchContract } from './contract/contract-watch.ts';
-import { API_KEY, AUTHORIZED, READ_TOKEN_SECRET } from './credentials.ts';
+import { API_KEY, API_KEY_NAME, AUTHORIZED, READ_TOKEN_SECRET } from './credentials.ts';
 import { upstreamsOrNobody } from './nobody.ts';
 
-export { API_KEY, AUTHORIZED, READ_TOKEN_SECRET };
+export { API_KEY, API_KEY_NAME, AUTHORIZED, READ_TOKEN_SECRET };
 
 /** Set by `jest.config.js`; see `GatewayOptions.expressForReads`. */
 const { EXPRESS_FOR_READS: expressForReads = false } = globalThis as {

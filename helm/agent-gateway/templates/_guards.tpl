@@ -27,8 +27,8 @@ which is always rendered.
 
 {{- /* Not in the schema: its messages repeat the value. */}}
 {{- range $index, $entry := .secrets.apiKeys }}
-{{- if not (regexMatch (ternary "^sha256:[0-9a-fA-F]{64}$" "^[\\x21-\\x7e]+$" (hasPrefix "sha256:" $entry)) $entry) }}
-{{- $problems = append $problems (printf "secrets.apiKeys[%d] must be visible ASCII characters without spaces, or sha256:<64 hex digits>." $index) }}
+{{- if not (regexMatch (ternary "^sha256:[0-9a-fA-F]{64}( +(name|scopes|paths)=[\\x21-\\x7e]+)*$" "^[\\x21-\\x7e]+( +(name|scopes|paths)=[\\x21-\\x7e]+)*$" (hasPrefix "sha256:" $entry)) $entry) }}
+{{- $problems = append $problems (printf "secrets.apiKeys[%d] must be visible ASCII characters without spaces, or sha256:<64 hex digits>; then, where it is not to open everything, name=, scopes= and paths=." $index) }}
 {{- end }}
 {{- end }}
 {{- range $index, $entry := .secrets.readTokenSecrets }}

@@ -53,6 +53,9 @@ export function upstreamFinding(
   if (probed.answered && isAnswer(probed.status, probed.refusal.code)) {
     return ok(name, `${what} answers, in ${Math.round(probed.tookMs)} ms${more}`);
   }
+  if (probed.answered && probed.refusal.code === 'scope_not_covered') {
+    return skipped(name, 'the API key does not open it');
+  }
   if (!probed.answered) return bad(name, EXIT.unreachable, inWords(probed));
   return bad(
     name,

@@ -1,5 +1,5 @@
-import { pathProblem } from '../http/request-path.ts';
-import { isReadPath, READ_PREFIXES } from '../http/routes.ts';
+import { pathProblem } from './request-path.ts';
+import { isReadPath, READ_PREFIXES } from './routes.ts';
 
 /** What a token's prefixes cover: each one as its decoded segments. */
 export type PathScope = readonly (readonly string[])[];

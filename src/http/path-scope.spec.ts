@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { pathProblem } from '../http/request-path.ts';
+import { pathProblem } from './request-path.ts';
 import { isControlPlanePath, parsePathScope, scopeCovers } from './path-scope.ts';
 
 function covers(prefix: string, path: string): boolean {

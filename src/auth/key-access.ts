@@ -1,0 +1,54 @@
+import { isOfStreams, type ApiKey, type Scope } from '../config/api-key.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { ClientRequest } from '../http/client-request.ts';
+import { pathProblem } from '../http/request-path.ts';
+import { isControlPlanePath, scopeCovers } from '../http/path-scope.ts';
+import { durableStreams } from '../upstream/protocols/durable-streams.ts';
+
+/** The one other header of a request that names a stream: what a new one begins with. */
+const FORK_SOURCE = durableStreams.mappedHeader?.name ?? '';
+
+/** Refuses a request that a valid API key does not open. Throws `scope_not_covered`. */
+export function checkKeyAccess(
+  key: Pick<ApiKey, 'scopes' | 'paths'>,
+  scope: Scope,
+  path: string,
+  { headersDistinct }: Pick<ClientRequest, 'headersDistinct'>,
+): void {
+  if (!keyOpens(key, scope, path)) throw notCovered(key, scope);
+  if (!key.paths || !isOfStreams(scope)) return;
+  const sources = headersDistinct[FORK_SOURCE];
+  if (!sources) return;
+  const [source = ''] = sources;
+  // A form of the history store's own could name any stream.
+  const isCovered =
+    sources.length === 1 && pathProblem(source) === undefined && pathsCover(key.paths, source);
+  if (!isCovered) {
+    throw new GatewayError(
+      'scope_not_covered',
+      'No path of the API key covers the stream in Stream-Forked-From; name one that its paths cover, with /streams.',
+    );
+  }
+}
+
+/** Whether a key opens a path for what a scope stands for. The path must have passed `pathProblem`. */
+export function keyOpens(
+  { scopes, paths }: Pick<ApiKey, 'scopes' | 'paths'>,
+  scope: Scope,
+  path: string,
+): boolean {
+  if (!scopes.has(scope)) return false;
+  return !paths || !isOfStreams(scope) || pathsCover(paths, path);
+}
+
+/** The control plane acts on any stream: no path stands for it. */
+function pathsCover(paths: NonNullable<ApiKey['paths']>, path: string): boolean {
+  return scopeCovers(paths, path) && !isControlPlanePath(path);
+}
+
+export function notCovered({ scopes }: Pick<ApiKey, 'scopes'>, scope: Scope): GatewayError {
+  const detail = scopes.has(scope)
+    ? `No path of the API key covers this one for the scope ${scope}; use a key whose paths cover it.`
+    : `The API key does not have the scope ${scope}; use a key that has it.`;
+  return new GatewayError('scope_not_covered', detail);
+}

@@ -1,0 +1,42 @@
+import { Injectable, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Scope } from '../config/api-key.ts';
+import { ACCESS_RULE, REQUIRED_SCOPE, type AccessRule } from './access.decorator.ts';
+
+/** What a route declares. */
+export interface RouteRule {
+  access: AccessRule | undefined;
+  /** The scope that an API key needs. */
+  scope: Scope | undefined;
+}
+
+/** The rules of the routes, each looked up once. */
+@Injectable()
+export class RouteRules {
+  private readonly rules = new Map<Function, Map<Function, RouteRule>>();
+
+  constructor(private readonly reflector: Reflector) {}
+
+  of(context: ExecutionContext): RouteRule {
+    const controller = context.getClass();
+    const handler = context.getHandler();
+    const known = this.rules.get(controller)?.get(handler);
+    if (known) return known;
+    const targets = [handler, controller];
+    const rule: RouteRule = {
+      access: this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, targets),
+      scope: this.reflector.getAllAndOverride<Scope | undefined>(REQUIRED_SCOPE, targets),
+    };
+    const ofController = this.rules.get(controller) ?? new Map<Function, RouteRule>();
+    this.rules.set(controller, ofController.set(handler, rule));
+    return rule;
+  }
+
+  /** The scope that an API key needs for this route. Throws a plain Error where it declares none. */
+  scopeOf(context: ExecutionContext): Scope {
+    const { scope } = this.of(context);
+    // Start-up refuses such a route; this is the second lock.
+    if (!scope) throw new Error(`${context.getClass().name} declares no scope for a route`);
+    return scope;
+  }
+}

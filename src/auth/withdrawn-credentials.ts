@@ -1,0 +1,90 @@
+import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { OpenRequests } from '../server/open-requests.ts';
+import type { RequestContext } from '../server/request-context.ts';
+import type { GatewayError } from '../errors/gateway-error.ts';
+import { ApiKeys } from './api-keys.ts';
+import { invalidCredentials } from './bearer.ts';
+import { keyOpens, notCovered } from './key-access.ts';
+import { ReadTokenVerifier } from './read-token-verifier.ts';
+import { accessOf, type RequestAccess } from './request-access.ts';
+
+/** How often the keys are looked at; their files are read again once a second. */
+const LOOK_INTERVAL_MS = 500;
+/** All reads are judged anew within about a second of a change, a share of them at a time. */
+const STEP_INTERVAL_MS = 50;
+const STEPS = 20;
+const MIN_STEP_READS = 50;
+
+/** Ends the reads whose credential has been withdrawn: what a credential opened ends with it. */
+@Injectable()
+export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
+  private seen: readonly unknown[] = [];
+  /** A read can be let in with keys that change before it is open; a second look finds it. */
+  private mustLookAgain = false;
+  private looking: NodeJS.Timeout | undefined;
+  private stepping: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly apiKeys: ApiKeys,
+    private readonly readTokens: ReadTokenVerifier,
+    private readonly openRequests: OpenRequests,
+  ) {}
+
+  onModuleInit(): void {
+    this.seen = this.version();
+    this.looking = setInterval(() => this.look(), LOOK_INTERVAL_MS).unref();
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.looking);
+    clearTimeout(this.stepping);
+  }
+
+  private version(): readonly unknown[] {
+    return [this.apiKeys.version, ...this.readTokens.version];
+  }
+
+  private look(): void {
+    // Those that the look before has found are ended first.
+    if (this.stepping) return;
+    const version = this.version();
+    const hasChanged = version.some((part, index) => part !== this.seen[index]);
+    if (!hasChanged && !this.mustLookAgain) return;
+    this.seen = version;
+    this.mustLookAgain = hasChanged;
+    const reads = this.openRequests.reads();
+    this.judgeFrom(reads, 0, Math.max(MIN_STEP_READS, Math.ceil(reads.length / STEPS)));
+  }
+
+  private judgeFrom(reads: readonly RequestContext[], start: number, count: number): void {
+    const next = start + count;
+    for (const context of reads.slice(start, next)) {
+      const error = this.refusal(context, accessOf(context));
+      if (error) context.endRead?.(error);
+    }
+    this.stepping =
+      next < reads.length
+        ? setTimeout(() => this.judgeFrom(reads, next, count), STEP_INTERVAL_MS).unref()
+        : undefined;
+  }
+
+  /** Why a read would not be let in now, if it would not. */
+  private refusal(
+    { path }: RequestContext,
+    access: RequestAccess | undefined,
+  ): GatewayError | undefined {
+    if (!access) return undefined;
+    const { credentialId, readToken, scope } = access;
+    if (readToken) return this.readTokens.trusts(readToken) ? undefined : withdrawn();
+    const key = this.apiKeys.find(Buffer.from(credentialId, 'base64'));
+    if (!key || !scope) return withdrawn();
+    return keyOpens(key, scope, path) ? undefined : notCovered(key, scope);
+  }
+}
+
+function withdrawn(): GatewayError {
+  return invalidCredentials(
+    'withdrawn',
+    'The credential that opened this read has been withdrawn; go on with one that is valid.',
+  );
+}

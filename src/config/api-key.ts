@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import { parsePathScope, type PathScope } from '../http/path-scope.ts';
+import { isBelow } from '../http/routes.ts';
+
+/** What an API key may be limited to. A read token has none: it opens reads alone. */
+export const SCOPES = [
+  'commands',
+  'streams:read',
+  'streams:write',
+  'streams:delete',
+  'shapes:read',
+  'registry:read',
+  'registry:write',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** An API key as an entry of GATEWAY_API_KEYS describes it. The key itself is not kept. */
+export interface ApiKey {
+  /** SHA-256 of the key. */
+  digest: Buffer;
+  /** For logs and metrics. */
+  name: string;
+  /** The entry itself gives the name. */
+  isNamed: boolean;
+  scopes: ReadonlySet<Scope>;
+  /** What the scopes of streams are narrowed to, where they are. */
+  paths: PathScope | undefined;
+}
+
+const MIN_KEY_LENGTH = 16;
+const MAX_PATHS = 16;
+const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
+/** In the metric by credential it stands for the requests of all read tokens. */
+const RESERVED_NAME = 'read-token';
+const ATTRIBUTE = /^(name|scopes|paths)=(.*)$/s;
+
+/**
+ * Parses an entry: a key or its digest, then `name=`, `scopes=` and `paths=`. Returns all that is wrong with it
+ * where anything is. The problems never repeat any part of it: what stands in the wrong place may be a key.
+ */
+export function parseApiKey(entry: string): ApiKey | string[] {
+  const [key = '', ...rest] = entry.split(/[ \t]+/);
+  const problems: string[] = [];
+  const digest = digestOf(key);
+  if (typeof digest === 'string') problems.push(digest);
+  const given = attributes(rest, problems);
+  const name = given.get('name');
+  if (name !== undefined && (!NAME.test(name) || name === RESERVED_NAME)) {
+    problems.push(
+      `must have a name of up to 32 lower-case letters, digits and hyphens, other than ${RESERVED_NAME}`,
+    );
+  }
+  const scopes = scopesOf(given.get('scopes'), problems);
+  const paths = pathsOf(given.get('paths'), problems);
+  if (paths && scopes.size > 0 && ![...scopes].some(isOfStreams)) {
+    problems.push('has paths=, which narrows the scopes of streams, and none of these');
+  }
+  if (problems.length > 0 || typeof digest === 'string') return problems;
+  const isNamed = name !== undefined;
+  return {
+    digest,
+    name: name ?? `key-${digest.toString('hex', 0, 4)}`,
+    isNamed,
+    scopes,
+    paths,
+  };
+}
+
+/** Whether paths narrow a scope. */
+export function isOfStreams(scope: Scope): boolean {
+  return scope.startsWith('streams:');
+}
+
+/**
+ * Why a key cannot stand beside those before it, if it cannot: a name tells one key from all others, and a key that
+ * is given twice must open the same both times.
+ */
+export function conflict(key: ApiKey, others: readonly ApiKey[]): string | undefined {
+  for (const other of others) {
+    if (other.digest.equals(key.digest)) {
+      if (!hasAttributes(key) && !hasAttributes(other)) continue;
+      return 'is the key of another entry; give a key once, with all that it opens';
+    }
+    if (other.name === key.name) return 'has the name of another key';
+  }
+  return undefined;
+}
+
+function hasAttributes({ isNamed, scopes, paths }: ApiKey): boolean {
+  return isNamed || paths !== undefined || scopes.size < SCOPES.length;
+}
+
+function digestOf(key: string): Buffer | string {
+  if (key.startsWith('sha256:')) {
+    const hex = key.slice('sha256:'.length);
+    return /^[0-9a-fA-F]{64}$/.test(hex)
+      ? Buffer.from(hex, 'hex')
+      : 'must have 64 hex digits after sha256:';
+  }
+  if (!/^[\x21-\x7e]+$/.test(key)) return 'must be visible ASCII characters without spaces';
+  if (key.length < MIN_KEY_LENGTH) {
+    return `must have at least ${MIN_KEY_LENGTH} characters, or be sha256:<64 hex digits>`;
+  }
+  return createHash('sha256').update(key).digest();
+}
+
+function attributes(words: readonly string[], problems: string[]): Map<string, string> {
+  const given = new Map<string, string>();
+  for (const [index, word] of words.entries()) {
+    const [, name = '', value = ''] = ATTRIBUTE.exec(word) ?? [];
+    if (name === '') {
+      problems.push(
+        `has something else than name=, scopes= or paths= after the key, in place ${index + 1}`,
+      );
+    } else if (given.has(name)) problems.push(`has ${name}= twice`);
+    else given.set(name, value);
+  }
+  return given;
+}
+
+function scopesOf(list: string | undefined, problems: string[]): ReadonlySet<Scope> {
+  if (list === undefined) return new Set(SCOPES);
+  const scopes = new Set<Scope>();
+  for (const [index, word] of list.split('+').entries()) {
+    const scope = SCOPES.find((known) => known === word);
+    if (scope) scopes.add(scope);
+    else
+      problems.push(`has scopes= whose value ${index + 1} is none; there are ${SCOPES.join(', ')}`);
+  }
+  return scopes;
+}
+
+function pathsOf(list: string | undefined, problems: string[]): PathScope | undefined {
+  if (list === undefined) return undefined;
+  const paths = list.split('+');
+  if (paths.length > MAX_PATHS) problems.push(`has more than ${MAX_PATHS} paths`);
+  const scope: string[][] = [];
+  for (const [index, path] of paths.entries()) {
+    const isOfHistory = path === '/streams' || isBelow(path, '/streams');
+    const [segments] = (isOfHistory && parsePathScope([path])) || [];
+    if (segments) scope.push([...segments]);
+    else {
+      problems.push(
+        `has paths= whose value ${index + 1} is no path of /streams in its plain, normalized form`,
+      );
+    }
+  }
+  return scope;
+}

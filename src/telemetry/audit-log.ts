@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import { isReadMethod } from '../http/routes.ts';
+import { loggedPath } from '../log/logged-path.ts';
+import { loggedSubject } from './request-log.ts';
+import type { EndedRequest, RequestObserver } from './request-observer.ts';
+
+/**
+ * One line for each request that changes something, or was to: commands, writes and deletes of streams, registry
+ * calls but for reads. It says who did what, and what came of it; only of requests with a valid credential, as
+ * nobody else is known.
+ */
+export class AuditLog implements RequestObserver {
+  private readonly logger: Logger;
+
+  constructor(logger: Logger) {
+    this.logger = logger;
+  }
+
+  ended({ method, status, isWhole, context }: EndedRequest): void {
+    const { credential, subject, route, path, entityUrl, requestId, errorCode } = context;
+    if (credential === undefined || isReadMethod(method)) return;
+    this.logger.info(
+      {
+        credential,
+        ...(subject === undefined ? {} : { sub: loggedSubject(subject) }),
+        method,
+        route,
+        path: loggedPath(path),
+        ...(entityUrl === undefined ? {} : { entity: entityUrl }),
+        status,
+        outcome: outcomeOf(status, isWhole),
+        ...(errorCode === undefined ? {} : { code: errorCode }),
+        requestId,
+      },
+      'audit',
+    );
+  }
+}
+
+/** `unknown`: nobody was told, so it may have been done. */
+function outcomeOf(status: number, isWhole: boolean): 'done' | 'refused' | 'failed' | 'unknown' {
+  if (status >= 500) return 'failed';
+  if (!isWhole) return 'unknown';
+  return status < 400 ? 'done' : 'refused';
+}

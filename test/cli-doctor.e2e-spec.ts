@@ -14,6 +14,7 @@ import { registerAgents, restateUrls, type RegisteredAgents } from './support/re
 import { startScriptedUpstream } from './support/scripted-upstream.ts';
 
 const TYPE = 'cli-doctor-patient';
+const NARROW_KEY = 'a-key-that-opens-next-to-nothing';
 let agents: RegisteredAgents;
 let history: RunningHistory;
 let catalog: Catalog;
@@ -31,6 +32,7 @@ beforeAll(async () => {
     GATEWAY_RUNTIME_ADMIN_URL: adminUrl,
     GATEWAY_HISTORY_URL: history.url,
     GATEWAY_SYNC_URL: catalog.url,
+    GATEWAY_API_KEYS: `${API_KEY},${NARROW_KEY} scopes=streams:read+shapes:read paths=/streams/elsewhere`,
   });
   lonely = await startTestGateway();
 });
@@ -52,6 +54,20 @@ function steady(out: string): string {
 }
 
 describe('agent-gateway doctor', () => {
+  it('leaves out what the key does not open, and says so', async () => {
+    const env = { ...reaches(gateway.url), AGENT_GATEWAY_KEY: NARROW_KEY };
+    const { code, out } = await runCli(['doctor'], { env });
+    expect(code).toBe(0);
+    const lines = steady(out).trimEnd().split('\n').slice(2);
+    expect(lines).toEqual([
+      '✓ key       the API key from AGENT_GATEWAY_KEY works; what it does not open is left out: commands, streams:read, registry:read',
+      expect.stringMatching(/runtime   the API key does not open it$/),
+      expect.stringMatching(/registry  the API key does not open it$/),
+      expect.stringMatching(/history   the API key does not open it$/),
+      '✓ catalog   Electric answers, in N ms',
+    ]);
+  });
+
   it('says of each part that it is well', async () => {
     const { code, out, err } = await runCli(['doctor'], { env: reaches(gateway.url) });
     expect({ code, err, out: steady(out) }).toEqual({

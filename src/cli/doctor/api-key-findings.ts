@@ -1,3 +1,4 @@
+import type { Scope } from '../../config/api-key.ts';
 import { DEFAULT_TENANT, commandPath, timelineTarget } from '../connection/address.ts';
 import type { Connection } from '../connection/connection.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -39,13 +40,30 @@ export async function apiKeyFindings(connection: Connection): Promise<Finding[]>
     probe(connection, '/shapes/v1/shape?table=entities&offset=now'),
   ]);
   return [
-    ok('key', `the API key from ${connection.credential?.from} works`),
+    ok(
+      'key',
+      `the API key from ${connection.credential?.from} works` +
+        closedScopes({
+          commands: command,
+          'streams:read': timeline,
+          'shapes:read': catalog,
+          'registry:read': services,
+        }),
+    ),
     ...tenantFindings(connection, command),
     runtimeFinding(command),
     upstreamFinding(UPSTREAMS.registry, services, (status) => status === 200, typesOf(services)),
     upstreamFinding(UPSTREAMS.history, timeline, isStoreAnswer),
     upstreamFinding(UPSTREAMS.catalog, catalog, (status) => status === 200),
   ];
+}
+
+/** Of the scopes that can be tried without changing anything those that the key lacks, or has for other paths. */
+function closedScopes(probed: Partial<Record<Scope, Probed>>): string {
+  const closed = Object.entries(probed).flatMap(([scope, answer]) =>
+    answer.answered && answer.refusal.code === 'scope_not_covered' ? [scope] : [],
+  );
+  return closed.length === 0 ? '' : `; what it does not open is left out: ${closed.join(', ')}`;
 }
 
 function runtimeFinding(command: Probed): Finding {

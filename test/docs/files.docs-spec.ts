@@ -23,6 +23,7 @@ const VALUES = 'values.yaml';
 const OF_MONITORING = [
   'prometheus.yml',
   'shared.promql',
+  'key-in-use.promql',
   'budget.promql',
   'keda.promql',
   'prometheus-adapter.yaml',

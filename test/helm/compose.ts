@@ -11,7 +11,14 @@ import { parseYaml } from './yaml.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const FILE = join(ROOT, 'deploy/compose.yaml');
 const COMPOSE = 'github.com/compose-spec/compose-go/v2@v2.16.2';
-const SECRETS = ['API_KEY', 'READ_TOKEN_SECRET', 'ELECTRIC_SECRET', 'POSTGRES_PASSWORD'];
+const SECRETS = [
+  'API_KEY',
+  'AGENTS_API_KEY',
+  'REGISTER_API_KEY',
+  'READ_TOKEN_SECRET',
+  'ELECTRIC_SECRET',
+  'POSTGRES_PASSWORD',
+];
 
 interface Service extends Tree {
   image: string;

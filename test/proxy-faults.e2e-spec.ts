@@ -494,7 +494,9 @@ describe('an upstream that fails', () => {
             version === '1.0' &&
             client.received !== '' &&
             !/^content-length/im.test(client.received);
-          if (isEndedByClose) expect(ending).toBe('reset');
+          // Node 22 closes in order what it resets in the turn in which something was written.
+          const canReset = isSplit || !process.version.startsWith('v22.');
+          if (isEndedByClose && canReset) expect(ending).toBe('reset');
         }
       });
 

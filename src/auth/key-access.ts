@@ -1,6 +1,7 @@
 import { isOfStreams, type ApiKey, type Scope } from '../config/api-key.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { ClientRequest } from '../http/client-request.ts';
+import { isNamed } from '../http/header-list.ts';
 import { pathProblem } from '../http/request-path.ts';
 import { isControlPlanePath, scopeCovers } from '../http/path-scope.ts';
 import { durableStreams } from '../upstream/protocols/durable-streams.ts';
@@ -13,12 +14,14 @@ export function checkKeyAccess(
   key: Pick<ApiKey, 'scopes' | 'paths'>,
   scope: Scope,
   path: string,
-  { headersDistinct }: Pick<ClientRequest, 'headersDistinct'>,
+  { rawHeaders }: Pick<ClientRequest, 'rawHeaders'>,
 ): void {
   if (!keyOpens(key, scope, path)) throw notCovered(key, scope);
   if (!key.paths || !isOfStreams(scope)) return;
-  const sources = headersDistinct[FORK_SOURCE];
-  if (!sources) return;
+  const sources = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && isNamed(rawHeaders[index - 1], FORK_SOURCE),
+  );
+  if (sources.length === 0) return;
   const [source = ''] = sources;
   // A form of the history store's own could name any stream.
   const isCovered =

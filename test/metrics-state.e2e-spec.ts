@@ -268,7 +268,7 @@ describe('the phase', () => {
     const { url, held } = await startHolding();
     const gateway = await start({
       GATEWAY_HISTORY_URL: url,
-      GATEWAY_DRAIN_TIMEOUT_MS: '4000',
+      GATEWAY_DRAIN_TIMEOUT_MS: '2000',
     });
     const phases = async (): Promise<string[]> => {
       const families = await gateway.metrics();

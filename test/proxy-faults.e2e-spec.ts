@@ -494,8 +494,8 @@ describe('an upstream that fails', () => {
             version === '1.0' &&
             client.received !== '' &&
             !/^content-length/im.test(client.received);
-          // Node 22 closes in order what it resets in the turn in which something was written.
-          const canReset = isSplit || !process.version.startsWith('v22.');
+          // On Node 22 the reset comes behind a close in order where garbage came: a known fault there.
+          const canReset = then !== undefined || !process.version.startsWith('v22.');
           if (isEndedByClose && canReset) expect(ending).toBe('reset');
         }
       });

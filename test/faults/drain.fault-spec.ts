@@ -181,9 +181,10 @@ describe('the drain', () => {
       ]),
     );
     // The process once ended on a log that was still on its way: lines changed places or were lost.
-    expect(gateway.log.slice(-4).map(({ message }) => message)).toEqual([
+    expect(gateway.log.slice(-5).map(({ message }) => message)).toEqual([
       'requests broken off at the drain deadline',
       'request',
+      'audit',
       'request',
       'the gateway has stopped',
     ]);

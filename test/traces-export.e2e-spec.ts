@@ -213,9 +213,9 @@ describe('a collector', () => {
 
 describe('the program', () => {
   let built: BuiltGateway;
-  beforeAll(async () => {
+  beforeAll(() => {
     built = builtGateway();
-  }, 120_000);
+  });
   afterAll(() => built.stop());
 
   const REQUIRED = {

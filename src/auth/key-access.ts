@@ -4,13 +4,31 @@ import type { ClientRequest } from '../http/client-request.ts';
 import { isNamed } from '../http/header-list.ts';
 import { pathProblem } from '../http/request-path.ts';
 import { isControlPlanePath, scopeCovers } from '../http/path-scope.ts';
+import { requestContext } from '../server/request-context.ts';
 import { durableStreams } from '../upstream/protocols/durable-streams.ts';
+import { openedByKey, sentWithKey } from './request-access.ts';
 
 /** The one other header of a request that names a stream: what a new one begins with. */
 const FORK_SOURCE = durableStreams.mappedHeader?.name ?? '';
 
+/**
+ * Lets a request in with a valid API key; `credentialId` is the base64 of the key's SHA-256. Throws `scope_not_covered`
+ * where the key does not open what is asked for.
+ */
+export function letInWithKey(
+  key: Pick<ApiKey, 'name' | 'scopes' | 'paths'>,
+  credentialId: string,
+  request: ClientRequest,
+  scope: Scope,
+): void {
+  const context = requestContext(request);
+  sentWithKey(context, key.name);
+  checkKeyAccess(key, scope, context.path, request);
+  openedByKey(context, credentialId, scope);
+}
+
 /** Refuses a request that a valid API key does not open. Throws `scope_not_covered`. */
-export function checkKeyAccess(
+function checkKeyAccess(
   key: Pick<ApiKey, 'scopes' | 'paths'>,
   scope: Scope,
   path: string,

@@ -3,10 +3,10 @@ import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext } from '../server/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
 import { bearerCredential, credentialDigest } from './bearer.ts';
-import { checkKeyAccess } from './key-access.ts';
+import { letInWithKey } from './key-access.ts';
 import { checkReadAccess } from './read-access.ts';
 import type { ReadToken } from './read-token.ts';
-import { openedByKey, openedByToken, sentWithKey, sentWithToken } from './request-access.ts';
+import { openedByToken, sentWithToken } from './request-access.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { RouteRules } from './route-rules.ts';
 
@@ -26,11 +26,7 @@ export class ReadAccessGuard implements CanActivate {
     const id = digest.toString('base64');
     const key = this.apiKeys.find(digest);
     if (key) {
-      const scope = this.rules.scopeOf(executionContext);
-      const context = requestContext(request);
-      sentWithKey(context, key.name);
-      checkKeyAccess(key, scope, context.path, request);
-      openedByKey(context, id, scope);
+      letInWithKey(key, id, request, this.rules.scopeOf(executionContext));
       return true;
     }
     const known = this.readTokens.known(id);

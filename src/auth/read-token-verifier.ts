@@ -131,8 +131,14 @@ export class ReadTokenVerifier {
   }
 }
 
+const secretNames = new WeakMap<Buffer, string>();
+
 function nameOfSecret(secret: Buffer): string {
-  return `secret:${createHash('sha256').update(secret).digest('base64')}`;
+  const known = secretNames.get(secret);
+  if (known !== undefined) return known;
+  const name = `secret:${createHash('sha256').update(secret).digest('base64')}`;
+  secretNames.set(secret, name);
+  return name;
 }
 
 /**

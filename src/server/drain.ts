@@ -74,14 +74,17 @@ function scheduleEndOfReads(
   const timers: NodeJS.Timeout[] = [];
   const softDeadline = (): void => {
     state.phase = 'refusing';
-    const reads = openRequests.endable();
+    const reads = openRequests.reads();
     const spanMs = untilShare(LAST_READ_ENDS_AT);
     for (const [index, read] of reads.entries()) {
-      timers.push(setTimeout(() => read.end(drainingError()), (spanMs * index) / reads.length));
+      timers.push(
+        setTimeout(() => read.endRead?.(drainingError()), (spanMs * index) / reads.length),
+      );
     }
   };
   // Those too that were let in before the soft deadline and parked only after it.
-  const lastCall = (): void => openRequests.endable().forEach((read) => read.end(drainingError()));
+  const lastCall = (): void =>
+    openRequests.reads().forEach((read) => read.endRead?.(drainingError()));
   timers.push(setTimeout(softDeadline, untilShare(PARKED_READS_END_AT)));
   timers.push(setTimeout(lastCall, untilShare(LAST_READ_ENDS_AT)));
   return { callOff: () => timers.forEach((timer) => clearTimeout(timer)) };

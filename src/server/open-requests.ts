@@ -1,12 +1,6 @@
 import { Bag } from '../collections/bag.ts';
-import type { GatewayError } from '../errors/gateway-error.ts';
 import type { LiveMode } from '../telemetry/shared-reads.ts';
 import type { RequestContext } from './request-context.ts';
-
-/** A read that can be ended from outside: answered with the error, or ended at an event boundary. */
-export interface EndableRead {
-  end(error: GatewayError): void;
-}
 
 /** The requests under way, for the drain and for limits. */
 export class OpenRequests {
@@ -34,10 +28,5 @@ export class OpenRequests {
   /** The reads under way, each with `endRead`. */
   reads(): readonly RequestContext[] {
     return this.contexts.snapshot().filter(({ endRead }) => endRead !== undefined);
-  }
-
-  /** The reads under way. */
-  endable(): EndableRead[] {
-    return this.contexts.snapshot().flatMap(({ endRead }) => (endRead ? [{ end: endRead }] : []));
   }
 }

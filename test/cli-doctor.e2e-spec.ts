@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startCatalog, type Catalog } from '../local/catalog/catalog-server.ts';
 import { killAllClis, reaches, runCli } from './support/cli.ts';
@@ -15,6 +18,7 @@ import { startScriptedUpstream } from './support/scripted-upstream.ts';
 
 const TYPE = 'cli-doctor-patient';
 const NARROW_KEY = 'a-key-that-opens-next-to-nothing';
+let folder: string;
 let agents: RegisteredAgents;
 let history: RunningHistory;
 let catalog: Catalog;
@@ -23,6 +27,7 @@ let gateway: TestGateway;
 let lonely: TestGateway;
 
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cli-doctor-'));
   const { ingressUrl, adminUrl } = restateUrls();
   agents = await registerAgents([recordingAgent(TYPE).service]);
   history = await startHistory();
@@ -38,6 +43,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await killAllClis();
+  await rm(folder, { recursive: true });
   await lonely.stop();
   await gateway.stop();
   await catalog.stop();
@@ -60,12 +66,45 @@ describe('agent-gateway doctor', () => {
     expect(code).toBe(0);
     const lines = steady(out).trimEnd().split('\n').slice(2);
     expect(lines).toEqual([
-      '✓ key       the API key from AGENT_GATEWAY_KEY works; what it does not open is left out: commands, streams:read, registry:read',
+      '✓ key       the API key from AGENT_GATEWAY_KEY works; it opens shapes:read',
       expect.stringMatching(/runtime   the API key does not open it$/),
       expect.stringMatching(/registry  the API key does not open it$/),
       expect.stringMatching(/history   the API key does not open it$/),
       '✓ catalog   Electric answers, in N ms',
     ]);
+  });
+
+  it('says what the key opens, and warns where its profile needs less', async () => {
+    const config = join(folder, 'config.json');
+    const profiles = {
+      wide: { url: gateway.url, key: API_KEY, scopes: 'commands+streams:read+shapes:read' },
+      right: { url: gateway.url, key: NARROW_KEY, scopes: 'streams:read+shapes:read' },
+    };
+    await writeFile(config, JSON.stringify({ profiles }), { mode: 0o600 });
+    const wide = await runCli(['doctor', '--config', config, '--profile', 'wide']);
+    expect(wide).toMatchObject({ code: 0, err: '' });
+    expect(wide.out.split('\n').slice(2, 5)).toEqual([
+      '✓ key       the API key from the profile "wide" works; it opens everything',
+      '! scopes    the key opens more than the profile says it needs: streams:write, streams:delete, registry:read, registry:write',
+      '            → Make a key that opens no more: agent-gateway keys generate --name NAME --scopes commands+streams:read+shapes:read',
+    ]);
+    const right = await runCli(['doctor', '--config', config, '--profile', 'right']);
+    expect(right).toMatchObject({ code: 0, err: '' });
+    expect(right.out).not.toContain('scopes ');
+  });
+
+  it('changes nothing', async () => {
+    const upstream = await startScriptedUpstream((_, response) => response.writeHead(404).end());
+    const own = await startTestGateway({
+      GATEWAY_HISTORY_URL: upstream.url,
+      GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
+    });
+    await runCli(['doctor'], { env: reaches(own.url) });
+    await own.stop();
+    await upstream.stop();
+    const changing = upstream.seen.filter(({ method }) => method !== 'GET');
+    expect(changing.length).toBeGreaterThan(0);
+    for (const { target } of changing) expect(target).toContain('/agent-gateway-doctor');
   });
 
   it('says of each part that it is well', async () => {
@@ -76,7 +115,7 @@ describe('agent-gateway doctor', () => {
       out: [
         `✓ gateway   ${gateway.url} (AGENT_GATEWAY_URL) answers, in N ms`,
         '✓ clock     the same time here and there',
-        '✓ key       the API key from AGENT_GATEWAY_KEY works',
+        '✓ key       the API key from AGENT_GATEWAY_KEY works; it opens everything',
         '✓ runtime   Restate answers, in N ms',
         "✓ registry  Restate's admin API answers, in N ms; types",
         '✓ history   the history store answers, in N ms',
@@ -95,7 +134,7 @@ describe('agent-gateway doctor', () => {
       out: [
         `✓ gateway   ${lonely.url} (AGENT_GATEWAY_URL) answers, in N ms`,
         '✓ clock     the same time here and there',
-        '✓ key       the API key from AGENT_GATEWAY_KEY works',
+        '✓ key       the API key from AGENT_GATEWAY_KEY works; it opens everything',
         `✗ runtime   ${gone}`,
         '            → Is Restate running, and is GATEWAY_RUNTIME_INGRESS_URL of the gateway right?',
         `✗ registry  ${gone}`,
@@ -121,7 +160,9 @@ describe('agent-gateway doctor', () => {
     await refused.stop();
     await refusing.stop();
     expect(code).toBe(6);
-    expect(out).toContain('✓ key       the API key from AGENT_GATEWAY_KEY works');
+    expect(out).toContain(
+      '✓ key       the API key from AGENT_GATEWAY_KEY works; it opens everything',
+    );
     expect(out.split('\n').filter((line) => line.includes('→'))).toEqual(
       ['RUNTIME_INGRESS_TOKEN', 'RUNTIME_ADMIN_TOKEN', 'HISTORY_TOKEN', 'SYNC_SECRET'].map(
         (credential) =>

@@ -119,7 +119,11 @@ function attributes(words: readonly string[], problems: string[]): Map<string, s
 }
 
 function scopesOf(list: string | undefined, problems: string[]): ReadonlySet<Scope> {
-  if (list === undefined) return new Set(SCOPES);
+  return list === undefined ? new Set(SCOPES) : parseScopes(list, problems);
+}
+
+/** Parses scopes between `+`. Adds to the problems, by place, what is none of them. */
+export function parseScopes(list: string, problems: string[]): ReadonlySet<Scope> {
   const scopes = new Set<Scope>();
   for (const [index, word] of list.split('+').entries()) {
     const scope = SCOPES.find((known) => known === word);

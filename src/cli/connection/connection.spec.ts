@@ -160,10 +160,15 @@ describe('which gateway, and as whom', () => {
     [
       'a typing error',
       { profiles: { x: { uri: 'http://x' } } },
-      'the profile "x" has the unknown field "uri"; known are url, tenant, key, keyFile.',
+      'the profile "x" has the unknown field "uri"; known are url, tenant, key, keyFile, scopes.',
     ],
     ['a number', { profiles: { x: { url: 1 } } }, 'the profile "x": "url" must be a text.'],
     ['no address', { profiles: { x: { key: 'k' } } }, 'the profile "x" has no "url".'],
+    [
+      'a scope that there is not',
+      { profiles: { x: { url: 'http://x', scopes: 'commands+everything' } } },
+      'the profile "x" has scopes= whose value 2 is none; there are commands,',
+    ],
     [
       'two keys',
       { profiles: { x: { url: 'http://x', key: 'very-secret', keyFile: 'f' } } },

@@ -1,4 +1,5 @@
 import { ADDRESS_PATTERNS } from '../../config/address-patterns.ts';
+import type { Scope } from '../../config/api-key.ts';
 import type { CliContext } from '../cli-context.ts';
 import { usageError } from '../cli-error.ts';
 import { Credential, type CredentialSource } from './credential.ts';
@@ -14,6 +15,8 @@ export interface Connection {
   /** Undefined where nothing names one: the gateway takes its own. */
   tenant: string | undefined;
   credential: Credential | undefined;
+  /** What the profile of the credential says that it is meant for. */
+  neededScopes: ReadonlySet<Scope> | undefined;
   /** Where address and tenant come from, in words. */
   urlFrom: string;
   warnings: string[];
@@ -59,6 +62,7 @@ export async function openConnection(
     url,
     tenant: checkedTenant(layers.find(({ tenant }) => tenant !== undefined)),
     credential,
+    neededScopes: byKey?.profile?.scopes,
     urlFrom: byUrl?.from ?? 'the default',
     warnings: warnings.filter((warning) => warning !== undefined),
   };

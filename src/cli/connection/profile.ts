@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { parseScopes, type Scope } from '../../config/api-key.ts';
 import { usageError } from '../cli-error.ts';
 
 /** One gateway, by name. */
@@ -10,6 +11,8 @@ export interface Profile {
   tenant?: string | undefined;
   key?: string | undefined;
   keyFile?: string | undefined;
+  /** What its key is meant for. */
+  scopes?: ReadonlySet<Scope> | undefined;
 }
 
 export interface ProfileFile {
@@ -19,7 +22,7 @@ export interface ProfileFile {
   profiles: Map<string, Profile>;
 }
 
-const FIELDS = ['url', 'tenant', 'key', 'keyFile'] as const;
+const FIELDS = ['url', 'tenant', 'key', 'keyFile', 'scopes'] as const;
 
 /** Where the profiles are, unless a flag names another file. */
 export function profilePath(env: Record<string, string | undefined>): string {
@@ -78,13 +81,29 @@ function readProfile(name: string, profile: unknown, path: string): Profile {
       throw usageError(`${where}: "${field}" must be a text.`);
     }
   }
-  const { url, tenant, key, keyFile } = profile as Partial<Record<(typeof FIELDS)[number], string>>;
+  const { url, tenant, key, keyFile, scopes } = profile as Partial<
+    Record<(typeof FIELDS)[number], string>
+  >;
   // Its key is for one address only, so it has to have one.
   if (url === undefined) throw usageError(`${where} has no "url".`);
   if (key !== undefined && keyFile !== undefined) {
     throw usageError(`${where} has both "key" and "keyFile": give one of them.`);
   }
-  return { name, url, tenant, key, keyFile: keyFile && beside(path, keyFile) };
+  return {
+    name,
+    url,
+    tenant,
+    key,
+    keyFile: keyFile && beside(path, keyFile),
+    scopes: scopes === undefined ? undefined : checkedScopes(scopes, where),
+  };
+}
+
+function checkedScopes(list: string, where: string): ReadonlySet<Scope> {
+  const problems: string[] = [];
+  const scopes = parseScopes(list, problems);
+  if (problems.length > 0) throw usageError(`${where} ${problems.join('; ')}.`);
+  return scopes;
 }
 
 /** A path as a profile gives it: from the home folder, or from the folder of the file. */

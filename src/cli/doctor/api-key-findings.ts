@@ -1,16 +1,19 @@
-import type { Scope } from '../../config/api-key.ts';
+import { SCOPES, type Scope } from '../../config/api-key.ts';
 import { DEFAULT_TENANT, commandPath, timelineTarget } from '../connection/address.ts';
 import type { Connection } from '../connection/connection.ts';
 import { EXIT } from '../exit-codes.ts';
 import { plainLine } from '../output/plain-text.ts';
-import { bad, ok, type Finding } from './finding.ts';
-import { inWords, probe, type Probed } from './probe.ts';
+import { bad, ok, warning, type Finding } from './finding.ts';
+import { inWords, isRefused, probe, type Probed } from './probe.ts';
 import {
   isStoreAnswer,
   upstreamFinding,
   UPSTREAMS,
   upstreamsSkipped,
 } from './upstream-findings.ts';
+
+/** A deployment that nobody registers: a request to remove it has no effect. */
+const NO_DEPLOYMENT = '/registry/deployments/agent-gateway-doctor';
 
 /** A type that nobody registers: a command for it reaches the runtime and has no effect. */
 const NOBODY = 'agent-gateway-doctor';
@@ -30,7 +33,7 @@ export async function apiKeyFindings(connection: Connection): Promise<Finding[]>
       ...upstreamsSkipped('not asked without a key that works'),
     ];
   }
-  const [command, timeline, catalog] = await Promise.all([
+  const [command, timeline, catalog, append, deletion, removal] = await Promise.all([
     probe(connection, commandPath(entity, 'control'), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -38,18 +41,27 @@ export async function apiKeyFindings(connection: Connection): Promise<Finding[]>
     }),
     probe(connection, `${timelineTarget(entity)}?offset=now`),
     probe(connection, '/shapes/v1/shape?table=entities&offset=now'),
+    // The last three only tell what the key opens: what they would change is not there.
+    probe(connection, timelineTarget(entity), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '[]',
+    }),
+    probe(connection, timelineTarget(entity), { method: 'DELETE' }),
+    probe(connection, NO_DEPLOYMENT, { method: 'DELETE' }),
   ]);
+  const opened = openedScopes({
+    commands: command,
+    'streams:read': timeline,
+    'streams:write': append,
+    'streams:delete': deletion,
+    'shapes:read': catalog,
+    'registry:read': services,
+    'registry:write': removal,
+  });
   return [
-    ok(
-      'key',
-      `the API key from ${connection.credential?.from} works` +
-        closedScopes({
-          commands: command,
-          'streams:read': timeline,
-          'shapes:read': catalog,
-          'registry:read': services,
-        }),
-    ),
+    ok('key', `the API key from ${connection.credential?.from} works; it opens ${inList(opened)}`),
+    ...excessFindings(opened, connection.neededScopes),
     ...tenantFindings(connection, command),
     runtimeFinding(command),
     upstreamFinding(UPSTREAMS.registry, services, (status) => status === 200, typesOf(services)),
@@ -58,12 +70,29 @@ export async function apiKeyFindings(connection: Connection): Promise<Finding[]>
   ];
 }
 
-/** Of the scopes that can be tried without changing anything those that the key lacks, or has for other paths. */
-function closedScopes(probed: Partial<Record<Scope, Probed>>): string {
-  const closed = Object.entries(probed).flatMap(([scope, answer]) =>
-    answer.answered && answer.refusal.code === 'scope_not_covered' ? [scope] : [],
-  );
-  return closed.length === 0 ? '' : `; what it does not open is left out: ${closed.join(', ')}`;
+/** The scopes that the key has for what was asked; the gateway judges them before it asks any upstream. */
+function openedScopes(probed: Record<Scope, Probed>): Scope[] {
+  return SCOPES.filter((scope) => {
+    const answer = probed[scope];
+    return answer.answered && !isRefused(answer);
+  });
+}
+
+function inList(scopes: readonly Scope[]): string {
+  if (scopes.length === SCOPES.length) return 'everything';
+  return scopes.length === 0 ? 'nothing that was tried' : scopes.join(', ');
+}
+
+function excessFindings(opened: readonly Scope[], needed?: ReadonlySet<Scope>): Finding[] {
+  const excess = needed ? opened.filter((scope) => !needed.has(scope)) : [];
+  if (!needed || excess.length === 0) return [];
+  return [
+    warning(
+      'scopes',
+      `the key opens more than the profile says it needs: ${excess.join(', ')}`,
+      `Make a key that opens no more: agent-gateway keys generate --name NAME --scopes ${[...needed].join('+')}`,
+    ),
+  ];
 }
 
 function runtimeFinding(command: Probed): Finding {

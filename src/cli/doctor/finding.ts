@@ -2,7 +2,8 @@
 export interface Finding {
   /** What was looked at, in a word or two. */
   name: string;
-  state: 'ok' | 'bad' | 'skipped';
+  /** Only what is bad makes the command fail. */
+  state: 'ok' | 'warning' | 'bad' | 'skipped';
   /** What was seen. */
   detail: string;
   /** What to do about it. */
@@ -13,6 +14,10 @@ export interface Finding {
 
 export function ok(name: string, detail: string): Finding {
   return { name, state: 'ok', detail };
+}
+
+export function warning(name: string, detail: string, hint: string): Finding {
+  return { name, state: 'warning', detail, hint };
 }
 
 export function bad(name: string, exitCode: number, detail: string, hint?: string): Finding {

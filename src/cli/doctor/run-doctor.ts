@@ -57,9 +57,12 @@ function keyFindings(connection: Connection): Promise<Finding[]> | Finding[] {
 }
 
 function findingText({ name, state, detail, hint }: Finding, style: Style): string {
-  const mark = { ok: style('green', '✓'), bad: style('red', '✗'), skipped: style('dim', '–') }[
-    state
-  ];
+  const mark = {
+    ok: style('green', '✓'),
+    warning: style('yellow', '!'),
+    bad: style('red', '✗'),
+    skipped: style('dim', '–'),
+  }[state];
   const line = `${mark} ${name.padEnd(NAME_WIDTH)}  ${plainLine(detail)}`;
   return hint === undefined ? line : `${line}\n${' '.repeat(NAME_WIDTH + 4)}→ ${plainLine(hint)}`;
 }

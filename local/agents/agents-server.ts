@@ -3,13 +3,12 @@ import { createServer } from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { createEndpointHandler } from '@restatedev/restate-sdk';
+import { catalogRowWriter } from '../../client/src/agent/index.ts';
 import { logFailures } from './agent-log.ts';
-import { assistantAgent } from './assistant-agent.ts';
-import { catalogRowWriter } from './catalog-row.ts';
+import { assistantAgent, type AssistantOptions } from './assistant-agent.ts';
 import { echoAgent } from './echo-agent.ts';
-import type { AgentOptions } from './entity.ts';
 
-export interface AgentsServerOptions extends AgentOptions {
+export interface AgentsServerOptions extends AssistantOptions {
   /** 0 takes a free one. */
   port: number;
   /** Default `127.0.0.1`. A runtime in a container needs an address that it can reach. */

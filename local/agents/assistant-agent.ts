@@ -1,17 +1,29 @@
 import { handlers, object, serde, TerminalError } from '@restatedev/restate-sdk';
 import type { ObjectContext } from '@restatedev/restate-sdk';
+import {
+  command,
+  findEntity,
+  keepRow,
+  openEntity,
+  readControl,
+  readSpawn,
+  record,
+  requestIdOf,
+  retryForever,
+} from '../../client/src/agent/index.ts';
+import type { AgentOptions, NewEvent } from '../../client/src/agent/index.ts';
 import { spawnChild } from './child.ts';
-import { readControl, readSpawn } from './command.ts';
 import { begin, control as applyControl, receive, sayWord } from './conversation.ts';
 import type { Assistant } from './conversation.ts';
-import { command, findEntity, keepRow, openEntity, record, requestIdOf } from './entity.ts';
-import type { AgentOptions } from './entity.ts';
 import { readMessage } from './message.ts';
 import { planReply } from './reply.ts';
-import { retryForever } from './retry-forever.ts';
-import type { NewEvent } from './timeline.ts';
 
 const NAME = 'assistant';
+
+export interface AssistantOptions extends AgentOptions {
+  /** Between two words of a streamed reply. */
+  wordDelayMs: number;
+}
 
 /**
  * Says its reply word by word, each word an event.
@@ -21,7 +33,7 @@ const NAME = 'assistant';
  * sends itself the next, and what arrived meanwhile has its turn in between. Messages that come
  * during a reply wait in the entity's inbox.
  */
-export function assistantAgent(options: AgentOptions) {
+export function assistantAgent(options: AssistantOptions) {
   return object({
     name: NAME,
     options: { retryPolicy: retryForever },
@@ -61,7 +73,7 @@ export function assistantAgent(options: AgentOptions) {
 /** Decides, records, keeps the row, and sees to it that a reply goes on. */
 async function change(
   ctx: ObjectContext,
-  options: AgentOptions,
+  options: AssistantOptions,
   self: Assistant,
   decide: () => NewEvent[],
 ): Promise<void> {
@@ -85,7 +97,7 @@ async function change(
 /** Begins the reply to the oldest message in the inbox. */
 async function open(
   ctx: ObjectContext,
-  options: AgentOptions,
+  options: AssistantOptions,
   self: Assistant,
 ): Promise<NewEvent[]> {
   const question = self.inbox?.[0];

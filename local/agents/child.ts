@@ -1,30 +1,38 @@
 import type { ObjectContext } from '@restatedev/restate-sdk';
-import { describe, request } from './gateway-client.ts';
-import type { GatewayAccess } from './gateway-client.ts';
+import type { GatewayAccess } from '../../client/src/agent/index.ts';
+import { AgentGateway, APIError } from '../../client/src/index.ts';
 import type { ChildWish } from './reply.ts';
 
 /** Spawns an entity through the gateway, as any client would, with `parentUrl` as its parent. */
 export async function spawnChild(
   ctx: Pick<ObjectContext, 'run' | 'request'>,
-  access: GatewayAccess,
+  { gatewayUrl, apiKey }: GatewayAccess,
   parentUrl: string,
   child: ChildWish,
 ): Promise<{ url: string } | { refusal: string }> {
   const { id: invocationId, attemptCompletedSignal } = ctx.request();
-  const init = {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${access.apiKey}`,
-      'content-type': 'application/json',
-      // The same at every try of this invocation and never again: the gateway derives the child's
-      // id from it, so that a try whose answer was lost does not leave a second child.
-      'idempotency-key': `child-of-${invocationId}`,
-    },
-    body: JSON.stringify({ ...child, parent: parentUrl }),
-  };
+  const gateway = new AgentGateway({ url: gatewayUrl, apiKey });
   return ctx.run('spawn child', async () => {
-    const answer = await request(`${access.gatewayUrl}/api/spawn`, init, attemptCompletedSignal);
-    if (answer.status !== 202) return { refusal: describe(answer) };
-    return { url: (JSON.parse(answer.text) as { url: string }).url };
+    try {
+      const { url } = await gateway.agents.spawn(
+        { ...child, parent: parentUrl },
+        {
+          // The same at every try of this invocation and never again: the gateway derives the child's
+          // id from it, so that a try whose answer was lost does not leave a second child.
+          idempotencyKey: `child-of-${invocationId}`,
+          signal: attemptCompletedSignal,
+        },
+      );
+      return { url };
+    } catch (error) {
+      if (error instanceof APIError && isRefusal(error)) return { refusal: error.message };
+      // Restate runs the step again.
+      throw error;
+    }
   });
+}
+
+/** What another try would not change. A key that was rotated (401) is replaced some day. */
+function isRefusal({ status }: APIError): boolean {
+  return status !== undefined && status < 500 && ![401, 408, 425, 429].includes(status);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { newTimeline } from '../../client/src/agent/index.ts';
 import { begin, control, receive, sayWord } from './conversation.ts';
 import type { Assistant } from './conversation.ts';
-import { newTimeline } from './timeline.ts';
 
 function newAssistant(): Assistant {
   return {

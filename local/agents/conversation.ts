@@ -1,7 +1,5 @@
-import type { Control } from './command.ts';
-import type { Entity, Status } from './entity.ts';
+import type { Control, Entity, NewEvent, Status } from '../../client/src/agent/index.ts';
 import type { ReadMessage } from './message.ts';
-import type { NewEvent } from './timeline.ts';
 
 // What happens to an assistant, without any I/O: each function changes the entity and returns the
 // events that tell of it. The handlers store both together.

@@ -1,10 +1,17 @@
 import { object, TerminalError } from '@restatedev/restate-sdk';
-import { readControl, readSpawn } from './command.ts';
-import { command, findEntity, keepRow, openEntity, record, requestIdOf } from './entity.ts';
-import type { AgentOptions, Entity } from './entity.ts';
+import {
+  command,
+  findEntity,
+  keepRow,
+  openEntity,
+  readControl,
+  readSpawn,
+  record,
+  requestIdOf,
+  retryForever,
+} from '../../client/src/agent/index.ts';
+import type { AgentOptions, Entity, NewEvent } from '../../client/src/agent/index.ts';
 import { readMessage } from './message.ts';
-import { retryForever } from './retry-forever.ts';
-import type { NewEvent } from './timeline.ts';
 
 /** Answers each message with its own content. docs/agents.md walks through this file. */
 export function echoAgent(options: AgentOptions) {

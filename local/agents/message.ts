@@ -1,5 +1,5 @@
-import { decodeText, isObject, isTooDeep, parseJson } from './json.ts';
-import type { Json } from './json.ts';
+import { decodeText, isObject, isTooDeep, parseJson } from '../../client/src/agent/index.ts';
+import type { Json } from '../../client/src/agent/index.ts';
 
 export interface Message {
   content: Json[];

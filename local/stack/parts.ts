@@ -91,7 +91,7 @@ async function startGateway({ data, ports }: Context): Promise<RunningPart> {
     GATEWAY_MANAGEMENT_PORT: ports.management,
     GATEWAY_API_KEYS: [
       `${data.settings.apiKey} name=terminal`,
-      `${data.settings.agentsKey} name=agents scopes=commands+streams:write`,
+      `${data.settings.agentsKey} name=agents scopes=commands+streams:read+streams:write`,
       `${data.settings.consoleKey} name=console scopes=commands`,
     ].join(','),
     GATEWAY_READ_TOKEN_SECRETS: data.settings.readTokenSecret,

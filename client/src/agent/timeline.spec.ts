@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { startHistory } from '../stack/history.ts';
-import type { RunningHistory } from '../stack/history.ts';
+import { startHistory } from '../../../local/stack/history.ts';
+import type { RunningHistory } from '../../../local/stack/history.ts';
 import type { GatewayAccess } from './gateway-client.ts';
 import { createTimeline, newTimeline, sendUnsent } from './timeline.ts';
 import type { Journal, Timeline } from './timeline.ts';
@@ -102,11 +102,15 @@ describe('sendUnsent to a store that answers', () => {
   let access: GatewayAccess;
   let answer: RequestListener;
   let appends: { producer: unknown[]; body: unknown }[];
+  /** Whether the stream is there, as a HEAD tells. */
+  let headStatus: number;
 
   beforeEach(async () => {
     appends = [];
+    headStatus = 404;
     server = createServer((req, res) => {
       void readBody(req).then((body) => {
+        if (req.method === 'HEAD') return void res.writeHead(headStatus).end();
         const { 'producer-epoch': epoch, 'producer-seq': seq, authorization } = req.headers;
         appends.push({ producer: [epoch, seq, authorization], body });
         answer(req, res);
@@ -176,6 +180,17 @@ describe('sendUnsent to a store that answers', () => {
     expect(stored.unsent).toHaveLength(1);
   });
 
+  // The store that keeps files answers so when it has put the file's handle away meanwhile.
+  it.each([200, 403])('404 throws where the stream is there (HEAD: %d)', async (status) => {
+    headStatus = status;
+    answer = (_, res) => res.writeHead(404).end('Stream not found');
+    await expect(sendUnsent(journal, access, timeline, save)).rejects.toMatchObject({
+      name: 'Error',
+      message: `${STREAM}: 404 Stream not found, and yet it is there`,
+    });
+    expect(stored.unsent).toHaveLength(1);
+  });
+
   it('nothing throws, for Restate to try again', async () => {
     answer = (req) => req.socket.destroy();
     await expect(sendUnsent(journal, access, timeline, save)).rejects.toMatchObject({
@@ -188,5 +203,5 @@ describe('sendUnsent to a store that answers', () => {
 async function readBody(req: IncomingMessage): Promise<unknown> {
   let text = '';
   for await (const chunk of req) text += String(chunk);
-  return JSON.parse(text);
+  return text === '' ? undefined : JSON.parse(text);
 }

@@ -102,7 +102,22 @@ async function append(
   // A server may forget a producer that was quiet for long (the in-memory one does after seven
   // days). It then expects number 0, which a next epoch begins with.
   if (answer.headers.get('producer-expected-seq') === '0' && producerSeq > 0) return 'forgotten';
+  if (answer.status === 404 && (await isThere(access, timeline.stream, attemptEnded))) {
+    // The store lost its hold of the stream for a moment; the event may be there. Restate runs the step again.
+    throw new Error(`${timeline.stream}: ${describe(answer)}, and yet it is there`);
+  }
   return { refusal: answer.status, why: describe(answer) };
+}
+
+/** Throws an Error where nobody can tell just now. */
+async function isThere(
+  access: GatewayAccess,
+  stream: string,
+  attemptEnded: AbortSignal,
+): Promise<boolean> {
+  const init = { method: 'HEAD', headers: headers(access) };
+  const { status } = await request(streamUrl(access, stream), init, attemptEnded);
+  return status !== 404;
 }
 
 function settle(timeline: Timeline, event: NewEvent, outcome: Outcome): void {

@@ -9,8 +9,6 @@ import type { NewEvent, Timeline } from './timeline.ts';
 export interface AgentOptions extends GatewayAccess {
   /** The catalog engine's; absent, no rows are kept. */
   catalogUrl?: string;
-  /** Between two words of a streamed reply. */
-  wordDelayMs: number;
 }
 
 export type Status = 'idle' | 'running' | 'paused' | 'archived';

@@ -1,0 +1,52 @@
+/** An entity: `type/id`, its URL `/t/<tenant>/a/<type>/<id>`, or what `spawn` answered. */
+export type EntityAddress = string | { readonly url: string };
+
+const ENTITY_URL = /^\/t\/([^/]+)\/a\/([^/]+)\/([^/]+)$/;
+/** The gateway's rules for names; a name that breaks them would be another path. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._~:@-]*$/;
+
+interface Entity {
+  tenant: string | undefined;
+  type: string;
+  id: string;
+}
+
+/** Throws a TypeError for what is no address. */
+function parse(address: EntityAddress): Entity {
+  const text = typeof address === 'string' ? address : address.url;
+  const [, tenant, type, id] = ENTITY_URL.exec(text) ?? [
+    undefined,
+    undefined,
+    ...text.split('/', 3),
+  ];
+  const isWhole = ENTITY_URL.test(text) || text.split('/').length === 2;
+  if (!isWhole || !type || !id || ![tenant ?? 'x', type, id].every((name) => NAME.test(name))) {
+    throw new TypeError(`"${text}" is no entity: give type/id or its URL.`);
+  }
+  return { tenant, type, id };
+}
+
+/** The path of a command. Throws a TypeError for what is no address. */
+export function commandPath(address: EntityAddress, command: 'send' | 'control'): string {
+  const { tenant, type, id } = parse(address);
+  return `/api${tenant === undefined ? '' : `/t/${tenant}`}/a/${type}/${id}/${command}`;
+}
+
+/**
+ * The path of a timeline on the gateway: of an entity, of `/streams/…` or of a `streamPath`. Throws a TypeError for what
+ * is none of them.
+ */
+export function timelinePath(
+  timeline: EntityAddress | { readonly streamUrl: string },
+  tenant: string,
+): string {
+  if (typeof timeline === 'object' && 'streamUrl' in timeline) {
+    // Absolute where the gateway has a public URL; the gateway to ask is the one of this client.
+    return timelinePath(new URL(timeline.streamUrl, 'http://x').pathname, tenant);
+  }
+  const text = typeof timeline === 'string' ? timeline : timeline.url;
+  if (text.startsWith('/streams/')) return text;
+  if (text.startsWith('/') && !ENTITY_URL.test(text)) return `/streams${text}`;
+  const { tenant: own = tenant, type, id } = parse(text);
+  return `/streams/t/${own}/agents/${type}/${id}/timeline`;
+}

@@ -1,0 +1,24 @@
+export { readControl, readSpawn, type Control, type Spawn, type Verb } from './command.ts';
+export { catalogRowWriter, type CatalogRow } from './catalog-row.ts';
+export {
+  command,
+  findEntity,
+  keepRow,
+  openEntity,
+  record,
+  requestIdOf,
+  type AgentOptions,
+  type Entity,
+  type Status,
+} from './entity.ts';
+export type { GatewayAccess } from './gateway-client.ts';
+export { decodeText, isObject, isTooDeep, parseJson, type Json } from './json.ts';
+export { retryForever } from './retry-forever.ts';
+export {
+  createTimeline,
+  newTimeline,
+  sendUnsent,
+  type Journal,
+  type NewEvent,
+  type Timeline,
+} from './timeline.ts';

@@ -1,0 +1,150 @@
+import { commandPath, type EntityAddress } from './address.ts';
+import { APIError } from './api-error.ts';
+import type { Answer, RequestOptions, Transport } from './transport.ts';
+
+export interface CommandOptions extends RequestOptions {
+  /**
+   * 1 to 255 visible ASCII characters. The runtime handles one key once for an entity, for 24 hours by default. Made
+   * for each call where it is not given; give your own so that another process can repeat the call.
+   */
+  idempotencyKey?: string;
+}
+
+export interface SpawnRequest {
+  /** The entity type, as it is registered. */
+  type: string;
+  /** Made where it is not given. */
+  id?: string;
+  /** For the agent, as JSON. */
+  args?: unknown;
+  /** The URL of the entity that spawns this one. */
+  parent?: string;
+  /** `<tenant>/<name>` of a workspace to share. */
+  workspaceRef?: string;
+}
+
+export interface MessageOptions extends CommandOptions {
+  /** Of a message that is text or bytes; default `text/plain; charset=utf-8` or `application/octet-stream`. */
+  contentType?: string;
+}
+
+export type ControlVerb = 'interrupt' | 'pause' | 'resume' | 'archive';
+
+export interface ControlOptions extends CommandOptions {
+  /** Free text, for whoever reads the timeline. */
+  reason?: string;
+}
+
+/** A command that was accepted: it will be handled, in the order of acceptance. */
+export interface AcceptedCommand {
+  /** The entity, `/t/<tenant>/a/<type>/<id>`. */
+  url: string;
+  /** The timeline's path in the history store. */
+  streamPath: string;
+  /** The timeline's address on the gateway. */
+  streamUrl: string;
+  /** The invocation in Restate. */
+  invocationId: string;
+  /** The same command was accepted before. */
+  isReplay: boolean;
+  idempotencyKey: string;
+  /** Agents name it in the events that the command causes. */
+  requestId: string;
+}
+
+/** Commands to agents. Each is sent with an idempotency key, and so again after a failure, and handled once. */
+export class Agents {
+  readonly #transport: Transport;
+  readonly #tenant: string | undefined;
+
+  constructor(transport: Transport, tenant: string | undefined) {
+    this.#transport = transport;
+    this.#tenant = tenant;
+  }
+
+  /** Creates an entity; one that exists stays as it is. Rejects with an `APIError`. */
+  spawn(request: SpawnRequest, options: CommandOptions = {}): Promise<AcceptedCommand> {
+    const path = this.#tenant === undefined ? '/api/spawn' : `/api/t/${this.#tenant}/spawn`;
+    return this.#command(path, JSON.stringify(request), 'application/json', options);
+  }
+
+  /**
+   * Sends a message: text and bytes as they are, anything else as JSON. Rejects with an `APIError`, and with a TypeError
+   * for what is no entity.
+   */
+  async send(
+    agent: EntityAddress,
+    message: unknown,
+    { contentType, ...options }: MessageOptions = {},
+  ): Promise<AcceptedCommand> {
+    const [body, usualType] = bodyOf(message);
+    return this.#command(this.#path(agent, 'send'), body, contentType ?? usualType, options);
+  }
+
+  /** Interrupts, pauses, resumes or archives. Rejects as `send` does. */
+  async control(
+    agent: EntityAddress,
+    verb: ControlVerb,
+    { reason, ...options }: ControlOptions = {},
+  ): Promise<AcceptedCommand> {
+    const body = JSON.stringify({ verb, reason });
+    return this.#command(this.#path(agent, 'control'), body, 'application/json', options);
+  }
+
+  #path(agent: EntityAddress, command: 'send' | 'control'): string {
+    const path = commandPath(agent, command);
+    return this.#tenant === undefined || path.startsWith('/api/t/')
+      ? path
+      : path.replace('/api/', `/api/t/${this.#tenant}/`);
+  }
+
+  async #command(
+    path: string,
+    body: BodyInit,
+    contentType: string,
+    { idempotencyKey = crypto.randomUUID(), ...options }: CommandOptions,
+  ): Promise<AcceptedCommand> {
+    const headers = { 'content-type': contentType, 'idempotency-key': idempotencyKey };
+    const call = { ...options, method: 'POST', path, headers, body, isIdempotent: true };
+    return accepted(await this.#transport.request(call), idempotencyKey);
+  }
+}
+
+function bodyOf(message: unknown): [BodyInit, string] {
+  if (typeof message === 'string') return [message, 'text/plain; charset=utf-8'];
+  if (message instanceof Blob) return [message, message.type || 'application/octet-stream'];
+  if (message instanceof ArrayBuffer || ArrayBuffer.isView(message)) {
+    return [message as BufferSource, 'application/octet-stream'];
+  }
+  const json = JSON.stringify(message) as string | undefined;
+  if (json === undefined) throw new TypeError('The message is nothing that JSON can hold.');
+  return [json, 'application/json'];
+}
+
+function accepted({ status, headers, text }: Answer, idempotencyKey: string): AcceptedCommand {
+  const { url, streamPath, streamUrl, restate } = parse(text);
+  const invocationId = (restate as { invocationId?: unknown } | undefined)?.invocationId;
+  if (![url, streamPath, streamUrl, invocationId].every((value) => typeof value === 'string')) {
+    throw new APIError('The address answers a command in another way than an agent gateway.', {
+      status,
+      code: 'invalid_response',
+    });
+  }
+  return {
+    url: url as string,
+    streamPath: streamPath as string,
+    streamUrl: streamUrl as string,
+    invocationId: invocationId as string,
+    isReplay: headers.get('idempotency-replayed') === 'true',
+    idempotencyKey,
+    requestId: headers.get('x-request-id') ?? '',
+  };
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    return (JSON.parse(text) ?? {}) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}

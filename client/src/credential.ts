@@ -1,0 +1,77 @@
+import { APIError } from './api-error.ts';
+
+/** What `authCallback` answers: a read token, as your back end minted it. */
+export interface MintedToken {
+  token: string;
+  /** How long the token is valid from now on, in seconds. */
+  ttlSeconds: number;
+}
+
+export interface CredentialOptions {
+  /** For servers: an API key, or a function that gives the one to use now. Never put one into a page. */
+  apiKey?: string | (() => string | Promise<string>) | undefined;
+  /** For pages: fetches a read token from your back end. It is called before the first read and before each token ends. */
+  authCallback?: (() => Promise<MintedToken>) | undefined;
+}
+
+/** A token is renewed so long before its end, or half its life before where that is less. */
+const RENEW_AHEAD_MS = 30_000;
+
+/** What requests are authorized with. */
+export class Credential {
+  readonly #options: CredentialOptions;
+  #token = '';
+  #renewAtMs = 0;
+  #pending: Promise<void> | undefined;
+
+  constructor(options: CredentialOptions) {
+    if (options.apiKey !== undefined && options.authCallback !== undefined) {
+      throw new TypeError('Give either apiKey or authCallback, not both.');
+    }
+    this.#options = options;
+  }
+
+  /** Whether what is refused now can be another one at the next try. */
+  get isRenewable(): boolean {
+    return this.#options.authCallback !== undefined || typeof this.#options.apiKey === 'function';
+  }
+
+  /** The value for `Authorization`; undefined where there is no credential. Rejects with an `APIError`. */
+  async authorization(): Promise<string | undefined> {
+    try {
+      return await this.#current();
+    } catch (cause) {
+      const message = `The credential cannot be had: ${cause instanceof Error ? cause.message : String(cause)}`;
+      throw new APIError(message, { code: 'credential_unavailable', isSafeToRetry: true, cause });
+    }
+  }
+
+  async #current(): Promise<string | undefined> {
+    const { apiKey, authCallback } = this.#options;
+    if (apiKey !== undefined)
+      return `Bearer ${typeof apiKey === 'string' ? apiKey : await apiKey()}`;
+    if (!authCallback) return undefined;
+    // Only durations count: a page's clock may be wrong.
+    if (performance.now() >= this.#renewAtMs) {
+      this.#pending ??= this.#renew(authCallback).finally(() => (this.#pending = undefined));
+      await this.#pending;
+    }
+    return `Bearer ${this.#token}`;
+  }
+
+  /** After a 401: the token that was sent is of no use, whatever the clock says. */
+  refused(authorization: string | undefined): void {
+    if (authorization === `Bearer ${this.#token}`) this.#renewAtMs = 0;
+  }
+
+  async #renew(authCallback: () => Promise<MintedToken>): Promise<void> {
+    const askedAtMs = performance.now();
+    const { token, ttlSeconds } = await authCallback();
+    if (typeof token !== 'string' || !(ttlSeconds > 0)) {
+      throw new TypeError('authCallback must answer {token, ttlSeconds}.');
+    }
+    const ttlMs = ttlSeconds * 1_000;
+    this.#token = token;
+    this.#renewAtMs = askedAtMs + ttlMs - Math.min(RENEW_AHEAD_MS, ttlMs / 2);
+  }
+}

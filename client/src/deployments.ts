@@ -1,0 +1,82 @@
+import { APIError } from './api-error.ts';
+import type { RequestOptions, Transport } from './transport.ts';
+
+/** A deployment of agents, as Restate's admin API describes it; it has more than is named here. */
+export interface Deployment {
+  id: string;
+  /** Where Restate reaches it. */
+  uri?: string;
+  services: ({ name: string } & Record<string, unknown>)[];
+  [name: string]: unknown;
+}
+
+export interface RegisterOptions extends RequestOptions {
+  /** Replaces what is registered at this address, for development; invocations that run may fail. */
+  force?: boolean;
+  /** Only says what would be registered. */
+  dryRun?: boolean;
+}
+
+export interface RemoveOptions extends RequestOptions {
+  /** Restate removes a deployment by force only: invocations that need it fail. */
+  force?: boolean;
+}
+
+/** The deployments that Restate knows. Needs an API key with the scopes of the registry. */
+export class Deployments {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** Has Restate discover the services at an address, as Restate reaches it. Rejects with an `APIError`. */
+  async register(uri: string, options: RegisterOptions = {}): Promise<Deployment> {
+    const { force = false, dryRun = false, ...request } = options;
+    const { text } = await this.#transport.request({
+      ...request,
+      method: 'POST',
+      path: '/registry/deployments',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ uri, force, dry_run: dryRun }),
+      // Registered twice, an address that has not changed is one deployment.
+      isIdempotent: !force,
+    });
+    return deployment(parse(text));
+  }
+
+  /** All deployments. Rejects with an `APIError`. */
+  async list(options: RequestOptions = {}): Promise<Deployment[]> {
+    const path = '/registry/deployments';
+    const call = { ...options, method: 'GET', path, isIdempotent: true };
+    const { deployments } = parse((await this.#transport.request(call)).text);
+    if (!Array.isArray(deployments)) throw unusable();
+    return deployments.map(deployment);
+  }
+
+  /** Removes a deployment. Rejects with an `APIError`; its status is 404 where there is none. */
+  async remove(id: string, { force = false, ...options }: RemoveOptions = {}): Promise<void> {
+    const path = `/registry/deployments/${encodeURIComponent(id)}?force=${force}`;
+    await this.#transport.request({ ...options, method: 'DELETE', path, isIdempotent: false });
+  }
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    return (JSON.parse(text) ?? {}) as Record<string, unknown>;
+  } catch {
+    throw unusable();
+  }
+}
+
+function deployment(value: unknown): Deployment {
+  const { id, services } = value as Partial<Deployment>;
+  if (typeof id !== 'string' || !Array.isArray(services)) throw unusable();
+  return value as Deployment;
+}
+
+function unusable(): APIError {
+  return new APIError("The answer is not that of Restate's admin API.", {
+    code: 'invalid_response',
+  });
+}

@@ -1,0 +1,73 @@
+import { timelinePath, type EntityAddress } from './address.ts';
+import { Agents } from './agents.ts';
+import { Catalog, type CatalogOptions, type EntityRow } from './catalog.ts';
+import { Credential, type CredentialOptions } from './credential.ts';
+import { Deployments } from './deployments.ts';
+import { Timeline, type TimelineEvent, type TimelineOptions } from './timeline.ts';
+import { Transport, type RequestOptions } from './transport.ts';
+
+export interface AgentGatewayOptions
+  extends CredentialOptions, Pick<RequestOptions, 'timeoutMs' | 'maxRetries'> {
+  /** Where the gateway is, such as `https://gateway.example`. */
+  url: string;
+  /** The tenant of the deployment. Default: the gateway's own for commands, and `default` in timelines. */
+  tenant?: string;
+  /** In place of the platform's. */
+  fetch?: typeof fetch;
+}
+
+/** A client of one agent gateway. It keeps no connection of its own and needs no closing. */
+export class AgentGateway {
+  /** Commands: spawn, send, control. */
+  readonly agents: Agents;
+  /** The deployments of agents that Restate knows. */
+  readonly deployments: Deployments;
+  readonly #transport: Transport;
+  readonly #isRenewable: boolean;
+  readonly #tenant: string;
+
+  /** Throws a TypeError for an address that is no http or https URL, or has a user name, a query or a fragment. */
+  constructor(options: AgentGatewayOptions) {
+    const credential = new Credential(options);
+    this.#isRenewable = credential.isRenewable;
+    this.#tenant = options.tenant ?? 'default';
+    this.#transport = new Transport({
+      url: checkedUrl(options.url),
+      credential,
+      fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+      ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+      ...(options.maxRetries !== undefined && { maxRetries: options.maxRetries }),
+    });
+    this.agents = new Agents(this.#transport, options.tenant);
+    this.deployments = new Deployments(this.#transport);
+  }
+
+  /**
+   * The timeline of an entity, by its address or what `spawn` or `send` answered; or of any stream of JSON by its path.
+   * Nothing is asked before it is iterated.
+   */
+  timeline<Event extends TimelineEvent = TimelineEvent>(
+    agent: EntityAddress,
+    options: TimelineOptions = {},
+  ): Timeline<Event> {
+    const path = timelinePath(agent, this.#tenant);
+    return new Timeline<Event>(this.#transport, path, this.#isRenewable, options);
+  }
+
+  /** The live catalog. Nothing is asked before it is iterated. */
+  catalog<R extends EntityRow = EntityRow>(options: CatalogOptions = {}): Catalog<R> {
+    return new Catalog<R>(this.#transport, this.#isRenewable, options);
+  }
+}
+
+function checkedUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isBare = url && !url.username && !url.password && !url.search && !url.hash;
+  if (!isBare || !/^https?:$/.test(url.protocol)) {
+    // Not repeated: an address with a password in it is one of the wrong ones.
+    throw new TypeError(
+      'The url must be an http or https URL without user name, query or fragment, such as https://gateway.example.',
+    );
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+}

@@ -1,0 +1,18 @@
+export { AgentGateway, type AgentGatewayOptions } from './gateway.ts';
+export { APIError, type FieldError } from './api-error.ts';
+export type { EntityAddress } from './address.ts';
+export type {
+  AcceptedCommand,
+  Agents,
+  CommandOptions,
+  ControlOptions,
+  ControlVerb,
+  MessageOptions,
+  SpawnRequest,
+} from './agents.ts';
+export type { Catalog, CatalogOptions, EntityRow } from './catalog.ts';
+export type { CredentialOptions, MintedToken } from './credential.ts';
+export type { Deployment, Deployments, RegisterOptions, RemoveOptions } from './deployments.ts';
+export type { LiveOptions, LiveState } from './live-state.ts';
+export type { Bookmark, Gap, Timeline, TimelineEvent, TimelineOptions } from './timeline.ts';
+export type { RequestOptions } from './transport.ts';

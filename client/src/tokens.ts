@@ -1,0 +1,55 @@
+import { SignJWT } from 'jose';
+import type { MintedToken } from './credential.ts';
+
+/** What a read token opens, and for how long. */
+export interface ReadTokenRequest {
+  /** One of the gateway's `GATEWAY_READ_TOKEN_SECRETS`, at least 32 bytes. */
+  secret: string;
+  /** A path or up to 16, each below `/streams` or `/shapes`; whole segments count. */
+  prefix: string | readonly string[];
+  /** Default 300. At most the gateway's `GATEWAY_READ_TOKEN_MAX_TTL_SECONDS`, a day by default. */
+  ttlSeconds?: number;
+  /** The tenant of the deployment. Default `default`. */
+  tenant?: string;
+  /** Whom it is for; it stands in the gateway's log. */
+  subject?: string;
+  /** Pins what may be asked of the catalog. */
+  shape?: {
+    table?: string;
+    where?: string;
+    params?: Record<string, string>;
+    columns?: readonly string[];
+  };
+}
+
+const MIN_SECRET_BYTES = 32;
+
+/**
+ * Signs a read token with HS256. Answer the result to the page that asked, as its `authCallback` gets it; check first who
+ * asks. Throws a TypeError for a secret that is too short.
+ */
+export async function mintReadToken({
+  secret,
+  prefix,
+  ttlSeconds = 300,
+  tenant = 'default',
+  subject,
+  shape,
+}: ReadTokenRequest): Promise<MintedToken> {
+  const key = new TextEncoder().encode(secret);
+  if (key.length < MIN_SECRET_BYTES) {
+    throw new TypeError(`The secret must have at least ${MIN_SECRET_BYTES} bytes.`);
+  }
+  const iat = Math.floor(Date.now() / 1_000);
+  const token = await new SignJWT({
+    prefix,
+    ...(shape && { shape }),
+    ...(subject !== undefined && { sub: subject }),
+  })
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setAudience(tenant)
+    .setIssuedAt(iat)
+    .setExpirationTime(iat + ttlSeconds)
+    .sign(key);
+  return { token, ttlSeconds };
+}

@@ -1,0 +1,126 @@
+import { APIError, errorOfAnswer, isPassing } from './api-error.ts';
+import type { Credential } from './credential.ts';
+import { pause, pauseMs } from './pause.ts';
+
+/** What a single call may set for itself. */
+export interface RequestOptions {
+  /** Ends the call; it rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** How long one try may take, in milliseconds. Default 20,000: longer than the gateway waits for a server behind it. */
+  timeoutMs?: number;
+  /** How often a failed try is repeated, where that is safe. Default 4. */
+  maxRetries?: number;
+}
+
+export interface TransportOptions extends Omit<RequestOptions, 'signal'> {
+  /** Without a slash at its end. */
+  url: string;
+  credential: Credential;
+  fetch: typeof fetch;
+}
+
+interface Call extends RequestOptions {
+  method: string;
+  path: string;
+  headers?: Record<string, string>;
+  body?: BodyInit;
+  /** The effect is had once, however often the request arrives. */
+  isIdempotent: boolean;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+const DEFAULT_TIMEOUT_MS = 20_000;
+const DEFAULT_MAX_RETRIES = 4;
+
+/** Sends requests to one gateway, and the credential to nobody else. */
+export class Transport {
+  readonly url: string;
+  readonly #options: TransportOptions;
+
+  constructor(options: TransportOptions) {
+    this.url = options.url;
+    this.#options = options;
+  }
+
+  /** Resolves with an answer of success. Rejects with an `APIError`, or with the reason of the caller's signal. */
+  async request(call: Call): Promise<Answer> {
+    const retries = call.maxRetries ?? this.#options.maxRetries ?? DEFAULT_MAX_RETRIES;
+    for (let tries = 1; ; tries++) {
+      const result = await this.#try(call);
+      if (!(result instanceof APIError)) return result;
+      const { isRenewable } = this.#options.credential;
+      const isFinal = !result.isSafeToRetry || !isPassing(result, isRenewable);
+      if (isFinal || tries > retries) throw result;
+      await pause(pauseMs(tries, result.retryAfterMs), call.signal);
+    }
+  }
+
+  /** `fetch` with the credential, for the clients of the two protocols. Never follows a redirect. */
+  readonly fetch: typeof fetch = async (input, init = {}) => {
+    const authorization = await this.#options.credential.authorization();
+    const headers = new Headers(init.headers);
+    if (authorization !== undefined) headers.set('authorization', authorization);
+    const response = await this.#options.fetch(input, { ...init, headers, redirect: 'manual' });
+    if (response.status === 401) this.#options.credential.refused(authorization);
+    const isRedirect = response.status >= 300 && response.status < 400 && response.status !== 304;
+    if (isRedirect || response.type === 'opaqueredirect') {
+      await response.body?.cancel();
+      throw new APIError('The address answers with a redirect, which no agent gateway sends.', {
+        status: response.status,
+        code: 'invalid_response',
+      });
+    }
+    return response;
+  };
+
+  async #try(call: Call): Promise<Answer | APIError> {
+    const { method, path, headers, body, signal, timeoutMs, isIdempotent } = call;
+    const timeout = AbortSignal.timeout(timeoutMs ?? this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    const signals = signal ? [signal, timeout] : [timeout];
+    try {
+      const response = await this.fetch(`${this.url}${path}`, {
+        method,
+        ...(headers && { headers }),
+        ...(body !== undefined && { body }),
+        signal: AbortSignal.any(signals),
+      });
+      const text = await response.text();
+      const { status } = response;
+      return response.ok
+        ? { status, headers: response.headers, text }
+        : errorOfAnswer(
+            { status, headers: response.headers, text },
+            isIdempotent || !mayBeDone(status),
+          );
+    } catch (error) {
+      signal?.throwIfAborted();
+      return error instanceof APIError ? error : noAnswer(error, timeout.aborted, isIdempotent);
+    }
+  }
+}
+
+/** Whether a request that was answered so can have had its effect. With 503 the gateway refuses before it asks any server. */
+function mayBeDone(status: number): boolean {
+  return status >= 500 && status !== 503;
+}
+
+/** The error where no answer came, or not all of it. */
+export function noAnswer(cause: unknown, isTimeout: boolean, isSafeToRetry: boolean): APIError {
+  const [code, message] = isTimeout
+    ? ['timeout', 'No answer came in time.']
+    : ['connection_failed', `The gateway cannot be reached: ${innermostMessage(cause)}.`];
+  return new APIError(message, { code, isSafeToRetry, cause });
+}
+
+/** `fetch` hides the reason in `cause`, and behind a name with several addresses in `errors`. */
+function innermostMessage(error: unknown): string {
+  const { cause, errors } = (error ?? {}) as { cause?: unknown; errors?: unknown[] };
+  const inner = cause ?? errors?.[0];
+  if (inner !== undefined) return innermostMessage(inner);
+  return error instanceof Error ? error.message || error.name : String(error);
+}

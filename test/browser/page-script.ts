@@ -1,7 +1,5 @@
-// Runs in the browser; types are stripped on the way. The imports of the loops are those of the docs.
-import { followCatalog } from '../support/follow-catalog.ts';
-import { followTimeline } from '../support/follow-timeline.ts';
-import { ReadToken } from '../support/read-token.ts';
+// Runs in the browser; types are stripped on the way.
+import { AgentGateway, type LiveState, type MintedToken } from '../../client/src/index.ts';
 
 /** A read that the page has begun, as the test can see it. */
 export interface PageRead {
@@ -10,6 +8,8 @@ export interface PageRead {
   statuses: number[];
   minted: number;
   error: string | undefined;
+  /** The states of the read, in the order in which they were entered. */
+  states: string[];
   stop: () => void;
 }
 
@@ -38,42 +38,44 @@ export interface PageApi {
   probe: (url: string, init?: ProbeInit) => Promise<Probe>;
 }
 
-const BACKOFF = { initialDelay: 20, maxDelay: 200, multiplier: 1.5 };
 const reads: Record<string, PageRead> = {};
 
 function start(name: string, { url, prefix, ttlSeconds, live }: ReadRequest): void {
   const stopped = new AbortController();
   const stop = () => stopped.abort();
-  const read: PageRead = { seqs: [], rows: [], statuses: [], minted: 0, error: undefined, stop };
-  reads[name] = read;
-  const token = new ReadToken(async () => {
-    read.minted += 1;
-    const body = JSON.stringify({ prefix, ttlSeconds });
-    const response = await fetch('/token', { method: 'POST', body });
-    return (await response.json()) as { token: string; ttlSeconds: number };
-  }, 0);
-  const watchedFetch: typeof fetch = async (...args) => {
-    const response = await fetch(...args);
-    read.statuses.push(response.status);
-    return response;
+  const read: PageRead = {
+    seqs: [],
+    rows: [],
+    statuses: [],
+    minted: 0,
+    error: undefined,
+    states: [],
+    stop,
   };
-  const common = { url, token, signal: stopped.signal, backoffOptions: BACKOFF };
-  if (live) {
-    followTimeline<{ seq: number }>({
-      ...common,
-      live,
-      onEvents: (events) => void read.seqs.push(...events.map(({ seq }) => seq)),
-      fetch: watchedFetch,
-    }).catch((error: unknown) => (read.error = String(error)));
-    return;
-  }
-  followCatalog({
-    ...common,
-    params: { table: 'entities' },
-    onRows: (rows) => (read.rows = [...rows]),
-    onStopped: (error) => (read.error = String(error)),
-    fetchClient: watchedFetch,
+  reads[name] = read;
+  const { origin, pathname } = new URL(url);
+  const gateway = new AgentGateway({
+    url: origin,
+    authCallback: async () => {
+      read.minted += 1;
+      const body = JSON.stringify({ prefix, ttlSeconds });
+      const response = await fetch('/token', { method: 'POST', body });
+      return (await response.json()) as MintedToken;
+    },
+    fetch: async (...args) => {
+      const response = await fetch(...args);
+      read.statuses.push(response.status);
+      return response;
+    },
   });
+  const onState = (state: LiveState): void => void read.states.push(state.name);
+  const options = { signal: stopped.signal, onState };
+  const reading = live
+    ? gateway
+        .timeline(pathname, { ...options, live })
+        .subscribe(({ seq }) => void read.seqs.push(seq))
+    : gateway.catalog(options).subscribe((rows) => void (read.rows = [...rows]));
+  reading.catch((error: unknown) => (read.error = String(error)));
 }
 
 async function probe(url: string, init?: ProbeInit): Promise<Probe> {

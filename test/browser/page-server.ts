@@ -9,9 +9,9 @@ import { READ_TOKEN_SECRET } from '../support/gateway-process.ts';
 import { mintReadToken, type TokenRequest } from '../support/read-tokens.ts';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');
-const SUPPORT = join(import.meta.dirname, '../support');
+const CLIENT = join(import.meta.dirname, '../../client');
 
-/** The clients as they are published for browsers, and the loops that `docs/browser.md` shows. */
+/** The library of this project, and the protocols' clients under it as they are published for browsers. */
 const PAGE = `<!doctype html><meta charset="utf-8"><title>browser test</title>
 <script type="importmap">{"imports": {
   "@durable-streams/client": "/modules/@durable-streams/client/dist/index.js",
@@ -55,13 +55,13 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     send(response, 'application/json', JSON.stringify({ token, ttlSeconds: wanted.ttlSeconds }));
     return;
   }
-  const [, kind, file = ''] = /^\/(modules|page|support)\/([\w@./-]+)$/.exec(path) ?? [];
+  const [, kind, file = ''] = /^\/(modules|page|client)\/([\w@./-]+)$/.exec(path) ?? [];
   if (kind === undefined) send(response, 'text/html', PAGE);
   else send(response, 'text/javascript', await source(kind, file));
 }
 
 async function source(kind: string, file: string): Promise<string> {
-  const folders: Record<string, string> = { modules: MODULES, support: SUPPORT };
+  const folders: Record<string, string> = { modules: MODULES, client: CLIENT };
   const content = await readFile(join(folders[kind] ?? import.meta.dirname, file), 'utf8');
   return file.endsWith('.ts') ? stripTypeScriptTypes(content) : content;
 }

@@ -4,17 +4,45 @@
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { Checks } from '../support/checks.ts';
-import { API_KEY, startGatewayProcess } from '../support/gateway-process.ts';
+import { API_KEY, READ_TOKEN_SECRET, startGatewayProcess } from '../support/gateway-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
 };
 const COMMAND_TIMEOUT_MS = 240_000;
+
+/** What an application may do with the client, types and all. */
+const USE_OF_CLIENT = `
+import { AgentGateway, APIError, type LiveState } from '@agent-gateway/client';
+import { mintReadToken } from '@agent-gateway/client/tokens';
+
+declare const process: { env: Record<string, string> };
+const { AGENT_GATEWAY_URL: url = '', AGENT_GATEWAY_KEY: apiKey = '', READ_TOKEN_SECRET: secret = '' } = process.env;
+const server = new AgentGateway({ url, apiKey, maxRetries: 0 });
+const error: unknown = await server.agents.spawn({ type: 'echo' }).catch((thrown: unknown) => thrown);
+const page = new AgentGateway({ url, authCallback: () => mintReadToken({ secret, prefix: '/streams' }) });
+const stop = new AbortController();
+const onState = (state: LiveState): void => {
+  if (state.name !== 'waiting') return;
+  console.log((error as APIError).code, state.name, state.error.status);
+  stop.abort();
+};
+for await (const event of page.timeline('echo/e1', { signal: stop.signal, onState })) console.log(event.seq);
+`;
 
 interface Result {
   code: number;
@@ -119,6 +147,52 @@ try {
       await succeed('agent-gateway', ['--version'], { cwd: folder, paths }),
       `${version}\n`,
     );
+  });
+
+  await checks.check('the client packs, and works from an empty folder', async () => {
+    const own = join(folder, 'client-app');
+    mkdirSync(own);
+    writeFileSync(join(own, 'package.json'), '{"private":true,"type":"module"}');
+    const pack = ['pack', '--workspace', 'client', '--json', '--pack-destination', folder];
+    await succeed('npm', pack, { cwd: ROOT, paths: newNode });
+    const packed = readdirSync(folder).filter((name) => name.startsWith('agent-gateway-client-'));
+    assert.equal(packed.length, 1);
+    const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+    const tarball = join(folder, packed[0] ?? '');
+    await succeed('npm', [...install, '--loglevel=error', tarball], { cwd: own, paths: newNode });
+    const modules = readdirSync(join(own, 'node_modules'), { recursive: true, encoding: 'utf8' });
+    assert.deepEqual(
+      modules.filter((path) => /^@nestjs|^@agent-gateway.*\.spec\./.test(path)),
+      [],
+    );
+    writeFileSync(join(own, 'use.ts'), USE_OF_CLIENT);
+    const at = { cwd: own, env: { ...env, READ_TOKEN_SECRET }, paths: newNode };
+    assert.equal(
+      await succeed('node', ['--disable-warning=ExperimentalWarning', 'use.ts'], at),
+      'upstream_unreachable waiting 502\n',
+    );
+    const compilerOptions = {
+      module: 'nodenext',
+      target: 'es2024',
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      types: [],
+    };
+    writeFileSync(join(own, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+    await succeed('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', own], at);
+    // Without the Restate SDK the entry for agents alone is missing something.
+    const agent = await run('node', ['-e', 'import("@agent-gateway/client/agent")'], at);
+    assert.match(agent.err, /Cannot find package '@restatedev\/restate-sdk'/);
+  });
+
+  await checks.check('the client is small', async () => {
+    const dist = join(ROOT, 'client/dist');
+    const code = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.js') && !path.startsWith('agent'))
+      .map((path) => readFileSync(join(dist, path)));
+    const { length } = gzipSync(Buffer.concat(code));
+    assert.ok(length < 12 * 1024, `${length} bytes`);
   });
 
   await checks.check('says what to do in a clone that is not built', async () => {

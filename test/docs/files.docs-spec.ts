@@ -6,15 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ciValues, overlay, render, type Tree } from '../helm/chart.ts';
 import { findTool } from '../helm/tools.ts';
 import { parseYaml } from '../helm/yaml.ts';
-import { readPages, readProjectFile, ROOT } from './pages.ts';
+import { readPages, ROOT } from './pages.ts';
 
 /** The blocks that are files of their own: ```ts mint.ts */
 const files = readPages().flatMap(({ blocks }) => blocks.filter(({ name }) => name?.includes('.')));
 
-/** Shown to the letter as the tests with the real clients import them. */
-const OF_TEST_SUPPORT = ['read-token.ts', 'follow-timeline.ts', 'follow-catalog.ts'];
 /** Run by `minting.docs-spec.ts`, `snippets.docs-spec.ts` and `nginx.docs-spec.ts`. */
-const RUN = ['mint.ts', 'mint.py', 'mint.go', 'watch.html', 'nginx.conf'];
+const RUN = ['mint.ts', 'mint.py', 'mint.go', 'watch.html', 'nginx.conf', 'reply.ts'];
 /** Compiled and run, with what the command before it makes, by `test/openapi-client.e2e-spec.ts`. */
 const OF_OPENAPI = 'spawn.ts';
 /** Where a page's file of values belongs: on top of those of a whole production release. */
@@ -29,18 +27,13 @@ const OF_MONITORING = [
   'prometheus-adapter.yaml',
 ];
 /** Does no more than what its types say. */
-const TYPES_ONLY = ['page.ts'];
+const TYPES_ONLY = ['idle-agents.ts', 'watch.ts', 'token-route.ts'];
 
 describe('files in the pages', () => {
   it('are all known to a test that runs or holds them', () => {
-    const known = [...OF_TEST_SUPPORT, ...RUN, ...OF_MONITORING, ...TYPES_ONLY, OF_OPENAPI, VALUES];
+    const known = [...RUN, ...OF_MONITORING, ...TYPES_ONLY, OF_OPENAPI, VALUES];
     const unknown = files.filter(({ name = '' }) => !known.includes(name));
     expect(unknown.map(({ page, line, name }) => `${page}:${line}: ${name}`)).toEqual([]);
-  });
-
-  it.each(OF_TEST_SUPPORT)('show %s as the tests with the real clients run it', (name) => {
-    const [shown] = files.filter((file) => file.name === name);
-    expect(shown?.text).toBe(readProjectFile(`test/support/${name}`));
   });
 
   const values = files.filter(({ name }) => name === VALUES);

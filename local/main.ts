@@ -82,6 +82,7 @@ async function startAll(context: Context, parts: RunningParts): Promise<void> {
     gatewayUrl: baseUrl,
     managementUrl: loopback(ports.management),
     consoleUrl: loopback(ports.console),
+    catalogUrl: loopback(ports.catalog),
     tenant: process.env.GATEWAY_TENANT || 'default',
     ...data.settings,
   });

@@ -2,6 +2,8 @@ export interface FirstSteps {
   gatewayUrl: string;
   managementUrl: string;
   consoleUrl: string;
+  /** Where agents of one's own write their rows. */
+  catalogUrl: string;
   tenant: string;
   apiKey: string;
   readTokenSecret: string;
@@ -42,11 +44,13 @@ Ctrl-C stops everything.
 `;
 }
 
-function exportLine({ gatewayUrl, tenant, apiKey, readTokenSecret }: FirstSteps): string {
+function exportLine(system: FirstSteps): string {
+  const { gatewayUrl, tenant, apiKey, readTokenSecret, catalogUrl } = system;
   const variables = {
     GATEWAY_URL: gatewayUrl,
     GATEWAY_API_KEY: apiKey,
     GATEWAY_READ_TOKEN_SECRETS: readTokenSecret,
+    CATALOG_URL: catalogUrl,
     ...(tenant !== 'default' && { GATEWAY_TENANT: tenant }),
   };
   const pairs = Object.entries(variables).map(([name, value]) => `${name}=${value}`);

@@ -6,13 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ciValues, overlay, render, type Tree } from '../helm/chart.ts';
 import { findTool } from '../helm/tools.ts';
 import { parseYaml } from '../helm/yaml.ts';
-import { readPages, ROOT } from './pages.ts';
+import { readPages, readProjectFile, ROOT } from './pages.ts';
 
 /** The blocks that are files of their own: ```ts mint.ts */
 const files = readPages().flatMap(({ blocks }) => blocks.filter(({ name }) => name?.includes('.')));
 
 /** Run by `minting.docs-spec.ts`, `snippets.docs-spec.ts` and `nginx.docs-spec.ts`. */
-const RUN = ['mint.ts', 'mint.py', 'mint.go', 'watch.html', 'nginx.conf', 'reply.ts'];
+const RUN = ['mint.ts', 'mint.py', 'mint.go', 'watch.html', 'nginx.conf', 'reply.ts', 'agent.ts'];
 /** Compiled and run, with what the command before it makes, by `test/openapi-client.e2e-spec.ts`. */
 const OF_OPENAPI = 'spawn.ts';
 /** Where a page's file of values belongs: on top of those of a whole production release. */
@@ -45,6 +45,13 @@ describe('files in the pages', () => {
       expect(objects.map(({ kind }) => kind)).toContain('Deployment');
     },
   );
+});
+
+describe('the agent in the pages', () => {
+  it('is the one in examples/agent', () => {
+    const [shown] = files.filter(({ name }) => name === 'agent.ts');
+    expect(shown?.text).toBe(readProjectFile('examples/agent/agent.ts'));
+  });
 });
 
 describe('TypeScript in the pages', () => {

@@ -16,7 +16,11 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { AgentGateway } from '../../client/src/index.ts';
+import { choosePorts } from '../../local/stack/ports.ts';
+import { startProcess, untilReady } from '../../local/stack/process.ts';
 import { Checks } from '../support/checks.ts';
+import { startLocalSystem } from '../support/local-system.ts';
 import { API_KEY, READ_TOKEN_SECRET, startGatewayProcess } from '../support/gateway-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -184,6 +188,55 @@ try {
     // Without the Restate SDK the entry for agents alone is missing something.
     const agent = await run('node', ['-e', 'import("@agent-gateway/client/agent")'], at);
     assert.match(agent.err, /Cannot find package '@restatedev\/restate-sdk'/);
+  });
+
+  await checks.check('the example agent runs in a folder of its own, and is answered', async () => {
+    const own = join(folder, 'agent');
+    cpSync(join(ROOT, 'examples/agent'), own, { recursive: true });
+    const tarball = readdirSync(folder).find((name) => name.startsWith('agent-gateway-client-'));
+    const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+    const at = { cwd: own, paths: newNode };
+    await succeed('npm', [...install, '--loglevel=error', join(folder, tarball ?? '')], at);
+    const system = await startLocalSystem(join(folder, 'data'));
+    const [, CATALOG_URL = ''] = / CATALOG_URL=(\S+)/.exec(system.said.join('\n')) ?? [];
+    const { port } = await choosePorts({ port: 0 });
+    const agent = startProcess({
+      name: 'shout',
+      command: join(ROOT, 'node_modules/.bin/node'),
+      args: [join(own, 'agent.ts')],
+      env: {
+        PATH: process.env.PATH ?? '',
+        GATEWAY_URL: system.baseUrl,
+        GATEWAY_API_KEY: system.apiKey,
+        CATALOG_URL,
+        PORT: String(port),
+      },
+    });
+    try {
+      await untilReady(agent, COMMAND_TIMEOUT_MS, () =>
+        agent.waitForLine((line) => line === `shout is registered, on port ${port}`),
+      );
+      const client = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
+      await client.agents.send('shout/s1', 'hello');
+      const seen: unknown[] = [];
+      for await (const { kind, text } of client.timeline('shout/s1')) {
+        seen.push([kind, text]);
+        if (kind === 'reply') break;
+      }
+      assert.deepEqual(seen, [
+        ['spawned', undefined],
+        ['message', 'hello'],
+        ['reply', 'HELLO'],
+      ]);
+      await client.agents.control('shout/s1', 'archive');
+      const where = { where: 'type = $1', params: ['shout'] };
+      for await (const rows of client.catalog(where)) {
+        if (rows.some(({ id, status }) => id === 's1' && status === 'archived')) break;
+      }
+    } finally {
+      await agent.kill();
+      await system.process.stop(COMMAND_TIMEOUT_MS);
+    }
   });
 
   await checks.check('the client is small', async () => {

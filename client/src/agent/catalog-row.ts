@@ -15,12 +15,12 @@ export interface CatalogRow {
   updated_at: string;
 }
 
-const SERVICE_NAME = 'catalogRow';
+const DEFAULT_NAME = 'catalogRow';
 
 /** Hands the row over and goes on. Rows of one entity arrive in the order they were sent in. */
-export function sendRow(ctx: ObjectContext, row: CatalogRow): void {
+export function sendRow(ctx: ObjectContext, row: CatalogRow, service = DEFAULT_NAME): void {
   ctx.genericSend({
-    service: SERVICE_NAME,
+    service,
     method: 'put',
     key: row.url,
     parameter: row,
@@ -32,9 +32,9 @@ export function sendRow(ctx: ObjectContext, row: CatalogRow): void {
  * Writes rows on behalf of the agents. It is a virtual object of its own, keyed by the entity, so
  * that a catalog that is down delays rows but never a reply.
  */
-export function catalogRowWriter(catalogUrl: string) {
+export function catalogRowWriter(catalogUrl: string, name = DEFAULT_NAME) {
   return object({
-    name: SERVICE_NAME,
+    name,
     options: { retryPolicy: retryForever, ingressPrivate: true, journalRetention: 0 },
     handlers: {
       put: async (ctx: ObjectContext, row: CatalogRow) => {

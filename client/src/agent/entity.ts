@@ -9,6 +9,8 @@ import type { NewEvent, Timeline } from './timeline.ts';
 export interface AgentOptions extends GatewayAccess {
   /** The catalog engine's; absent, no rows are kept. */
   catalogUrl?: string;
+  /** The name of the service that writes rows. Default `catalogRow`; each deployment needs a name of its own. */
+  rowService?: string;
 }
 
 export type Status = 'idle' | 'running' | 'paused' | 'archived';
@@ -92,7 +94,7 @@ export async function keepRow(
   if (options.catalogUrl === undefined) return;
   // `/t/<tenant>/a/<type>/<id>`
   const [, , tenant = '', , type = '', id = ''] = entity.url.split('/');
-  sendRow(ctx, {
+  const row = {
     url: entity.url,
     type,
     id,
@@ -101,7 +103,8 @@ export async function keepRow(
     tenant,
     created_at: entity.createdAt,
     updated_at: await ctx.date.toJSON(),
-  });
+  };
+  sendRow(ctx, row, options.rowService);
 }
 
 /** Names the request in the events it caused, so that its sender finds them. */

@@ -286,6 +286,16 @@ describe('a request of the client that fails', () => {
     }
   });
 
+  it('never shows a key that no header can carry', async () => {
+    const key = 'a-secret\nkey';
+    expect(() => client(gateway.url, { apiKey: key })).toThrow('must be visible ASCII');
+    expect(() => client(gateway.url, { apiKey: '' })).toThrow('must be visible ASCII');
+    const failing = client(gateway.url, { apiKey: () => key, maxRetries: 0 }).deployments.list();
+    const error: unknown = await failing.catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'credential_unavailable', isSafeToRetry: true });
+    expect(`${(error as Error).stack}${String((error as Error).cause)}`).not.toContain('a-secret');
+  });
+
   it('is not sent at all to what is no address', () => {
     for (const url of ['', 'gateway', 'ftp://x', 'http://user:pw@x', 'http://x?y', 'http://x#y']) {
       expect(() => client(url)).toThrow('The url must be an http or https URL');

@@ -193,6 +193,27 @@ describe('a timeline of the client', () => {
     });
   });
 
+  it('from now on has what is written after it went live, and a bookmark even before that', async () => {
+    const writer = writerOf('now');
+    await writer.create();
+    await writer.append(3);
+    const controller = new AbortController();
+    const first = withKey().timeline('chat/now', {
+      from: 'now',
+      signal: controller.signal,
+      onState: ({ name }) => name === 'live' && controller.abort(),
+    });
+    await first.subscribe(() => undefined);
+    expect(first.bookmark).toEqual({ offset: expect.not.stringMatching(/^now$/), seq: undefined });
+    await writer.append(2);
+    const seqs: number[] = [];
+    const from = first.bookmark;
+    await withKey()
+      .timeline('chat/now', { from, live: false })
+      .subscribe(({ seq }) => seqs.push(seq));
+    expect(seqs).toEqual([3, 4]);
+  });
+
   it('drops an event that the store sends twice, and tells of one that is missing', async () => {
     const offsets = ['0_1', '0_2', '0_3'];
     const pages = [[0, 1, 2], [1, 2, 3], [6]];

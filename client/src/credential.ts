@@ -28,6 +28,7 @@ export class Credential {
     if (options.apiKey !== undefined && options.authCallback !== undefined) {
       throw new TypeError('Give either apiKey or authCallback, not both.');
     }
+    if (typeof options.apiKey === 'string') checked(options.apiKey);
     this.#options = options;
   }
 
@@ -48,8 +49,9 @@ export class Credential {
 
   async #current(): Promise<string | undefined> {
     const { apiKey, authCallback } = this.#options;
-    if (apiKey !== undefined)
-      return `Bearer ${typeof apiKey === 'string' ? apiKey : await apiKey()}`;
+    if (apiKey !== undefined) {
+      return `Bearer ${checked(typeof apiKey === 'string' ? apiKey : await apiKey())}`;
+    }
     if (!authCallback) return undefined;
     // Only durations count: a page's clock may be wrong.
     if (performance.now() >= this.#renewAtMs) {
@@ -67,11 +69,15 @@ export class Credential {
   async #renew(authCallback: () => Promise<MintedToken>): Promise<void> {
     const askedAtMs = performance.now();
     const { token, ttlSeconds } = await authCallback();
-    if (typeof token !== 'string' || !(ttlSeconds > 0)) {
-      throw new TypeError('authCallback must answer {token, ttlSeconds}.');
-    }
+    if (!(ttlSeconds > 0)) throw new TypeError('authCallback must answer {token, ttlSeconds}.');
     const ttlMs = ttlSeconds * 1_000;
-    this.#token = token;
+    this.#token = checked(token);
     this.#renewAtMs = askedAtMs + ttlMs - Math.min(RENEW_AHEAD_MS, ttlMs / 2);
   }
+}
+
+/** Throws a TypeError that does not repeat it, as `fetch` would. */
+function checked(credential: unknown): string {
+  if (typeof credential === 'string' && /^[\x21-\x7e]+$/.test(credential)) return credential;
+  throw new TypeError('A credential must be visible ASCII characters without spaces.');
 }

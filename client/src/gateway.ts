@@ -26,7 +26,10 @@ export class AgentGateway {
   readonly #isRenewable: boolean;
   readonly #tenant: string;
 
-  /** Throws a TypeError for an address that is no http or https URL, or has a user name, a query or a fragment. */
+  /**
+   * Throws a TypeError for an address that is no http or https URL, or has a user name, a query or a fragment, and for a
+   * key that no header can carry.
+   */
   constructor(options: AgentGatewayOptions) {
     const credential = new Credential(options);
     this.#isRenewable = credential.isRenewable;

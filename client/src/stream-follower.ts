@@ -122,10 +122,10 @@ export class StreamFollower {
   }
 
   async #take(items: readonly unknown[], offset: string): Promise<void> {
-    // Items that were cut off from the offset behind them come again from the old one.
-    if (items.length > 0 && offset === this.#offset) return;
+    // Nothing new; or items that were cut off from the offset behind them, and come again from the old one.
+    if (offset === this.#offset) return;
     this.#offset = offset;
-    if (items.length > 0) await this.#read.onBatch({ items, offset });
+    await this.#read.onBatch({ items, offset });
   }
 
   #options(signal: AbortSignal): StreamOptions {

@@ -98,6 +98,7 @@ export class Timeline<Event extends TimelineEvent = TimelineEvent> implements As
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       for await (const { items, offset } of handoff.values()) {
+        if (items.length === 0) this.#bookmark.offset = offset;
         for (const [index, item] of (items as readonly Event[]).entries()) {
           const isLast = index === items.length - 1;
           const isNew = this.#judge(item.seq);

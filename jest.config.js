@@ -11,7 +11,7 @@ export default {
       ...jestBase,
       displayName: 'gateway',
       testMatch: [
-        '<rootDir>/{src,client/src,local,openapi,bench}/**/*.spec.ts',
+        '<rootDir>/{src,client/src,local,openapi}/**/*.spec.ts',
         '<rootDir>/test/{,reads/}*.e2e-spec.ts',
       ],
       globalSetup: '<rootDir>/test/global-setup.ts',

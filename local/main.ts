@@ -23,7 +23,7 @@ console.
   --any-ports   Take free ports instead of the usual ones, so that a second system can run.
   --help        Show this.
 
-GATEWAY_* settings of the environment reach the gateway, where this command does not set them.
+Of the gateway's settings GATEWAY_HOST and GATEWAY_DRAIN_TIMEOUT_MS may come from the environment.
 `;
 
 async function main(): Promise<void> {
@@ -83,7 +83,6 @@ async function startAll(context: Context, parts: RunningParts): Promise<void> {
     managementUrl: loopback(ports.management),
     consoleUrl: loopback(ports.console),
     catalogUrl: loopback(ports.catalog),
-    tenant: process.env.GATEWAY_TENANT || 'default',
     ...data.settings,
   });
   process.stdout.write(steps);

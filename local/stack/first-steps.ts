@@ -4,7 +4,6 @@ export interface FirstSteps {
   consoleUrl: string;
   /** Where agents of one's own write their rows. */
   catalogUrl: string;
-  tenant: string;
   apiKey: string;
   readTokenSecret: string;
 }
@@ -14,11 +13,11 @@ export interface FirstSteps {
  * the token script go by, and four lines that show the whole round through the gateway.
  */
 export function firstSteps(system: FirstSteps): string {
-  const { gatewayUrl, managementUrl, consoleUrl, tenant, apiKey } = system;
+  const { gatewayUrl, managementUrl, consoleUrl, apiKey } = system;
   const curl = `curl -sS -H 'Authorization: Bearer ${apiKey}'`;
   const json = `-H 'Content-Type: application/json'`;
   const message = `{"kind":"message","content":[{"type":"text","text":"Hello, who are you?"}]}`;
-  const timeline = `${gatewayUrl}/streams/t/${tenant}/agents/assistant/ada/timeline`;
+  const timeline = `${gatewayUrl}/streams/t/default/agents/assistant/ada/timeline`;
   return `
 The gateway is at ${gatewayUrl}
 Development API key: ${apiKey}
@@ -45,13 +44,12 @@ Ctrl-C stops everything.
 }
 
 function exportLine(system: FirstSteps): string {
-  const { gatewayUrl, tenant, apiKey, readTokenSecret, catalogUrl } = system;
+  const { gatewayUrl, apiKey, readTokenSecret, catalogUrl } = system;
   const variables = {
     GATEWAY_URL: gatewayUrl,
     GATEWAY_API_KEY: apiKey,
     GATEWAY_READ_TOKEN_SECRETS: readTokenSecret,
     CATALOG_URL: catalogUrl,
-    ...(tenant !== 'default' && { GATEWAY_TENANT: tenant }),
   };
   const pairs = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   return `export ${pairs.join(' ')}`;

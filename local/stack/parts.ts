@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { awaitOk } from './await-ok.ts';
 import type { DataFolder } from './data-folder.ts';
+import { gatewayEnvironment } from './gateway-environment.ts';
 import { readableLogLine, say, type Speaker } from './output.ts';
 import { startProcess, untilReady, type RunningPart, type RunningProcess } from './process.ts';
 import { startRestate } from './restate.ts';
@@ -57,6 +58,7 @@ function startRuntime({ data, ports }: Context): Promise<RunningPart> {
 
 async function startHistory({ data, ports }: Context): Promise<RunningPart> {
   const history = startNode('history', 'local/stack/history-main.ts', {
+    ...process.env,
     HISTORY_PORT: ports.history,
     HISTORY_DATA: data.history,
   });
@@ -66,6 +68,7 @@ async function startHistory({ data, ports }: Context): Promise<RunningPart> {
 
 async function startCatalog({ data, ports }: Context): Promise<RunningPart> {
   const catalog = startNode('catalog', 'local/catalog/main.ts', {
+    ...process.env,
     CATALOG_PORT: ports.catalog,
     CATALOG_DATA: join(data.catalog, 'catalog.sqlite'),
     CATALOG_SECRET: data.settings.catalogSecret,
@@ -76,6 +79,7 @@ async function startCatalog({ data, ports }: Context): Promise<RunningPart> {
 
 async function startAgents({ data, ports }: Context): Promise<RunningPart> {
   const agents = startNode('agents', 'local/agents/main.ts', {
+    ...process.env,
     AGENTS_PORT: ports.agents,
     GATEWAY_URL: loopback(ports.gateway),
     GATEWAY_API_KEY: data.settings.agentsKey,
@@ -101,10 +105,7 @@ async function startGateway({ data, ports }: Context): Promise<RunningPart> {
     GATEWAY_SYNC_URL: loopback(ports.catalog),
     GATEWAY_SYNC_SECRET: data.settings.catalogSecret,
   };
-  // Only these may be set from outside: on one machine one neither serves the network unasked nor
-  // waits long for the end.
-  const defaults = { GATEWAY_HOST: '127.0.0.1', GATEWAY_DRAIN_TIMEOUT_MS: '2000' };
-  const env = { ...defaults, ...process.env, ...settings };
+  const env = gatewayEnvironment(process.env, settings);
   const gateway = startNode('gateway', 'dist/main.js', env, readableLogLine);
   await untilOk(gateway, `${loopback(ports.gateway)}/health`);
   return gateway;
@@ -112,6 +113,7 @@ async function startGateway({ data, ports }: Context): Promise<RunningPart> {
 
 async function startConsole({ data, ports }: Context): Promise<RunningPart> {
   const part = startNode('console', 'local/console/main.ts', {
+    ...process.env,
     CONSOLE_PORT: ports.console,
     GATEWAY_URL: loopback(ports.gateway),
     GATEWAY_API_KEY: data.settings.consoleKey,
@@ -121,6 +123,7 @@ async function startConsole({ data, ports }: Context): Promise<RunningPart> {
   return part;
 }
 
+/** `settings` is the whole environment. */
 function startNode(
   name: Speaker,
   script: string,
@@ -132,7 +135,7 @@ function startNode(
     name,
     command: process.execPath,
     args: [join(ROOT, script)],
-    env: { ...process.env, ...(Object.fromEntries(texts) as NodeJS.ProcessEnv) },
+    env: Object.fromEntries(texts) as NodeJS.ProcessEnv,
     readable,
     onLine: (line) => say(name, line),
   });

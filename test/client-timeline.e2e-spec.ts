@@ -31,6 +31,10 @@ afterAll(async () => {
 });
 
 const withKey = (): AgentGateway => new AgentGateway({ url, apiKey: API_KEY });
+function abortable(): { signal: AbortSignal; abort: () => void } {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}
 const writerOf = (id: string): EventWriter =>
   new EventWriter(`${history.url}/t/default/agents/chat/${id}/timeline`);
 const mint = (ttlSeconds: number, prefix = '/streams/t/default') =>
@@ -212,6 +216,41 @@ describe('a timeline of the client', () => {
       .timeline('chat/now', { from, live: false })
       .subscribe(({ seq }) => seqs.push(seq));
     expect(seqs).toEqual([3, 4]);
+  });
+
+  it('ends while its token is waited for', async () => {
+    const never = Promise.withResolvers<never>();
+    const asked = Promise.withResolvers<void>();
+    const reader = new AgentGateway({
+      url,
+      authCallback: () => {
+        asked.resolve();
+        return never.promise;
+      },
+    });
+    for (const read of ['timeline', 'catalog'] as const) {
+      const { signal, abort } = abortable();
+      const reading =
+        read === 'timeline' ? reader.timeline('chat/x', { signal }) : reader.catalog({ signal });
+      const ended = reading.subscribe(() => undefined);
+      await asked.promise;
+      abort();
+      await ended;
+    }
+    const { signal, abort } = abortable();
+    const sending = reader.agents.send('chat/x', 'hello', { signal });
+    abort();
+    await expect(sending).rejects.toBe(signal.reason);
+    await expect(
+      reader.agents.send('chat/x', 'hello', { timeoutMs: 20, maxRetries: 0 }),
+    ).rejects.toMatchObject({ code: 'timeout' });
+  });
+
+  it('throws for an address that is no route of a gateway', async () => {
+    const wrong = new AgentGateway({ url: `${url}/elsewhere`, apiKey: API_KEY });
+    await expect(wrong.timeline('chat/there').subscribe(() => undefined)).rejects.toMatchObject({
+      code: 'route_not_found',
+    });
   });
 
   it('drops an event that the store sends twice, and tells of one that is missing', async () => {

@@ -16,6 +16,8 @@ export interface CredentialOptions {
 
 /** A token is renewed so long before its end, or half its life before where that is less. */
 const RENEW_AHEAD_MS = 30_000;
+/** A callback that has not answered by then has failed, and is called again. */
+const CALLBACK_TIMEOUT_MS = 20_000;
 
 /** What requests are authorized with. */
 export class Credential {
@@ -68,11 +70,22 @@ export class Credential {
 
   async #renew(authCallback: () => Promise<MintedToken>): Promise<void> {
     const askedAtMs = performance.now();
-    const { token, ttlSeconds } = await authCallback();
+    const { token, ttlSeconds } = await inTime(authCallback());
     if (!(ttlSeconds > 0)) throw new TypeError('authCallback must answer {token, ttlSeconds}.');
     const ttlMs = ttlSeconds * 1_000;
     this.#token = checked(token);
     this.#renewAtMs = askedAtMs + ttlMs - Math.min(RENEW_AHEAD_MS, ttlMs / 2);
+  }
+}
+
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const late = (): void => reject(new Error('authCallback did not answer in time'));
+  const timer = setTimeout(late, CALLBACK_TIMEOUT_MS);
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

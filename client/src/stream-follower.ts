@@ -143,7 +143,9 @@ export class StreamFollower {
 
   /** How long to wait before the next read, in milliseconds. Throws where there is to be none. */
   #pauseAfter(failure: APIError, error: unknown): number {
-    if (failure.status === 404 && this.#read.waitForStream) return WAIT_FOR_STREAM_MS;
+    // A 404 with a code is the gateway's own: there is no such route or tenant.
+    const isAbsent = failure.status === 404 && failure.code === 'http_404';
+    if (isAbsent && this.#read.waitForStream) return WAIT_FOR_STREAM_MS;
     const isBroken = error instanceof SyntaxError && ++this.#badReads >= MAX_BAD_READS;
     if (isBroken || !isPassing(failure, this.#read.isRenewable)) throw failure;
     // A token that has just ended is replaced at once; one that is refused twice is not asked for in a hurry.

@@ -62,7 +62,7 @@ export class Transport {
 
   /** `fetch` with the credential, for the clients of the two protocols. Never follows a redirect. */
   readonly fetch: typeof fetch = async (input, init = {}) => {
-    const authorization = await this.#options.credential.authorization();
+    const authorization = await untilAborted(this.#options.credential.authorization(), init.signal);
     const headers = new Headers(init.headers);
     if (authorization !== undefined) headers.set('authorization', authorization);
     const response = await this.#options.fetch(input, { ...init, headers, redirect: 'manual' });
@@ -102,6 +102,17 @@ export class Transport {
       return error instanceof APIError ? error : noAnswer(error, timeout.aborted, isIdempotent);
     }
   }
+}
+
+/** Rejects with the signal's reason once it aborts: a callback may never settle. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }
 
 /** Whether a request that was answered so can have had its effect. With 503 the gateway refuses before it asks any server. */

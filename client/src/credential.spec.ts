@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Credential, type MintedToken } from './credential.ts';
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** A credential whose callback is answered by the test. */
+function callback() {
+  const calls: PromiseWithResolvers<MintedToken>[] = [];
+  const credential = new Credential({
+    authCallback: () => {
+      const call = Promise.withResolvers<MintedToken>();
+      calls.push(call);
+      return call.promise;
+    },
+  });
+  return { calls, credential };
+}
+
+describe('a token from a callback', () => {
+  it('is asked for once for all who wait, and anew a little before its end', async () => {
+    const { calls, credential } = callback();
+    const both = Promise.all([credential.authorization(), credential.authorization()]);
+    calls[0]?.resolve({ token: 'one', ttlSeconds: 300 });
+    expect(await both).toEqual(['Bearer one', 'Bearer one']);
+    jest.advanceTimersByTime(269_000);
+    expect(await credential.authorization()).toBe('Bearer one');
+    jest.advanceTimersByTime(2_000);
+    const renewed = credential.authorization();
+    calls[1]?.resolve({ token: 'two', ttlSeconds: 10 });
+    expect(await renewed).toBe('Bearer two');
+    // Half its life, where that is less.
+    jest.advanceTimersByTime(4_900);
+    expect(await credential.authorization()).toBe('Bearer two');
+    expect(calls).toHaveLength(2);
+  });
+
+  it('is asked for anew once it is refused, and not for one that was refused before', async () => {
+    const { calls, credential } = callback();
+    const first = credential.authorization();
+    calls[0]?.resolve({ token: 'one', ttlSeconds: 300 });
+    credential.refused(await first);
+    const second = credential.authorization();
+    calls[1]?.resolve({ token: 'two', ttlSeconds: 300 });
+    await second;
+    credential.refused('Bearer one');
+    expect(await credential.authorization()).toBe('Bearer two');
+    expect(calls).toHaveLength(2);
+  });
+
+  it('is asked for again after a callback that never answers, or answers nonsense', async () => {
+    const { calls, credential } = callback();
+    const hanging = credential.authorization();
+    jest.advanceTimersByTime(20_000);
+    await expect(hanging).rejects.toMatchObject({
+      code: 'credential_unavailable',
+      message: 'The credential cannot be had: authCallback did not answer in time',
+    });
+    const odd = credential.authorization();
+    calls[1]?.resolve({ token: 'x' } as MintedToken);
+    await expect(odd).rejects.toThrow('authCallback must answer {token, ttlSeconds}.');
+    const good = credential.authorization();
+    calls[2]?.resolve({ token: 'three', ttlSeconds: 1 });
+    expect(await good).toBe('Bearer three');
+  });
+});

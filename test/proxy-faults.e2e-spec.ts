@@ -19,6 +19,8 @@ import { startRawUpstream, startScriptedUpstream } from './support/scripted-upst
 import { openWire, Wire } from './support/wire.ts';
 
 const KEY = `Authorization: Bearer ${API_KEY}`;
+/** Far above every deadline here: only a hang takes so long. */
+const HANG_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 300;
 const RESPONSE_TIMEOUT_MS = 400;
 const LIVE_TIMEOUT_MS = 900;
@@ -162,7 +164,7 @@ describe('an upstream that fails', () => {
           const answer = await ask(method, '/streams/x', method === 'POST' ? 'x' : undefined, deaf);
           expect([answer.status, answer.json]).toEqual([502, UNREACHABLE]);
           expect(answer.tookMs).toBeGreaterThan(CONNECT_TIMEOUT_MS - 20);
-          expect(answer.tookMs).toBeLessThan(CONNECT_TIMEOUT_MS + 1_500);
+          expect(answer.tookMs).toBeLessThan(HANG_MS);
         }
         // Of a read it was "Error", with neither message nor code.
         const [line] = deaf.logLines.map((text) => JSON.parse(text) as { err?: unknown });
@@ -258,7 +260,7 @@ describe('an upstream that fails', () => {
         expect(JSON.parse(answer.body)).toEqual(timedOut(method, timeoutMs));
       }
       expect(tookMs).toBeGreaterThan(timeoutMs - 20);
-      expect(tookMs).toBeLessThan(timeoutMs + 1_500);
+      expect(tookMs).toBeLessThan(HANG_MS);
       await closed.promise;
     });
 
@@ -394,7 +396,7 @@ describe('an upstream that fails', () => {
         for (let sent = 0; sent < length; sent += block.length) await wire.write(block);
         wire.socket.resume();
         expect(await wire.ended).toBe('end');
-        expect(performance.now() - startedAtMs).toBeLessThan(1_900);
+        expect(performance.now() - startedAtMs).toBeLessThan(HANG_MS);
         const { status, body } = parseRaw(wire.received);
         expect([status, JSON.parse(body)]).toEqual([502, lost('POST')]);
       } finally {

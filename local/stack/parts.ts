@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { awaitOk } from './await-ok.ts';
 import type { DataFolder } from './data-folder.ts';
-import { gatewayEnvironment } from './gateway-environment.ts';
+import { environmentOfPart, settingsFromOutside } from './environment.ts';
 import { readableLogLine, say, type Speaker } from './output.ts';
 import { startProcess, untilReady, type RunningPart, type RunningProcess } from './process.ts';
 import { startRestate } from './restate.ts';
@@ -58,7 +58,6 @@ function startRuntime({ data, ports }: Context): Promise<RunningPart> {
 
 async function startHistory({ data, ports }: Context): Promise<RunningPart> {
   const history = startNode('history', 'local/stack/history-main.ts', {
-    ...process.env,
     HISTORY_PORT: ports.history,
     HISTORY_DATA: data.history,
   });
@@ -68,7 +67,6 @@ async function startHistory({ data, ports }: Context): Promise<RunningPart> {
 
 async function startCatalog({ data, ports }: Context): Promise<RunningPart> {
   const catalog = startNode('catalog', 'local/catalog/main.ts', {
-    ...process.env,
     CATALOG_PORT: ports.catalog,
     CATALOG_DATA: join(data.catalog, 'catalog.sqlite'),
     CATALOG_SECRET: data.settings.catalogSecret,
@@ -79,7 +77,6 @@ async function startCatalog({ data, ports }: Context): Promise<RunningPart> {
 
 async function startAgents({ data, ports }: Context): Promise<RunningPart> {
   const agents = startNode('agents', 'local/agents/main.ts', {
-    ...process.env,
     AGENTS_PORT: ports.agents,
     GATEWAY_URL: loopback(ports.gateway),
     GATEWAY_API_KEY: data.settings.agentsKey,
@@ -91,6 +88,7 @@ async function startAgents({ data, ports }: Context): Promise<RunningPart> {
 
 async function startGateway({ data, ports }: Context): Promise<RunningPart> {
   const settings = {
+    ...settingsFromOutside(process.env),
     GATEWAY_PORT: ports.gateway,
     GATEWAY_MANAGEMENT_PORT: ports.management,
     GATEWAY_API_KEYS: [
@@ -105,15 +103,13 @@ async function startGateway({ data, ports }: Context): Promise<RunningPart> {
     GATEWAY_SYNC_URL: loopback(ports.catalog),
     GATEWAY_SYNC_SECRET: data.settings.catalogSecret,
   };
-  const env = gatewayEnvironment(process.env, settings);
-  const gateway = startNode('gateway', 'dist/main.js', env, readableLogLine);
+  const gateway = startNode('gateway', 'dist/main.js', settings, readableLogLine);
   await untilOk(gateway, `${loopback(ports.gateway)}/health`);
   return gateway;
 }
 
 async function startConsole({ data, ports }: Context): Promise<RunningPart> {
   const part = startNode('console', 'local/console/main.ts', {
-    ...process.env,
     CONSOLE_PORT: ports.console,
     GATEWAY_URL: loopback(ports.gateway),
     GATEWAY_API_KEY: data.settings.consoleKey,
@@ -123,7 +119,6 @@ async function startConsole({ data, ports }: Context): Promise<RunningPart> {
   return part;
 }
 
-/** `settings` is the whole environment. */
 function startNode(
   name: Speaker,
   script: string,
@@ -135,7 +130,10 @@ function startNode(
     name,
     command: process.execPath,
     args: [join(ROOT, script)],
-    env: Object.fromEntries(texts) as NodeJS.ProcessEnv,
+    env: {
+      ...environmentOfPart(process.env),
+      ...(Object.fromEntries(texts) as NodeJS.ProcessEnv),
+    },
     readable,
     onLine: (line) => say(name, line),
   });

@@ -10,7 +10,7 @@ declare global {
 
 /** A build of the sources as they are, and one real Restate for the whole run: TEST_RESTATE_INGRESS_URL and TEST_RESTATE_ADMIN_URL. */
 export default async function globalSetup(): Promise<void> {
-  const build = join(import.meta.dirname, 'build-when-changed.ts');
+  const build = join(import.meta.dirname, '../local/build-when-changed.ts');
   execFileSync(process.execPath, [build], { stdio: 'inherit' });
   const dataDir = await mkdtemp(join(tmpdir(), 'gateway-restate-'));
   const removeData = () => rm(dataDir, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 /**
- * Builds `dist` unless it is newer than all that it is made from. The suites start the built gateway: one
+ * Builds `dist` unless it is newer than all that it is made from. The local system and the suites start the built gateway: one
  * build serves them all, also those that run side by side.
  */
 import { execFileSync } from 'node:child_process';

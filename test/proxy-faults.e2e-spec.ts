@@ -16,7 +16,7 @@ import { Reader } from '../src/proxy/reads/reader.ts';
 import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from './support/gateway.ts';
 import { parseRaw, rawRequest, sendRaw } from './support/raw-client.ts';
 import { startRawUpstream, startScriptedUpstream } from './support/scripted-upstream.ts';
-import { openWire, Wire } from './support/wire.ts';
+import { openWire, openWireThatTellsResets, Wire } from './support/wire.ts';
 
 const KEY = `Authorization: Bearer ${API_KEY}`;
 /** Far above every deadline here: only a hang takes so long. */
@@ -482,7 +482,7 @@ describe('an upstream that fails', () => {
             }
             broken.resolve(wire);
           };
-          const client = await openWire(gateway.port);
+          const client = await openWireThatTellsResets(gateway.port);
           await client.write(`GET /streams/x HTTP/${version}\r\nHost: g\r\n${KEY}\r\n\r\n`);
           const ending = await client.ended;
           await broken.promise;

@@ -33,6 +33,7 @@ import { addGauges } from './management/gauges.ts';
 import { addMetrics } from './telemetry/metrics.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
 import { startTracing } from './tracing/tracing.ts';
+import { RotatingCredentials } from './upstream/upstream-credentials.ts';
 
 /** A gateway that listens. */
 export interface RunningGateway {
@@ -84,9 +85,12 @@ export async function startGateway(
   configureApp(app, config, telemetry, expressForReads);
   const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
   const probes = new UpstreamProbes(config);
-  const secretFiles = [API_KEY_LIST, READ_TOKEN_SECRET_LIST]
-    .map((list) => app.get<SecretList<object>>(list, { strict: false }))
-    .filter(({ hasFile }) => hasFile);
+  const secretFiles = [
+    ...[API_KEY_LIST, READ_TOKEN_SECRET_LIST].map((list) =>
+      app.get<SecretList<object>>(list, { strict: false }),
+    ),
+    ...app.get<RotatingCredentials>(RotatingCredentials, { strict: false }).lists,
+  ].filter(({ hasFile }) => hasFile);
   const management =
     config.managementPort === 0
       ? undefined

@@ -1,13 +1,12 @@
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import { ADDRESS_PATTERNS } from './address-patterns.ts';
 import { IsBaseUrl } from './http-url.decorator.ts';
+import { BEARER_MESSAGE, BEARER_VALUE } from './secret-lists.ts';
 import { TrueOrFalse } from './true-or-false.decorator.ts';
 import { WholeNumber } from './whole-number.decorator.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-const BEARER_VALUE = /^[\x21-\x7e]+$/;
-const BEARER_MESSAGE = 'must be visible ASCII characters without spaces, as a bearer credential is';
 const MILLISECONDS_PER_DAY = 86_400_000;
 
 /**
@@ -52,10 +51,12 @@ export class Environment {
   @IsOptional()
   @Matches(BEARER_VALUE, { message: BEARER_MESSAGE })
   GATEWAY_RUNTIME_INGRESS_TOKEN?: string;
+  GATEWAY_RUNTIME_INGRESS_TOKEN_FILE?: string;
 
   @IsOptional()
   @Matches(BEARER_VALUE, { message: BEARER_MESSAGE })
   GATEWAY_RUNTIME_ADMIN_TOKEN?: string;
+  GATEWAY_RUNTIME_ADMIN_TOKEN_FILE?: string;
 
   @Matches(/^(?=.*\{id\})(?:[^{}\p{Cc}\p{Cs}]|\{(?:tenant|type|id)\})+$/u, {
     message: 'must hold {id}, and may hold {tenant} and {type}; no other braces',
@@ -68,11 +69,13 @@ export class Environment {
   @IsOptional()
   @Matches(BEARER_VALUE, { message: BEARER_MESSAGE })
   GATEWAY_HISTORY_TOKEN?: string;
+  GATEWAY_HISTORY_TOKEN_FILE?: string;
 
   @IsBaseUrl()
   GATEWAY_SYNC_URL = 'http://localhost:3000';
 
   GATEWAY_SYNC_SECRET?: string;
+  GATEWAY_SYNC_SECRET_FILE?: string;
   GATEWAY_SHAPES_TABLES = 'entities';
 
   @Matches(/^(?:[^"\p{Cc}\p{Cs}]{1,63})?$/u, {

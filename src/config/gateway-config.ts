@@ -4,7 +4,10 @@ import type { Environment } from './environment.ts';
 import type { ApiKey } from './api-key.ts';
 import type { TraceConfig } from './trace-config.ts';
 
-/** A list of secrets: what stood in the variable itself, and the file that adds to it. */
+/**
+ * A list of secrets: what stood in the variable itself, and the file that adds to it. A credential for an upstream is a
+ * list of one, from one of the two.
+ */
 export interface SecretSource<Entry> {
   inline: Entry[];
   file: string | undefined;
@@ -28,12 +31,12 @@ export interface GatewayConfig {
     ingressUrl: string;
     adminUrl: string;
     /** Sent with every command, and so in the runtime's journal: it must open nothing else. */
-    ingressToken: string | undefined;
-    adminToken: string | undefined;
+    ingressToken: SecretSource<string>;
+    adminToken: SecretSource<string>;
     keyTemplate: string;
   };
-  history: { url: string; token: string | undefined };
-  sync: { url: string; secret: string | undefined };
+  history: { url: string; token: SecretSource<string> };
+  sync: { url: string; secret: SecretSource<string> };
   shapes: { tables: '*' | string[]; tenantColumn: string };
   maxBodyBytes: number;
   corsOrigins: '*' | string[];

@@ -144,8 +144,8 @@ const SETTINGS: Setting[] = [
     (config) => config.runtime.adminUrl,
     'http://localhost:9070',
   ),
-  bearerSetting('GATEWAY_RUNTIME_INGRESS_TOKEN', (config) => config.runtime.ingressToken),
-  bearerSetting('GATEWAY_RUNTIME_ADMIN_TOKEN', (config) => config.runtime.adminToken),
+  bearerSetting('GATEWAY_RUNTIME_INGRESS_TOKEN', (config) => config.runtime.ingressToken.inline[0]),
+  bearerSetting('GATEWAY_RUNTIME_ADMIN_TOKEN', (config) => config.runtime.adminToken.inline[0]),
   {
     name: 'GATEWAY_RUNTIME_KEY_TEMPLATE',
     value: (config) => config.runtime.keyTemplate,
@@ -159,11 +159,11 @@ const SETTINGS: Setting[] = [
     (config) => config.history.url,
     'http://localhost:4437/v1/stream',
   ),
-  bearerSetting('GATEWAY_HISTORY_TOKEN', (config) => config.history.token),
+  bearerSetting('GATEWAY_HISTORY_TOKEN', (config) => config.history.token.inline[0]),
   urlSetting('GATEWAY_SYNC_URL', (config) => config.sync.url, 'http://localhost:3000'),
   {
     name: 'GATEWAY_SYNC_SECRET',
-    value: (config) => config.sync.secret,
+    value: (config) => config.sync.secret.inline[0],
     default: undefined,
     good: [['any thing & more', 'any thing & more']],
     bad: [],
@@ -327,6 +327,13 @@ const SETTINGS: Setting[] = [
 ];
 /** `secret-lists.spec.ts` has more of these. */
 const LISTS = ['GATEWAY_API_KEYS', 'GATEWAY_READ_TOKEN_SECRETS'];
+/** `secret-source.spec.ts` has these. */
+const CREDENTIAL_FILES = [
+  'GATEWAY_RUNTIME_INGRESS_TOKEN_FILE',
+  'GATEWAY_RUNTIME_ADMIN_TOKEN_FILE',
+  'GATEWAY_HISTORY_TOKEN_FILE',
+  'GATEWAY_SYNC_SECRET_FILE',
+];
 
 describe('loadConfig', () => {
   it('is tested here for every setting there is', () => {
@@ -334,6 +341,7 @@ describe('loadConfig', () => {
       ...SETTINGS.map(({ name }) => name),
       ...LISTS,
       ...LISTS.map((l) => `${l}_FILE`),
+      ...CREDENTIAL_FILES,
     ];
     expect(new Set(Object.keys(new Environment()))).toEqual(new Set(tested));
   });

@@ -8,14 +8,10 @@ import { processMemory } from '../memory/process-memory.ts';
 import { ConfigError } from './config-error.ts';
 import { Environment } from './environment.ts';
 import { isExactOrigin } from './exact-origin.ts';
-import type { GatewayConfig, SecretSource } from './gateway-config.ts';
+import type { GatewayConfig } from './gateway-config.ts';
 import type { ReadFile, Variables } from './otel-variables.ts';
-import {
-  parseApiKeys,
-  parseReadTokenSecrets,
-  type ListForm,
-  type ParsedList,
-} from './secret-lists.ts';
+import { parseApiKeys, parseReadTokenSecrets } from './secret-lists.ts';
+import { credentialSource, listSource, type CredentialVariable } from './secret-source.ts';
 import { serviceUrlHint } from './service-links.ts';
 import { traceConfig } from './trace-config.ts';
 
@@ -43,20 +39,27 @@ export function loadConfig(
       `${property} ${[...new Set(Object.values(constraints))].join(', ')}` +
       serviceUrlHint(property, variables[property]),
   );
-  const apiKeys = secretSource(env, 'GATEWAY_API_KEYS', parseApiKeys, readFile, problems);
+  const apiKeys = listSource(env, 'GATEWAY_API_KEYS', parseApiKeys, readFile, problems);
   if (apiKeys.count === 0 && !problems.some((problem) => problem.startsWith('GATEWAY_API_KEYS'))) {
     problems.unshift(
       'GATEWAY_API_KEYS is required: one or more comma-separated keys of at least 16 characters, ' +
         'or sha256:<64 hex digits> of one; or GATEWAY_API_KEYS_FILE, a file with one entry a line',
     );
   }
-  const secrets = secretSource(
+  const secrets = listSource(
     env,
     'GATEWAY_READ_TOKEN_SECRETS',
     parseReadTokenSecrets,
     readFile,
     problems,
   );
+  const credential = (name: CredentialVariable) => credentialSource(env, name, readFile, problems);
+  const credentials = {
+    ingressToken: credential('GATEWAY_RUNTIME_INGRESS_TOKEN'),
+    adminToken: credential('GATEWAY_RUNTIME_ADMIN_TOKEN'),
+    historyToken: credential('GATEWAY_HISTORY_TOKEN'),
+    syncSecret: credential('GATEWAY_SYNC_SECRET'),
+  };
   const corsOrigins = originList(env.GATEWAY_CORS_ALLOW_ORIGINS, problems);
   const jwks = jwksSource(env.GATEWAY_READ_TOKEN_JWKS, problems);
   const tables = tableList(env.GATEWAY_SHAPES_TABLES, problems);
@@ -80,15 +83,15 @@ export function loadConfig(
     runtime: {
       ingressUrl: withoutTrailingSlash(env.GATEWAY_RUNTIME_INGRESS_URL),
       adminUrl: withoutTrailingSlash(env.GATEWAY_RUNTIME_ADMIN_URL),
-      ingressToken: env.GATEWAY_RUNTIME_INGRESS_TOKEN,
-      adminToken: env.GATEWAY_RUNTIME_ADMIN_TOKEN,
+      ingressToken: credentials.ingressToken,
+      adminToken: credentials.adminToken,
       keyTemplate: env.GATEWAY_RUNTIME_KEY_TEMPLATE,
     },
     history: {
       url: withoutTrailingSlash(env.GATEWAY_HISTORY_URL),
-      token: env.GATEWAY_HISTORY_TOKEN,
+      token: credentials.historyToken,
     },
-    sync: { url: withoutTrailingSlash(env.GATEWAY_SYNC_URL), secret: env.GATEWAY_SYNC_SECRET },
+    sync: { url: withoutTrailingSlash(env.GATEWAY_SYNC_URL), secret: credentials.syncSecret },
     shapes: { tables, tenantColumn: env.GATEWAY_SHAPES_TENANT_COLUMN },
     maxBodyBytes: env.GATEWAY_MAX_BODY_BYTES,
     corsOrigins,
@@ -126,36 +129,6 @@ function gatewayVariables(variables: Variables): Variables {
       (value !== '' || MAY_BE_EMPTY.has(name)),
   );
   return Object.fromEntries(entries);
-}
-
-type SecretVariable = 'GATEWAY_API_KEYS' | 'GATEWAY_READ_TOKEN_SECRETS';
-
-/** Reads a list and its `_FILE` form together; both count. */
-function secretSource<Entry>(
-  env: Environment,
-  name: SecretVariable,
-  parse: (text: string, form: ListForm, others?: readonly Entry[]) => ParsedList<Entry>,
-  readFile: ReadFile,
-  problems: string[],
-): { source: SecretSource<Entry>; count: number } {
-  const inline = parse(env[name] ?? '', 'variable');
-  problems.push(...inline.problems.map((problem) => `${name} ${problem}`));
-  const file = env[`${name}_FILE`];
-  let count = inline.entries.length;
-  if (file !== undefined) {
-    try {
-      const fromFile = parse(readFile(file), 'file', inline.entries);
-      problems.push(...fromFile.problems.map((problem) => `${name}_FILE ${problem}`));
-      if (fromFile.entries.length === 0 && fromFile.problems.length === 0) {
-        problems.push(`${name}_FILE must hold at least one entry, one a line`);
-      }
-      count += fromFile.entries.length;
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-      problems.push(`${name}_FILE must be a readable file (${code})`);
-    }
-  }
-  return { source: { inline: inline.entries, file }, count };
 }
 
 /** 0 is any free port, or no management port at all. */

@@ -8,6 +8,10 @@ export interface ParsedList<Entry> {
 
 const MIN_SECRET_BYTES = 32;
 
+export const BEARER_VALUE = /^[\x21-\x7e]+$/;
+export const BEARER_MESSAGE =
+  'must be visible ASCII characters without spaces, as a bearer credential is';
+
 /** Where a list stands: in a variable entries are separated by commas, in a file by lines. */
 export type ListForm = 'variable' | 'file';
 
@@ -33,6 +37,18 @@ export function parseReadTokenSecrets(text: string, form: ListForm): ParsedList<
       ? secret
       : [`must have at least ${MIN_SECRET_BYTES} bytes`];
   });
+}
+
+/** The one credential of a file, which may end with a line end: a list of one entry, or of none where it is empty. */
+export function parseCredential(text: string, isBearer: boolean): ParsedList<string> {
+  const credential = text.trim();
+  if (credential === '') return { entries: [], problems: [] };
+  if (/[\r\n]/.test(credential)) {
+    return { entries: [], problems: ['must hold one credential, on one line'] };
+  }
+  return isBearer && !BEARER_VALUE.test(credential)
+    ? { entries: [], problems: [BEARER_MESSAGE] }
+    : { entries: [credential], problems: [] };
 }
 
 /** An entry that cannot be parsed is an array of what is wrong with it. */

@@ -1,7 +1,7 @@
 import type { SecretList } from '../config/secret-list.ts';
 
 /** The lists of secrets that are read from files while the gateway runs. */
-export type SecretFiles = readonly Pick<SecretList<object>, 'name' | 'isFileGood'>[];
+export type SecretFiles = readonly Pick<SecretList<unknown>, 'name' | 'isFileGood'>[];
 
 /** Injects `SecretFiles`. */
 export const SECRET_FILES = Symbol('secret files');

@@ -71,7 +71,7 @@ describe('UpstreamProbe', () => {
   it('tells a certificate that is trusted from one that is refused, and from no TLS at all', async () => {
     const server = createTlsServer(TLS_IDENTITY).listen(0, 'localhost');
     server.on('tlsClientError', () => undefined);
-    const plain = createServer((socket) => socket.end('plain')).listen(0, 'localhost');
+    const plain = createServer((socket) => socket.resume().end('plain')).listen(0, 'localhost');
     const urlOf = (listener: Server) =>
       `https://localhost:${(listener.address() as AddressInfo).port}`;
     await Promise.all([once(server, 'listening'), once(plain, 'listening')]);

@@ -1,15 +1,27 @@
 import { Module } from '@nestjs/common';
 import { getConfigToken } from '@nestjs/config';
+import type { Logger } from 'pino';
 import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
+import { LOGGER } from '../log/log.module.ts';
+import { RotatingCredentials } from './upstream-credentials.ts';
 import { Upstreams } from './upstreams.ts';
+
+const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 
 /** The servers behind the gateway, for all that sends to them. */
 @Module({
   providers: [
     {
+      provide: RotatingCredentials,
+      inject: [CONFIG, LOGGER],
+      useFactory: (config: GatewayConfig, logger: Logger) =>
+        RotatingCredentials.open(config, logger),
+    },
+    {
       provide: Upstreams,
-      inject: [getConfigToken(CONFIG_NAMESPACE)],
-      useFactory: (config: GatewayConfig) => new Upstreams(config),
+      inject: [CONFIG, RotatingCredentials],
+      useFactory: (config: GatewayConfig, credentials: RotatingCredentials) =>
+        new Upstreams(config, credentials),
     },
   ],
   exports: [Upstreams],

@@ -1,7 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { OnApplicationShutdown } from '@nestjs/common';
-import type { Environment } from '../config/environment.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { ProxiedPrefix } from '../http/routes.ts';
 import type { UpstreamName } from '../telemetry/upstream-calls.ts';
@@ -11,6 +10,11 @@ import { durableStreams } from './protocols/durable-streams.ts';
 import { electric } from './protocols/electric.ts';
 import { restateAdmin, restateIngress } from './protocols/restate.ts';
 import type { ReadProtocol, UpstreamProtocol } from './protocols/upstream-protocol.ts';
+import {
+  givenCredentials,
+  type UpstreamCredential,
+  type UpstreamCredentials,
+} from './upstream-credentials.ts';
 
 /** A server behind the gateway. Its origin, base path and credential come from the settings alone. */
 export interface Upstream {
@@ -18,10 +22,10 @@ export interface Upstream {
   base: URL;
   /** The base URL's path without a trailing slash, empty where it has none. */
   basePath: string;
-  /** The value of `Authorization` that opens it, if it has one. */
-  authorization: string | undefined;
+  /** The value of `Authorization` that opens it now, if it has one. */
+  readonly authorization: string | undefined;
   /** The setting that its credential comes from, for the log. */
-  credentialSetting: keyof Environment;
+  credentialSetting: UpstreamCredential['setting'];
   protocol: UpstreamProtocol;
 }
 
@@ -55,8 +59,10 @@ export class Upstreams implements OnApplicationShutdown {
   readonly sync: ReadUpstream;
   readonly runtimeAdmin: ProxiedUpstream;
   readonly runtimeIngress: Upstream;
+  private readonly syncCredential: UpstreamCredential;
 
-  constructor({ history, sync, runtime, timeouts }: GatewayConfig) {
+  constructor(config: GatewayConfig, credentials: UpstreamCredentials = givenCredentials(config)) {
+    const { history, sync, runtime, timeouts } = config;
     const readable = (url: string) => ({
       ...location(url),
       agent: keepingAgent(url),
@@ -72,8 +78,10 @@ export class Upstreams implements OnApplicationShutdown {
       name: 'history',
       protocol: durableStreams,
       prefix: '/streams',
-      authorization: bearer(history.token),
-      credentialSetting: 'GATEWAY_HISTORY_TOKEN',
+      get authorization() {
+        return bearer(credentials.history);
+      },
+      credentialSetting: credentials.history.setting,
       ...readable(history.url),
     };
     this.sync = {
@@ -82,15 +90,18 @@ export class Upstreams implements OnApplicationShutdown {
       prefix: '/shapes',
       // Its credential is a parameter of the query.
       authorization: undefined,
-      credentialSetting: 'GATEWAY_SYNC_SECRET',
+      credentialSetting: credentials.sync.setting,
       ...readable(sync.url),
     };
+    this.syncCredential = credentials.sync;
     this.runtimeAdmin = {
       name: 'runtime-admin',
       protocol: restateAdmin,
       prefix: '/registry',
-      authorization: bearer(runtime.adminToken),
-      credentialSetting: 'GATEWAY_RUNTIME_ADMIN_TOKEN',
+      get authorization() {
+        return bearer(credentials.runtimeAdmin);
+      },
+      credentialSetting: credentials.runtimeAdmin.setting,
       ...location(runtime.adminUrl),
       agent: singleUseAgent(runtime.adminUrl),
       timeoutMs: timeouts.responseMs,
@@ -99,10 +110,17 @@ export class Upstreams implements OnApplicationShutdown {
     this.runtimeIngress = {
       name: 'runtime-ingress',
       protocol: restateIngress,
-      authorization: bearer(runtime.ingressToken),
-      credentialSetting: 'GATEWAY_RUNTIME_INGRESS_TOKEN',
+      get authorization() {
+        return bearer(credentials.runtimeIngress);
+      },
+      credentialSetting: credentials.runtimeIngress.setting,
       ...location(runtime.ingressUrl),
     };
+  }
+
+  /** The sync engine's secret as it is now, if it has one. */
+  get syncSecret(): string | undefined {
+    return this.syncCredential.value;
   }
 
   /** After the listener has closed: a request under way is still to be answered. */
@@ -117,8 +135,8 @@ function location(url: string): Pick<Upstream, 'base' | 'basePath'> {
   return { base, basePath: base.pathname.replace(/\/$/, '') };
 }
 
-function bearer(token: string | undefined): string | undefined {
-  return token && `Bearer ${token}`;
+function bearer({ value }: UpstreamCredential): string | undefined {
+  return value && `Bearer ${value}`;
 }
 
 function keepingAgent(url: string): http.Agent {

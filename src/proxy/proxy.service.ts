@@ -10,7 +10,7 @@ import { requestContext } from '../server/request-context.ts';
 import { isReadMethod } from '../http/routes.ts';
 import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts';
 import { upstreamTarget } from '../upstream/upstream-target.ts';
-import type { ProxiedUpstream } from '../upstream/upstreams.ts';
+import { Upstreams, type ProxiedUpstream } from '../upstream/upstreams.ts';
 import { flushAnswerHead, isEventStream, writeAnswerHead } from './answer-head.ts';
 import { HeaderBlock } from './header-block.ts';
 import { headerObject, type HeaderList } from '../http/header-list.ts';
@@ -27,7 +27,6 @@ import { clientResponseHeaders } from './response-headers.ts';
 @Injectable()
 export class ProxyService {
   private readonly varyNames: readonly string[];
-  private readonly secretBytes: string | undefined;
 
   constructor(
     @InjectConfig() private readonly config: GatewayConfig,
@@ -36,9 +35,9 @@ export class ProxyService {
     private readonly readLimits: OpenReadLimits,
     private readonly upstreamCalls: UpstreamCalls,
     private readonly held: HeldBytes,
+    private readonly upstreams: Upstreams,
   ) {
     this.varyNames = config.corsOrigins === '*' ? ['Authorization'] : ['Authorization', 'Origin'];
-    this.secretBytes = config.sync.secret && asHeaderBytes(config.sync.secret);
   }
 
   /**
@@ -63,12 +62,14 @@ export class ProxyService {
     context.upstream = upstream.name;
     const target = upstreamTarget(upstream, context.path, query);
     const headers = upstreamRequestHeaders(request.rawHeaders, upstream, context.requestId);
+    // Of this request: by the time of its answer the secret may be another one.
+    const { syncSecret } = this.upstreams;
     const rules: AnswerRules = {
       upstream,
       requestTarget: target,
       publicBaseUrl: this.config.publicUrl ?? '',
       varyNames: this.varyNames,
-      secretBytes: this.secretBytes,
+      secretBytes: syncSecret && asHeaderBytes(syncSecret),
     };
     if (isRead) {
       return this.reads.answer({ upstream, method, target, headers, context }, response, rules);

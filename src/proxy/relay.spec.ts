@@ -27,6 +27,7 @@ class SlowResponse extends EventEmitter {
 
   end(): void {
     this.hasEnded = true;
+    this.emit('close');
   }
 
   destroy(): void {

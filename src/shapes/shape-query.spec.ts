@@ -11,13 +11,13 @@ const RULES = {
     tables: '*' | string[];
     tenantColumn: string;
   },
-  sync: { url: '', secret: undefined as string | undefined },
+  syncSecret: undefined as string | undefined,
 };
 const FENCE = `"tenant" = 'acme'`;
 
 /** The query that goes on for an API key. */
 function forApiKey(query: string, secret?: string): string {
-  return shapeQuery({ path: '/shapes/v1/shape', query }, { ...RULES, sync: { url: '', secret } });
+  return shapeQuery({ path: '/shapes/v1/shape', query }, { ...RULES, syncSecret: secret });
 }
 
 interface TokenCase {
@@ -113,10 +113,8 @@ describe('shapeQuery', () => {
         expect(sent.getAll('secret')).toEqual(['s3cret']);
         expect(sent.getAll('api_secret')).toEqual([]);
       }
-      const sync = { url: '', secret: 's3cret' };
-      const sent = new URLSearchParams(
-        forToken('?table=entities&secret=mine', { rules: { sync } }),
-      );
+      const rules = { syncSecret: 's3cret' };
+      const sent = new URLSearchParams(forToken('?table=entities&secret=mine', { rules }));
       expect(sent.getAll('secret')).toEqual(['s3cret']);
     });
 

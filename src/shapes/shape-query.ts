@@ -19,7 +19,10 @@ export interface ShapeRead {
   readToken?: ReadToken | undefined;
 }
 
-type ShapeRules = Pick<GatewayConfig, 'shapes' | 'sync' | 'tenant'>;
+interface ShapeRules extends Pick<GatewayConfig, 'shapes' | 'tenant'> {
+  /** The sync engine's, if it has one. */
+  syncSecret: string | undefined;
+}
 
 /**
  * The query that goes to the sync engine: the client's bytes without any credential of its own, with
@@ -28,15 +31,15 @@ type ShapeRules = Pick<GatewayConfig, 'shapes' | 'sync' | 'tenant'>;
  */
 export function shapeQuery(
   { path, query, readToken }: ShapeRead,
-  { shapes, sync, tenant }: ShapeRules,
+  { shapes, syncSecret, tenant }: ShapeRules,
 ): string {
   if (readToken) checkPath(path);
   const forwarded = readToken
     ? tokenQuery(query, readToken, shapes, tenant)
     : withoutSecrets(query);
-  if (sync.secret === undefined) return forwarded;
+  if (syncSecret === undefined) return forwarded;
   // First: a "#" of the client's would end the query for some servers.
-  const secret = `?secret=${encodeURIComponent(sync.secret)}`;
+  const secret = `?secret=${encodeURIComponent(syncSecret)}`;
   return forwarded.length > 1 ? `${secret}&${forwarded.slice(1)}` : secret;
 }
 

@@ -29,7 +29,11 @@ export class ShapesController {
     const context = requestContext(request);
     const { path, query: sent } = context;
     const { readToken } = accessOf(context) ?? {};
-    const query = shapeQuery({ path, query: sent, readToken }, this.config);
+    const { shapes, tenant } = this.config;
+    const query = shapeQuery(
+      { path, query: sent, readToken },
+      { shapes, tenant, syncSecret: this.upstreams.syncSecret },
+    );
     this.proxy.forward(request, response, this.upstreams.sync, query).catch(next);
   }
 }

@@ -6,13 +6,14 @@ const ENTITY_URL = /^\/t\/([^/]+)\/a\/([^/]+)\/([^/]+)$/;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._~:@-]*$/;
 
 interface Entity {
+  /** Undefined where the address names none. */
   tenant: string | undefined;
   type: string;
   id: string;
 }
 
 /** Throws a TypeError for what is no address. */
-function parse(address: EntityAddress): Entity {
+export function entityOf(address: EntityAddress): Entity {
   const text = typeof address === 'string' ? address : address.url;
   const [, tenant, type, id] = ENTITY_URL.exec(text) ?? [
     undefined,
@@ -28,7 +29,7 @@ function parse(address: EntityAddress): Entity {
 
 /** The path of a command. Throws a TypeError for what is no address. */
 export function commandPath(address: EntityAddress, command: 'send' | 'control'): string {
-  const { tenant, type, id } = parse(address);
+  const { tenant, type, id } = entityOf(address);
   return `/api${tenant === undefined ? '' : `/t/${tenant}`}/a/${type}/${id}/${command}`;
 }
 
@@ -45,8 +46,13 @@ export function timelinePath(
     return timelinePath(new URL(timeline.streamUrl, 'http://x').pathname, tenant);
   }
   const text = typeof timeline === 'string' ? timeline : timeline.url;
-  if (text.startsWith('/streams/')) return text;
-  if (text.startsWith('/') && !ENTITY_URL.test(text)) return `/streams${text}`;
-  const { tenant: own = tenant, type, id } = parse(text);
+  if (text.startsWith('/') && !ENTITY_URL.test(text)) return streamPath(text);
+  const { tenant: own = tenant, type, id } = entityOf(text);
   return `/streams/t/${own}/agents/${type}/${id}/timeline`;
+}
+
+/** The path of a stream on the gateway, given with or without `/streams`. Throws a TypeError for what is no path. */
+export function streamPath(path: string): string {
+  if (!path.startsWith('/')) throw new TypeError(`"${path}" is not the path of a stream.`);
+  return path.startsWith('/streams/') ? path : `/streams${path}`;
 }

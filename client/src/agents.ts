@@ -1,5 +1,6 @@
 import { commandPath, type EntityAddress } from './address.ts';
 import { APIError } from './api-error.ts';
+import { newId } from './new-id.ts';
 import type { Answer, RequestOptions, Transport } from './transport.ts';
 
 export interface CommandOptions extends RequestOptions {
@@ -8,6 +9,11 @@ export interface CommandOptions extends RequestOptions {
    * for each call where it is not given; give your own so that another process can repeat the call.
    */
   idempotencyKey?: string;
+  /**
+   * The `X-Request-Id`, 1 to 128 characters of `[A-Za-z0-9._-]`. Made where it is not given. All tries have the same, so
+   * that the events of an agent name it whichever try arrived.
+   */
+  requestId?: string;
 }
 
 export interface SpawnRequest {
@@ -102,26 +108,47 @@ export class Agents {
     path: string,
     body: BodyInit,
     contentType: string,
-    { idempotencyKey = crypto.randomUUID(), ...options }: CommandOptions,
+    { idempotencyKey = newId(), requestId = newId(), ...options }: CommandOptions,
   ): Promise<AcceptedCommand> {
-    const headers = { 'content-type': contentType, 'idempotency-key': idempotencyKey };
+    const headers = {
+      'content-type': contentType,
+      'idempotency-key': idempotencyKey,
+      'x-request-id': requestId,
+    };
     const call = { ...options, method: 'POST', path, headers, body, isIdempotent: true };
-    return accepted(await this.#transport.request(call), idempotencyKey);
+    return accepted(await this.#transport.request(call), idempotencyKey, requestId);
   }
 }
 
+/** Throws a TypeError for what JSON cannot hold: it would arrive as `{}` without a word. */
 function bodyOf(message: unknown): [BodyInit, string] {
   if (typeof message === 'string') return [message, 'text/plain; charset=utf-8'];
   if (message instanceof Blob) return [message, message.type || 'application/octet-stream'];
   if (message instanceof ArrayBuffer || ArrayBuffer.isView(message)) {
     return [message as BufferSource, 'application/octet-stream'];
   }
-  const json = JSON.stringify(message) as string | undefined;
-  if (json === undefined) throw new TypeError('The message is nothing that JSON can hold.');
+  const json = isData(message) ? (JSON.stringify(message) as string | undefined) : undefined;
+  if (json === undefined) {
+    throw new TypeError('A message is text, bytes, or data that JSON can hold.');
+  }
   return [json, 'application/json'];
 }
 
-function accepted({ status, headers, text }: Answer, idempotencyKey: string): AcceptedCommand {
+/** Whether it is more than a handle of something, such as a stream or a form. */
+function isData(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return true;
+  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return true;
+  // Also from another realm, such as a worker's.
+  return (
+    Object.prototype.toString.call(value) === '[object Object]' && !(Symbol.asyncIterator in value)
+  );
+}
+
+function accepted(
+  { status, headers, text }: Answer,
+  idempotencyKey: string,
+  requestId: string,
+): AcceptedCommand {
   const { url, streamPath, streamUrl, restate } = parse(text);
   const invocationId = (restate as { invocationId?: unknown } | undefined)?.invocationId;
   if (![url, streamPath, streamUrl, invocationId].every((value) => typeof value === 'string')) {
@@ -137,7 +164,7 @@ function accepted({ status, headers, text }: Answer, idempotencyKey: string): Ac
     invocationId: invocationId as string,
     isReplay: headers.get('idempotency-replayed') === 'true',
     idempotencyKey,
-    requestId: headers.get('x-request-id') ?? '',
+    requestId: headers.get('x-request-id') ?? requestId,
   };
 }
 

@@ -9,6 +9,8 @@ export interface FieldError {
 export interface APIErrorDetails {
   status?: number | undefined;
   code: string;
+  /** Default: the message. */
+  detail?: string;
   requestId?: string | undefined;
   errors?: readonly FieldError[] | undefined;
   retryAfterMs?: number | undefined;
@@ -23,9 +25,11 @@ export class APIError extends Error {
   readonly status: number | undefined;
   /**
    * A stable name to switch on: a code of the gateway's own (docs/http-api.md, "Errors"), `connection_failed`, `timeout`,
-   * `credential_unavailable`, `invalid_response` for an answer that cannot be used, or `http_<status>` for an error without a code.
+   * `credential_unavailable`, `invalid_response` for an answer that cannot be used, `stream_unreadable`, or `http_<status>` for an error without a code.
    */
   readonly code: string;
+  /** What the server said of it, or what went wrong, in a sentence. */
+  readonly detail: string;
   /** The `X-Request-Id`; it stands in every log line about this request. */
   readonly requestId: string | undefined;
   /** The fields at fault, for `invalid_body`. */
@@ -39,6 +43,7 @@ export class APIError extends Error {
     super(message, { cause: details.cause });
     this.status = details.status;
     this.code = details.code;
+    this.detail = details.detail ?? message;
     this.requestId = details.requestId;
     this.errors = details.errors ?? [];
     this.retryAfterMs = details.retryAfterMs;
@@ -53,17 +58,22 @@ export interface ErrorAnswer {
   text: string;
 }
 
-/** Longer texts of a server are cut in messages. */
-const MAX_TEXT_LENGTH = 300;
+/** Longer texts of a server are cut. */
+const MAX_TEXT_LENGTH = 500;
 
 /** Makes the error for an answer that is none of success. */
 export function errorOfAnswer(answer: ErrorAnswer, isSafeToRetry: boolean): APIError {
   const { status, headers, text } = answer;
-  const { code, detail, errors } = problemOf(text);
-  const said = typeof detail === 'string' ? detail : text.trim().slice(0, MAX_TEXT_LENGTH);
+  const { code, detail, errors, message } = problemOf(text);
+  const isProblem = typeof code === 'string' && typeof detail === 'string';
+  const own = [detail, sentenceOf(message, errors), text.trim()].find(
+    (said) => typeof said === 'string',
+  ) as string;
+  const said = own.slice(0, MAX_TEXT_LENGTH);
   return new APIError(`${status} ${said}`.trim(), {
     status,
-    code: typeof code === 'string' ? code : `http_${status}`,
+    detail: said,
+    code: isProblem ? code : `http_${status}`,
     requestId: headers.get('x-request-id') ?? undefined,
     errors: Array.isArray(errors) ? (errors as FieldError[]) : [],
     retryAfterMs: retryAfterMs(headers.get('retry-after')),
@@ -76,6 +86,12 @@ export function isPassing({ status, code }: APIError, isRenewable: boolean): boo
   if (code === 'invalid_response') return false;
   if (status === 401) return isRenewable;
   return status === undefined || status >= 500 || status === 408 || status === 429;
+}
+
+/** What Restate and Electric say, which have no problem documents. */
+function sentenceOf(message: unknown, errors: unknown): string | undefined {
+  if (typeof message !== 'string') return undefined;
+  return errors === undefined ? message : `${message}: ${JSON.stringify(errors)}`;
 }
 
 /** A problem document (RFC 9457), or nothing. */

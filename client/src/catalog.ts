@@ -1,9 +1,8 @@
 import type { Row, ShapeStreamOptions } from '@electric-sql/client';
-import { isPassing } from './api-error.ts';
-import { readError } from './client-error.ts';
+import { followCatalog, type Consume } from './catalog-follower.ts';
+import { CatalogRows, type CatalogChange, type CatalogMessage } from './catalog-rows.ts';
+import { Handoff } from './handoff.ts';
 import { StateTeller, type LiveOptions } from './live-state.ts';
-import { pause, pauseMs } from './pause.ts';
-import { withStallGuard } from './stall-guard.ts';
 import type { Transport } from './transport.ts';
 
 /** A row of the table `entities`. Every value comes as text, as Electric sends it. */
@@ -26,11 +25,9 @@ export interface CatalogOptions extends LiveOptions {
   params?: readonly string[];
   /** Default: all. */
   columns?: readonly string[];
+  /** False reads the rows that there are now, and ends. */
+  live?: false;
 }
-
-/** A long-poll parks for 20 s at the engine. */
-const SILENCE_MS = 60_000;
-const BACKOFF = { initialDelay: 200, maxDelay: 5_000, multiplier: 2 };
 
 /**
  * The rows of a table, all of them after each change. Iterate over it, or subscribe. A consumer that is slow gets the
@@ -67,7 +64,15 @@ export class Catalog<R extends Row = EntityRow> implements AsyncIterable<readonl
       end ??= { error: ended.aborted ? undefined : error };
       wake();
     };
-    const running = this.#run(publish, ended).then(() => finish(undefined), finish);
+    const consume: Consume<R> = ({ Shape }, stream, gotAll) => {
+      const shape = new Shape<R>(stream);
+      shape.subscribe(({ rows }) => {
+        if (shape.error) return;
+        publish(rows);
+        gotAll();
+      });
+    };
+    const running = this.#run(consume, ended).then(() => finish(undefined), finish);
     try {
       for (;;) {
         if (newest && !ended.aborted) {
@@ -92,97 +97,60 @@ export class Catalog<R extends Row = EntityRow> implements AsyncIterable<readonl
     for await (const rows of this) await onRows(rows);
   }
 
-  async #run(publish: (rows: readonly R[]) => void, signal: AbortSignal): Promise<void> {
-    const states = new StateTeller(this.#options.onState);
-    states.enter({ name: 'connecting' });
-    // After 50 errors in a row the client stops for good: another one begins.
-    while (!signal.aborted) await this.#follow(publish, states, signal);
-  }
-
-  /** Resolves where the client has stopped by itself or for the signal. Rejects with a final `APIError`. */
-  async #follow(
-    publish: (rows: readonly R[]) => void,
-    states: StateTeller,
-    signal: AbortSignal,
-  ): Promise<void> {
-    // Loaded only where the catalog is read.
-    const { Shape, ShapeStream } = await import('@electric-sql/client');
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    let failures = 0;
-    const wait = (error: unknown, retryInMs = pauseMs(++failures)): number => {
-      states.enter({ name: 'waiting', error: readError(error), retryInMs });
-      return retryInMs;
+  /**
+   * What changes, row by row: first all rows that there are as inserts, then each change, none left out. Where the engine
+   * asks for everything to be read again, that is told as what differs from before. Ends and throws as the iteration.
+   */
+  async *changes(): AsyncGenerator<readonly CatalogChange<R>[], void, undefined> {
+    const left = new AbortController();
+    const { signal } = this.#options;
+    const ended = AbortSignal.any([left.signal, ...(signal ? [signal] : [])]);
+    const handoff = new Handoff<readonly CatalogChange<R>[]>();
+    const rows = new CatalogRows<R>();
+    let isFirst = true;
+    const consume: Consume<R> = (_, stream, gotAll) => {
+      rows.fetchAgain();
+      stream.subscribe(async (messages) => {
+        const changes = rows.apply(messages as CatalogMessage<R>[]);
+        if (!rows.isComplete) return;
+        // The first time also where there is no row, so that the caller knows.
+        if (changes.length > 0 || isFirst) await handoff.offer(changes);
+        isFirst = false;
+        gotAll();
+      });
     };
-    const stream = new ShapeStream<R>({
-      url: `${this.#transport.url}/shapes/v1/shape`,
-      params: this.#params(),
-      fetchClient: watched(withStallGuard(this.#transport.fetch, SILENCE_MS), wait, signal),
-      backoffOptions: BACKOFF,
-      warnOnHttp: false,
-      signal,
-      onError: async (error) => {
-        const failure = readError(error);
-        if (signal.aborted) return undefined;
-        if (!isPassing(failure, this.#isRenewable) || isUnusable(error)) {
-          reject(failure);
-          return undefined;
-        }
-        await pause(wait(failure), signal).catch(() => undefined);
-        // Any object means: go on from the last offset. Without one the client stops for good.
-        return signal.aborted ? undefined : {};
-      },
-    });
-    const shape = new Shape<R>(stream);
-    shape.subscribe(({ rows }) => {
-      if (shape.error) return;
-      publish(rows);
-    });
-    stream.subscribe(
-      () => {
-        failures = 0;
-        if (stream.isUpToDate) states.enter({ name: 'live' });
-      },
-      () => resolve(),
+    const running = this.#run(consume, ended).then(
+      () => handoff.end(),
+      (error: unknown) => handoff.end(ended.aborted ? undefined : error),
     );
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    if (signal.aborted) resolve();
-    return promise.finally(() => stream.unsubscribeAll());
+    const onAbort = (): void => handoff.end();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      yield* handoff.values();
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      left.abort();
+      handoff.end();
+      await running;
+    }
   }
 
-  #params(): ShapeStreamOptions['params'] {
-    const { table = 'entities', where, params = [], columns } = this.#options;
+  #run(consume: Consume<R>, signal: AbortSignal): Promise<void> {
+    const { table = 'entities', where, params = [], columns, live, onState } = this.#options;
     const numbered = Object.fromEntries(params.map((value, index) => [index + 1, value]));
-    return {
+    const asked: ShapeStreamOptions['params'] = {
       table,
       ...(where !== undefined && { where }),
       ...(params.length > 0 && { params: numbered }),
       ...(columns && { columns: [...columns] }),
     };
+    return followCatalog(this.#transport, {
+      params: asked,
+      isLive: live !== false,
+      isRenewable: this.#isRenewable,
+      consume,
+      states: new StateTeller(onState),
+      signal,
+    });
   }
-}
-
-/** The client tries again by itself what fails by the network, and 429 and 5xx, without a word: this tells of them. */
-function watched(
-  fetchNow: typeof fetch,
-  failed: (error: unknown) => void,
-  signal: AbortSignal,
-): typeof fetch {
-  return async (input, init) => {
-    try {
-      const response = await fetchNow(input, init);
-      if (response.status >= 500 || response.status === 429) {
-        const { status, headers } = response;
-        failed({ status, headers, text: await response.clone().text() });
-      }
-      return response;
-    } catch (error) {
-      if (!signal.aborted && init?.signal?.aborted !== true) failed(error);
-      throw error;
-    }
-  };
-}
-
-/** The client does not export the class of this error, and never goes on after it. */
-function isUnusable(error: Error): boolean {
-  return error.message.includes("didn't include the following required headers");
 }

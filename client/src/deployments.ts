@@ -1,5 +1,5 @@
 import { APIError } from './api-error.ts';
-import type { RequestOptions, Transport } from './transport.ts';
+import { parseAnswer, type RequestOptions, type Transport } from './transport.ts';
 
 /** A deployment of agents, as Restate's admin API describes it; it has more than is named here. */
 export interface Deployment {
@@ -7,6 +7,16 @@ export interface Deployment {
   /** Where Restate reaches it. */
   uri?: string;
   services: ({ name: string } & Record<string, unknown>)[];
+  [name: string]: unknown;
+}
+
+/** An agent type or another service, in its newest revision, as Restate's admin API describes it. */
+export interface Service {
+  name: string;
+  /** `VirtualObject` for agents, or `Service`, `Workflow`. */
+  ty: string;
+  deployment_id: string;
+  handlers: ({ name: string } & Record<string, unknown>)[];
   [name: string]: unknown;
 }
 
@@ -42,30 +52,31 @@ export class Deployments {
       // Registered twice, an address that has not changed is one deployment.
       isIdempotent: !force,
     });
-    return deployment(parse(text));
+    return deployment(parseAnswer(text));
   }
 
   /** All deployments. Rejects with an `APIError`. */
   async list(options: RequestOptions = {}): Promise<Deployment[]> {
     const path = '/registry/deployments';
     const call = { ...options, method: 'GET', path, isIdempotent: true };
-    const { deployments } = parse((await this.#transport.request(call)).text);
+    const { deployments } = parseAnswer((await this.#transport.request(call)).text);
     if (!Array.isArray(deployments)) throw unusable();
     return deployments.map(deployment);
+  }
+
+  /** All services, with their handlers. Rejects with an `APIError`. */
+  async services(options: RequestOptions = {}): Promise<Service[]> {
+    const path = '/registry/services';
+    const call = { ...options, method: 'GET', path, isIdempotent: true };
+    const { services } = parseAnswer((await this.#transport.request(call)).text);
+    if (!Array.isArray(services)) throw unusable();
+    return services as Service[];
   }
 
   /** Removes a deployment. Rejects with an `APIError`; its status is 404 where there is none. */
   async remove(id: string, { force = false, ...options }: RemoveOptions = {}): Promise<void> {
     const path = `/registry/deployments/${encodeURIComponent(id)}?force=${force}`;
     await this.#transport.request({ ...options, method: 'DELETE', path, isIdempotent: false });
-  }
-}
-
-function parse(text: string): Record<string, unknown> {
-  try {
-    return (JSON.parse(text) ?? {}) as Record<string, unknown>;
-  } catch {
-    throw unusable();
   }
 }
 

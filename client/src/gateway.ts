@@ -1,8 +1,11 @@
-import { timelinePath, type EntityAddress } from './address.ts';
+import type { Row } from '@electric-sql/client';
+import { streamPath, timelinePath, type EntityAddress } from './address.ts';
 import { Agents } from './agents.ts';
 import { Catalog, type CatalogOptions, type EntityRow } from './catalog.ts';
 import { Credential, type CredentialOptions } from './credential.ts';
 import { Deployments } from './deployments.ts';
+import { Invocations } from './invocations.ts';
+import { Stream, type StreamOptions } from './stream.ts';
 import { Timeline, type TimelineEvent, type TimelineOptions } from './timeline.ts';
 import { Transport, type RequestOptions } from './transport.ts';
 
@@ -22,6 +25,8 @@ export class AgentGateway {
   readonly agents: Agents;
   /** The deployments of agents that Restate knows. */
   readonly deployments: Deployments;
+  /** The invocations that have not ended. */
+  readonly invocations: Invocations;
   readonly #transport: Transport;
   readonly #isRenewable: boolean;
   readonly #tenant: string;
@@ -43,6 +48,7 @@ export class AgentGateway {
     });
     this.agents = new Agents(this.#transport, options.tenant);
     this.deployments = new Deployments(this.#transport);
+    this.invocations = new Invocations(this.#transport);
   }
 
   /**
@@ -57,8 +63,13 @@ export class AgentGateway {
     return new Timeline<Event>(this.#transport, path, this.#isRenewable, options);
   }
 
+  /** Any stream by its path, such as `/streams/shared/notes`, as bytes. Nothing is asked before it is iterated. */
+  stream(path: string, options: StreamOptions = {}): Stream {
+    return new Stream(this.#transport, streamPath(path), this.#isRenewable, options);
+  }
+
   /** The live catalog. Nothing is asked before it is iterated. */
-  catalog<R extends EntityRow = EntityRow>(options: CatalogOptions = {}): Catalog<R> {
+  catalog<R extends Row = EntityRow>(options: CatalogOptions = {}): Catalog<R> {
     return new Catalog<R>(this.#transport, this.#isRenewable, options);
   }
 }

@@ -11,8 +11,18 @@ export type {
   SpawnRequest,
 } from './agents.ts';
 export type { Catalog, CatalogOptions, EntityRow } from './catalog.ts';
+export type { CatalogChange } from './catalog-rows.ts';
 export type { CredentialOptions, MintedToken } from './credential.ts';
-export type { Deployment, Deployments, RegisterOptions, RemoveOptions } from './deployments.ts';
+export type {
+  Deployment,
+  Deployments,
+  RegisterOptions,
+  RemoveOptions,
+  Service,
+} from './deployments.ts';
+export type { Invocation, Invocations, ListInvocationsOptions } from './invocations.ts';
 export type { LiveOptions, LiveState } from './live-state.ts';
+export type { Stream, StreamOptions } from './stream.ts';
+export type { StreamChunk } from './stream-follower.ts';
 export type { Bookmark, Gap, Timeline, TimelineEvent, TimelineOptions } from './timeline.ts';
 export type { RequestOptions } from './transport.ts';

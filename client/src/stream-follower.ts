@@ -1,31 +1,47 @@
 import type { StreamOptions } from '@durable-streams/client';
-import { isPassing, type APIError } from './api-error.ts';
+import { APIError, isPassing } from './api-error.ts';
 import { readError } from './client-error.ts';
 import type { StateTeller } from './live-state.ts';
 import { pause, pauseMs } from './pause.ts';
 import { withStallGuard } from './stall-guard.ts';
 import type { Transport } from './transport.ts';
 
-/** Some items of a stream, and the offset behind them. */
-export interface Batch {
+/** A piece of a stream. */
+export interface StreamChunk {
+  /** The media type of the stream. */
+  contentType: string;
+  bytes: Uint8Array;
+  /** What the bytes hold, where the stream is JSON; else nothing. */
   items: readonly unknown[];
+  /** Where another read goes on. */
   offset: string;
+  /** Whether this is all that is there for now. */
+  isUpToDate: boolean;
 }
 
 export interface StreamRead {
   path: string;
   /** `-1` for the start, `now`, or an offset. */
   from: string;
-  /** How to wait for what is new; false ends behind what is there. */
-  live: 'sse' | 'long-poll' | false;
+  /** How to wait for what is new; undefined: by events for JSON, else by long-polls; false: end behind what is there. */
+  live: 'sse' | 'long-poll' | false | undefined;
+  /** The stream is one of JSON, and need not be asked what it is. */
+  isJson: boolean;
+  parse: (text: string) => unknown;
   /** Take a stream that is not there for one that is yet to come. */
   waitForStream: boolean;
   isRenewable: boolean;
-  /** The next batch waits until this has fulfilled. */
-  onBatch: (batch: Batch) => Promise<void>;
+  /** The next chunk waits until this has fulfilled. */
+  onChunk: (chunk: StreamChunk) => Promise<void>;
   states: StateTeller;
   signal: AbortSignal;
 }
+
+type Taken = Pick<StreamChunk, 'offset'> & {
+  data: Uint8Array;
+  upToDate: boolean;
+  streamClosed: boolean;
+};
 
 /** A long-poll parks for 30 s at most, and an event stream says something within 60 s. */
 const SILENCE_MS = 90_000;
@@ -36,16 +52,20 @@ const SHORT_READ_MS = 1_000;
 const MAX_BAD_READS = 3;
 
 /**
- * Reads a stream of JSON, each item once: a read that breaks is begun again from the last offset. The protocol's client
- * retries nothing by itself, so that one place decides.
+ * Reads a stream, each byte once: a read that breaks is begun again from the last offset. The protocol's client retries
+ * nothing by itself, so that one place decides.
  */
 export class StreamFollower {
   readonly #transport: Transport;
   readonly #read: StreamRead;
   readonly #fetch: typeof fetch;
+  #contentType: string | undefined;
   #offset: string;
   #taking: Promise<unknown> = Promise.resolve();
   #isDone = false;
+  #hasToldUpToDate = false;
+  /** The stream is closed, and its last items have not been here yet. */
+  #isClosedAhead = false;
   #failures = 0;
   #badReads = 0;
 
@@ -54,6 +74,7 @@ export class StreamFollower {
     this.#read = read;
     this.#fetch = withStallGuard(transport.fetch, SILENCE_MS);
     this.#offset = read.from;
+    if (read.isJson) this.#contentType = 'application/json';
   }
 
   /** Resolves at the end of the stream or of what was asked for. Rejects with the signal's reason, or a final `APIError`. */
@@ -82,30 +103,40 @@ export class StreamFollower {
 
   /** Reads what is there and then what comes, until the read ends or breaks. */
   async #readOn(): Promise<void> {
-    // Loaded only where a timeline is read.
+    // Loaded only where a stream is read.
     const { stream } = await import('@durable-streams/client');
+    const { live, signal } = this.#read;
+    // The end of a closed stream is read as a page: of a live read it can be lost.
+    if (this.#contentType === undefined || live === false || this.#isClosedAhead) {
+      const response = await stream({ ...this.#options(signal), live: false });
+      this.#contentType ??= response.contentType ?? 'application/octet-stream';
+      const data = await response.body();
+      const { offset, upToDate, streamClosed } = response;
+      // A server that neither gives more nor says that this is all.
+      const isAll = upToDate || offset === this.#offset;
+      await this.#take({ data, offset, upToDate: isAll, streamClosed });
+      this.#isDone ||= live === false && isAll;
+      if (this.#isDone || !isAll) return;
+    }
+    await this.#follow(stream);
+  }
+
+  async #follow(stream: typeof import('@durable-streams/client').stream): Promise<void> {
     const ended = new AbortController();
     const signal = AbortSignal.any([this.#read.signal, ended.signal]);
+    const live = this.#read.live || (this.#isJson() ? 'sse' : 'long-poll');
     let isOver = false;
     try {
-      const response = await stream({ ...this.#options(signal), live: this.#read.live });
-      if (this.#read.live === false) {
-        await this.#take(await response.json(), response.offset);
-        this.#isDone = response.upToDate || response.streamClosed;
-        return;
-      }
-      response.subscribeJson(async ({ items, offset, upToDate, streamClosed }) => {
-        // `closed` can settle before the last batch is here: the next read brings it again.
+      const response = await stream({ ...this.#options(signal), live });
+      response.subscribeBytes(async (chunk) => {
+        // `closed` can settle before the last chunk is here: the next read brings it again.
         if (isOver || this.#isDone) return;
-        const taking = this.#take(items, offset);
-        this.#taking = taking.catch(() => undefined);
-        await taking;
-        if (upToDate) this.#caughtUp();
-        this.#isDone = streamClosed;
+        await this.#take(chunk);
         if (this.#isDone) ended.abort();
       });
       // Aborted just when it begins its next request, the client never settles.
       await Promise.race([response.closed, aborted(signal)]);
+      this.#isClosedAhead = response.streamClosed && !this.#isDone;
     } catch (error) {
       if (!this.#isDone) throw error;
     } finally {
@@ -116,23 +147,44 @@ export class StreamFollower {
     }
   }
 
+  #isJson(): boolean {
+    return /^application\/json\b/i.test(this.#contentType ?? '');
+  }
+
+  async #take({ data, offset, upToDate, streamClosed }: Taken): Promise<void> {
+    const items = this.#isJson() ? this.#parse(data) : [];
+    const isEmpty = this.#isJson() ? items.length === 0 : data.length === 0;
+    // At the same offset there is nothing new; or items that were cut off from the offset behind them, which come again.
+    const isNews = offset !== this.#offset || (isEmpty && upToDate && !this.#hasToldUpToDate);
+    if (isNews) {
+      this.#offset = offset;
+      this.#hasToldUpToDate ||= upToDate;
+      const contentType = this.#contentType ?? '';
+      const chunk = { contentType, bytes: data, items, offset, isUpToDate: upToDate };
+      const taking = this.#read.onChunk(chunk);
+      this.#taking = taking.catch(() => undefined);
+      await taking;
+    }
+    if (upToDate) this.#caughtUp();
+    this.#isDone ||= streamClosed;
+  }
+
+  #parse(data: Uint8Array): unknown[] {
+    const text = new TextDecoder().decode(data).trim();
+    const value = text === '' ? [] : this.#read.parse(text);
+    return Array.isArray(value) ? (value as unknown[]) : [value];
+  }
+
   #caughtUp(): void {
     this.#failures = this.#badReads = 0;
     this.#read.states.enter({ name: 'live' });
-  }
-
-  async #take(items: readonly unknown[], offset: string): Promise<void> {
-    // Nothing new; or items that were cut off from the offset behind them, and come again from the old one.
-    if (offset === this.#offset) return;
-    this.#offset = offset;
-    await this.#read.onBatch({ items, offset });
   }
 
   #options(signal: AbortSignal): StreamOptions {
     return {
       url: `${this.#transport.url}${this.#read.path}`,
       offset: this.#offset,
-      json: true,
+      json: this.#isJson(),
       fetch: this.#fetch,
       signal,
       backoffOptions: { initialDelay: 0, maxDelay: 0, multiplier: 1, maxRetries: 0 },
@@ -147,7 +199,13 @@ export class StreamFollower {
     const isAbsent = failure.status === 404 && failure.code === 'http_404';
     if (isAbsent && this.#read.waitForStream) return WAIT_FOR_STREAM_MS;
     const isBroken = error instanceof SyntaxError && ++this.#badReads >= MAX_BAD_READS;
-    if (isBroken || !isPassing(failure, this.#read.isRenewable)) throw failure;
+    if (isBroken) {
+      throw new APIError(`The stream cannot be read: ${error.message}.`, {
+        code: 'stream_unreadable',
+        cause: error,
+      });
+    }
+    if (!isPassing(failure, this.#read.isRenewable)) throw failure;
     // A token that has just ended is replaced at once; one that is refused twice is not asked for in a hurry.
     this.#failures += 1;
     if (failure.status === 401 && this.#failures === 1) return 0;

@@ -1,6 +1,5 @@
-import { Handoff } from './handoff.ts';
 import { StateTeller, type LiveOptions } from './live-state.ts';
-import { StreamFollower, type Batch } from './stream-follower.ts';
+import { chunksOf } from './stream.ts';
 import type { Transport } from './transport.ts';
 
 /** An event of a timeline. Agents add fields of their own. */
@@ -77,27 +76,18 @@ export class Timeline<Event extends TimelineEvent = TimelineEvent> implements As
       throw new TypeError('This timeline is being read: iterate once at a time.');
     this.#isReading = true;
     const { signal, live = 'sse', waitForStream = true, onState } = this.#options;
-    const left = new AbortController();
-    const handoff = new Handoff<Batch>();
-    const follower = new StreamFollower(this.#transport, {
+    const read = {
       path: this.#path,
       from: this.#bookmark.offset,
       live,
+      isJson: true,
+      parse: JSON.parse,
       waitForStream,
       isRenewable: this.#isRenewable,
       states: new StateTeller(onState),
-      onBatch: (batch) => handoff.offer(batch),
-      signal: AbortSignal.any([left.signal, ...(signal ? [signal] : [])]),
-    });
-    const running = follower.run().then(
-      () => handoff.end(),
-      (error: unknown) => handoff.end(signal?.aborted === true ? undefined : error),
-    );
-    // An event that is not taken yet must not keep the end waiting.
-    const onAbort = (): void => handoff.end();
-    signal?.addEventListener('abort', onAbort, { once: true });
+    };
     try {
-      for await (const { items, offset } of handoff.values()) {
+      for await (const { items, offset } of chunksOf(this.#transport, read, signal)) {
         if (items.length === 0) this.#bookmark.offset = offset;
         for (const [index, item] of (items as readonly Event[]).entries()) {
           const isLast = index === items.length - 1;
@@ -108,10 +98,6 @@ export class Timeline<Event extends TimelineEvent = TimelineEvent> implements As
         }
       }
     } finally {
-      signal?.removeEventListener('abort', onAbort);
-      left.abort();
-      handoff.end();
-      await running;
       this.#isReading = false;
     }
   }

@@ -10,9 +10,11 @@ export interface RequestOptions {
   timeoutMs?: number;
   /** How often a failed try is repeated, where that is safe. Default 4. */
   maxRetries?: number;
+  /** Hears of each failed try that is to be repeated, and after what time. Answers false to give up instead. */
+  onRetry?: (error: APIError, retryInMs: number) => boolean | void;
 }
 
-export interface TransportOptions extends Omit<RequestOptions, 'signal'> {
+export interface TransportOptions extends Pick<RequestOptions, 'timeoutMs' | 'maxRetries'> {
   /** Without a slash at its end. */
   url: string;
   credential: Credential;
@@ -56,7 +58,9 @@ export class Transport {
       const { isRenewable } = this.#options.credential;
       const isFinal = !result.isSafeToRetry || !isPassing(result, isRenewable);
       if (isFinal || tries > retries) throw result;
-      await pause(pauseMs(tries, result.retryAfterMs), call.signal);
+      const retryInMs = pauseMs(tries, result.retryAfterMs);
+      if (call.onRetry?.(result, retryInMs) === false) throw result;
+      await pause(retryInMs, call.signal);
     }
   }
 
@@ -70,10 +74,9 @@ export class Transport {
     const isRedirect = response.status >= 300 && response.status < 400 && response.status !== 304;
     if (isRedirect || response.type === 'opaqueredirect') {
       await response.body?.cancel();
-      throw new APIError('The address answers with a redirect, which no agent gateway sends.', {
-        status: response.status,
-        code: 'invalid_response',
-      });
+      const location = response.headers.get('location') ?? 'another place';
+      const message = `The address answers with a redirect to ${location}. No agent gateway does.`;
+      throw new APIError(message, { status: response.status, code: 'invalid_response' });
     }
     return response;
   };
@@ -101,6 +104,17 @@ export class Transport {
       signal?.throwIfAborted();
       return error instanceof APIError ? error : noAnswer(error, timeout.aborted, isIdempotent);
     }
+  }
+}
+
+/** The object that an answer holds. Throws an `APIError` where it is no JSON. */
+export function parseAnswer(text: string): Record<string, unknown> {
+  try {
+    return (JSON.parse(text) ?? {}) as Record<string, unknown>;
+  } catch {
+    throw new APIError('The answer is no JSON: is this the address of an agent gateway?', {
+      code: 'invalid_response',
+    });
   }
 }
 

@@ -1,0 +1,125 @@
+import type { Row, ShapeStream, ShapeStreamOptions } from '@electric-sql/client';
+import { APIError, isPassing } from './api-error.ts';
+import { readError } from './client-error.ts';
+import type { StateTeller } from './live-state.ts';
+import { pause, pauseMs } from './pause.ts';
+import { withStallGuard } from './stall-guard.ts';
+import type { Transport } from './transport.ts';
+
+/** Takes what the protocol's client brings, and calls `gotAll` whenever it has all rows that there are. */
+export type Consume<R extends Row> = (
+  protocol: typeof import('@electric-sql/client'),
+  stream: ShapeStream<R>,
+  gotAll: () => void,
+) => void;
+
+export interface CatalogRead<R extends Row> {
+  params: ShapeStreamOptions['params'];
+  /** Go on with what changes when all rows have been read. */
+  isLive: boolean;
+  isRenewable: boolean;
+  /** Called again for each client that takes over from one that has stopped. */
+  consume: Consume<R>;
+  states: StateTeller;
+  signal: AbortSignal;
+}
+
+/** A long-poll parks for 20 s at the engine. */
+const SILENCE_MS = 60_000;
+const BACKOFF = { initialDelay: 200, maxDelay: 5_000, multiplier: 2 };
+
+/** Reads the catalog until all is read, or the signal aborts. Rejects with a final `APIError`. */
+export async function followCatalog<R extends Row>(
+  transport: Transport,
+  read: CatalogRead<R>,
+): Promise<void> {
+  read.states.enter({ name: 'connecting' });
+  // After 50 errors in a row the client stops for good: another one begins.
+  let isDone = false;
+  while (!isDone && !read.signal.aborted) isDone = await followOnce(transport, read);
+}
+
+/** @returns whether that was all; false where the client has stopped by itself or for the signal. */
+async function followOnce<R extends Row>(
+  transport: Transport,
+  { params, isLive, isRenewable, consume, states, signal }: CatalogRead<R>,
+): Promise<boolean> {
+  // Loaded only where the catalog is read.
+  const protocol = await import('@electric-sql/client');
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const stopped = new AbortController();
+  let failures = 0;
+  const wait = (error: unknown, retryInMs = pauseMs(++failures)): number => {
+    states.enter({ name: 'waiting', error: readError(error), retryInMs });
+    return retryInMs;
+  };
+  const stream = new protocol.ShapeStream<R>({
+    url: `${transport.url}/shapes/v1/shape`,
+    params,
+    fetchClient: watched(withStallGuard(transport.fetch, SILENCE_MS), wait, signal),
+    backoffOptions: BACKOFF,
+    warnOnHttp: false,
+    subscribe: isLive,
+    signal: AbortSignal.any([signal, stopped.signal]),
+    onError: async (error) => {
+      const failure = isUnusable(error) ? noCatalog(error) : readError(error);
+      if (signal.aborted) return undefined;
+      if (!isPassing(failure, isRenewable)) {
+        reject(failure);
+        return undefined;
+      }
+      await pause(wait(failure), signal).catch(() => undefined);
+      // Any object means: go on from the last offset. Without one the client stops for good.
+      return signal.aborted ? undefined : {};
+    },
+  });
+  consume(protocol, stream, () => {
+    if (!isLive && stream.isUpToDate) resolve(true);
+  });
+  stream.subscribe(
+    () => {
+      failures = 0;
+      if (stream.isUpToDate) states.enter({ name: 'live' });
+    },
+    () => resolve(false),
+  );
+  signal.addEventListener('abort', () => resolve(false), { once: true });
+  if (signal.aborted) resolve(false);
+  return promise.finally(() => {
+    stream.unsubscribeAll();
+    stopped.abort();
+  });
+}
+
+/** The client tries again by itself what fails by the network, and 429 and 5xx, without a word: this tells of them. */
+function watched(
+  fetchNow: typeof fetch,
+  failed: (error: unknown) => void,
+  signal: AbortSignal,
+): typeof fetch {
+  return async (input, init) => {
+    try {
+      const response = await fetchNow(input, init);
+      if (response.status >= 500 || response.status === 429) {
+        const { status, headers } = response;
+        failed({ status, headers, text: await response.clone().text() });
+      }
+      return response;
+    } catch (error) {
+      if (!signal.aborted && init?.signal?.aborted !== true) failed(error);
+      throw error;
+    }
+  };
+}
+
+/** The client does not export the class of this error, and never goes on after it. */
+function isUnusable(error: Error): boolean {
+  return error.message.includes("didn't include the following required headers");
+}
+
+function noCatalog(cause: Error): APIError {
+  return new APIError('The answer is no catalog: it has none of the headers of Electric.', {
+    code: 'invalid_response',
+    cause,
+  });
+}

@@ -1,6 +1,6 @@
 /**
- * Builds `dist` unless it is newer than all that it is made from. The local system and the suites start the built gateway: one
- * build serves them all, also those that run side by side.
+ * Builds the gateway and the command line unless they are newer than all that they are made from. The local system and the
+ * suites start what is built: one build serves them all, also those that run side by side.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
@@ -17,8 +17,18 @@ function newestMs(path: string): number {
   return Math.max(status.mtimeMs, ...entries);
 }
 
-const builtMs = statSync(join(ROOT, 'dist/main.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-const changedMs = Math.max(...['src', ...SETTINGS].map((path) => newestMs(join(ROOT, path))));
-if (builtMs <= changedMs) {
-  execFileSync(join(ROOT, 'node_modules/.bin/nest'), ['build'], { cwd: ROOT, stdio: 'inherit' });
+/** Runs the build of `output` unless it is newer than all of `inputs`. */
+function buildWhenChanged(output: string, inputs: string[], command: string, args: string[]): void {
+  const builtMs = statSync(join(ROOT, output), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const changedMs = Math.max(...inputs.map((path) => newestMs(join(ROOT, path))));
+  if (builtMs <= changedMs) execFileSync(command, args, { cwd: ROOT, stdio: 'inherit' });
 }
+
+const nest = join(ROOT, 'node_modules/.bin/nest');
+buildWhenChanged('dist/main.js', ['src', ...SETTINGS], nest, ['build']);
+buildWhenChanged(
+  'cli/dist/cli/src/main.js',
+  ['cli/src', 'cli/build.ts', 'client/src', 'src', ...SETTINGS],
+  process.execPath,
+  ['cli/build.ts'],
+);

@@ -10,10 +10,8 @@ const SRC = import.meta.dirname;
  * of them holds.
  */
 const FLOORS = [
-  'cli',
   // The files beside the rooms: start, compose, end.
   '',
-  'token',
   'management',
   'commands',
   'streams',

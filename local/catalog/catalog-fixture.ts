@@ -49,8 +49,8 @@ export function entity(id: string, values: Row = {}): Row {
     status: 'idle',
     parent: null,
     tenant: 'acme',
-    created_at: '2026-01-01T00:00:00.000Z',
-    updated_at: '2026-01-01T00:00:00.000Z',
+    created_at: '2026-01-01 00:00:00+00',
+    updated_at: '2026-01-01 00:00:00+00',
     ...values,
   };
 }
@@ -124,15 +124,15 @@ export function record({ stream }: Followed): Seen[] {
   stream.subscribe((messages) => {
     for (const message of messages) {
       if (isChangeMessage(message)) seen.push([message.headers.operation, message.value]);
-      else if (isUpToDate(message)) seen.push(['up-to-date']);
-      else seen.push(['must-refetch']);
+      else if (isControl(message, 'up-to-date')) seen.push(['up-to-date']);
+      else if (isControl(message, 'must-refetch')) seen.push(['must-refetch']);
     }
   });
   return seen;
 }
 
-function isUpToDate(message: Message<Row>): boolean {
-  return isControlMessage(message) && message.headers.control === 'up-to-date';
+function isControl(message: Message<Row>, control: string): boolean {
+  return isControlMessage(message) && message.headers.control === control;
 }
 
 /** The shape's rows by url, as soon as `isReady` holds for them. */

@@ -3,13 +3,13 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ChangeLog } from './change-log.ts';
-import { answerPreflight, sendJson, setElectricCors } from './http-answers.ts';
+import { answerPreflight, NO_STORE, sendJson, setElectricCors } from './http-answers.ts';
 import { RowStore } from './row-store.ts';
 import { serveRows } from './rows-handler.ts';
 import { serveShape } from './shape-handler.ts';
 import type { ShapeEngine } from './shape-handler.ts';
 import { ShapeHandles } from './shape-handles.ts';
-import { readParameter } from './shape-request.ts';
+import { readParameter } from './shape-parameters.ts';
 import { findTable } from './tables.ts';
 
 export interface CatalogOptions {
@@ -23,6 +23,8 @@ export interface CatalogOptions {
   secret?: string;
   /** How long a live read is held; default 20 s, as in Electric. */
   longPollTimeoutMs?: number;
+  /** How long an event stream lasts; default 60 s, as in Electric. */
+  sseTimeoutMs?: number;
   /** How many changes a reader may lag behind before it gets a 409; default 10,000. */
   maxLoggedChanges?: number;
 }
@@ -36,12 +38,15 @@ export interface Catalog {
   stop(): Promise<void>;
 }
 
+/** Electric's; beyond it the answer is empty. */
+const MAX_REQUEST_LINE_BYTES = 10_000;
+
 /** Starts the catalog engine of one machine: a stand-in for Electric. */
 export async function startCatalog(options: CatalogOptions): Promise<Catalog> {
-  const { host = '127.0.0.1', secret, longPollTimeoutMs = 20_000 } = options;
+  const { host = '127.0.0.1', secret, longPollTimeoutMs = 20_000, sseTimeoutMs } = options;
   const store = new RowStore(options.databasePath);
   const log = new ChangeLog(options.maxLoggedChanges ?? 10_000);
-  const engine = { store, log, handles: new ShapeHandles(log), longPollTimeoutMs };
+  const engine = { store, log, handles: new ShapeHandles(log), longPollTimeoutMs, sseTimeoutMs };
   const server = createServer(catalogListener(engine, secret));
   // Longer than a pooling client keeps an idle connection, which would else meet a closed one.
   server.keepAliveTimeout = 60_000;
@@ -115,18 +120,23 @@ function serveElectric(
   res: ServerResponse,
 ): void {
   const isRead = req.method === 'GET' || req.method === 'HEAD';
+  res.setHeader('vary', 'accept-encoding');
+  res.setHeader('electric-server', 'stand-in of agent-gateway');
+  if (Buffer.byteLength(`${req.method} ${req.url} HTTP/1.1`) > MAX_REQUEST_LINE_BYTES) {
+    res.writeHead(414).end();
+    return;
+  }
   if (place === 'v1/shape' && req.method !== 'OPTIONS' && !isAuthorized(query, secret)) {
     // Without CORS headers, as in Electric: to a browser this is a network error.
-    return sendJson(res, 401, { message: 'Unauthorized - Invalid API secret' }, NO_STORE);
+    res.writeHead(401, NO_STORE).end('{"message":"Unauthorized - Invalid API secret"}');
+    return;
   }
   setElectricCors(req, res);
-  if (place === 'v1/shape' && isRead) return serveShape(engine, query, res);
+  if (place === 'v1/shape' && isRead) return serveShape(engine, query, req, res);
   if (place === 'v1/shape' && req.method === 'OPTIONS') return answerPreflight(req, res);
   if (place === 'v1/health' && isRead) return sendJson(res, 200, { status: 'active' }, NO_STORE);
-  sendJson(res, 404, { message: 'Not found' }, NO_STORE);
+  res.writeHead(404).end('Not found');
 }
-
-const NO_STORE = { 'cache-control': 'no-store' };
 
 function isAuthorized(query: URLSearchParams, secret: string | undefined): boolean {
   if (secret === undefined) return true;

@@ -120,8 +120,8 @@ describe('the real Electric client on the catalog engine', () => {
     const seen = record(followed);
     await rowsWhen(followed, (rows) => rows.length === 1);
 
-    await putEntity(catalog, entity('a', { updated_at: 'later' }));
-    await putEntity(catalog, entity('a', { status: 'busy', updated_at: 'later still' }));
+    await putEntity(catalog, entity('a', { updated_at: '2026-02-01' }));
+    await putEntity(catalog, entity('a', { status: 'busy', updated_at: '2026-02-02' }));
     await rowsWhen(followed, (rows) => rows[0]?.['status'] === 'busy');
 
     expect(seen).toEqual([
@@ -180,7 +180,11 @@ describe('the real Electric client on the catalog engine', () => {
   it('stops with the words of a 400 when its filter cannot be read', async () => {
     const catalog = await start();
     const failed = Promise.withResolvers<Error>();
-    follow(catalog, { where: "status LIKE 'i%'" }, { onError: (error) => failed.resolve(error) });
+    follow(
+      catalog,
+      { where: "status SIMILAR TO 'i%'" },
+      { onError: (error) => failed.resolve(error) },
+    );
 
     const error = await failed.promise;
     expect(error).toBeInstanceOf(FetchError);
@@ -188,7 +192,7 @@ describe('the real Electric client on the catalog engine', () => {
       status: 400,
       json: {
         message: 'Invalid request',
-        errors: { where: ['At location 7: unexpected "like"'] },
+        errors: { where: ['At location 7: unexpected "similar"'] },
       },
     });
   });

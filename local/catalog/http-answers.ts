@@ -1,5 +1,9 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
+/** Errors are never kept. */
+export const NO_STORE = { 'cache-control': 'no-store', 'surrogate-control': 'no-store' };
+export const NO_CACHE = { 'cache-control': 'no-cache' };
+
 export function sendJson(
   res: ServerResponse,
   status: number,

@@ -1,14 +1,18 @@
+import { randomInt } from 'node:crypto';
+
 /** Cursors count seconds from here, as Electric's do. */
 const CURSOR_EPOCH_MS = Date.UTC(2024, 9, 9);
 const CURSOR_STEP_SECONDS = 20;
+const MAX_JUMP_SECONDS = 3_600;
 
 /**
- * The `electric-cursor` of a live answer. The client puts it into its next URL, so that no cache
- * takes that for the last one: it must be greater than the one the request came with.
+ * The `electric-cursor` of a live answer. The client puts it into its next URL, so that no cache takes that for the
+ * last one: it must be greater than the one the request came with. As in Electric it then goes up by chance.
  */
 export function nextCursor(requested: string | undefined, now: Date): string {
   const seconds = (now.getTime() - CURSOR_EPOCH_MS) / 1000;
   const interval = BigInt(Math.ceil(seconds / CURSOR_STEP_SECONDS) * CURSOR_STEP_SECONDS);
   const previous = /^[0-9]{1,30}$/.test(requested ?? '') ? BigInt(requested ?? 0) : 0n;
-  return String(previous >= interval ? previous + 1n : interval);
+  if (previous < interval) return String(interval);
+  return String(previous + BigInt(randomInt(1, MAX_JUMP_SECONDS + 1)));
 }

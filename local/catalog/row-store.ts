@@ -1,8 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { columnNames, primaryKeyOf, TABLES } from './tables.ts';
+import { columnNames, columnTypes, primaryKeyOf, TABLES } from './tables.ts';
 import type { Row, TableDefinition } from './tables.ts';
+import { toTimestamptz } from './timestamps.ts';
+
+const EARLIEST = '1970-01-01 00:00:00+00';
 
 /** The rows themselves, in SQLite, so that they outlive the process. */
 export class RowStore {
@@ -15,6 +18,21 @@ export class RowStore {
     // A write survives the death of this process; only a crash of the machine can lose the last ones.
     this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     for (const table of TABLES) this.#database.exec(createStatement(table));
+    this.#rewriteTimes();
+  }
+
+  /** A file of an earlier version has its times as they were given. What was no time is the earliest one. */
+  #rewriteTimes(): void {
+    this.#database.function('timestamptz', { deterministic: true }, (text) => {
+      return toTimestamptz(String(text)) ?? EARLIEST;
+    });
+    for (const table of TABLES) {
+      for (const name of Object.keys(columnTypes(table))) {
+        this.#database.exec(
+          `UPDATE "${table.name}" SET "${name}" = timestamptz("${name}") WHERE "${name}" <> timestamptz("${name}")`,
+        );
+      }
+    }
   }
 
   get(table: TableDefinition, key: string): Row | undefined {

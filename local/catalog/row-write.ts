@@ -1,5 +1,6 @@
 import { columnNames } from './tables.ts';
 import type { Column, Row, TableDefinition } from './tables.ts';
+import { toTimestamptz } from './timestamps.ts';
 
 /** A write that cannot be taken; the message says what to send instead. */
 export class InvalidRow extends Error {
@@ -61,7 +62,7 @@ function nextValue(
   const isGiven = name in given;
   if (stored && (keepsFirst === true || !isGiven)) return stored[name];
   if (isGiven) return given[name];
-  if (startsAsNow === true) return now;
+  if (startsAsNow === true) return toTimestamptz(now);
   return nullable === true ? null : undefined;
 }
 
@@ -85,6 +86,11 @@ function checkValue(table: TableDefinition, name: string, value: unknown): strin
     throw new InvalidRow(`${JSON.stringify(name)} is no column of ${table.name}: ${known}`);
   }
   if (value === null && column.nullable === true) return null;
+  if (column.type === 'timestamptz') {
+    const at = typeof value === 'string' ? toTimestamptz(value) : undefined;
+    if (at !== undefined) return at;
+    throw new InvalidRow(`${name} must be a time such as 2026-11-22T15:34:23.374Z`);
+  }
   // What neither Postgres nor UTF-8 can hold is no text.
   if (typeof value === 'string' && !value.includes('\0') && value.isWellFormed()) return value;
   throw new InvalidRow(`${name} must be a text${column.nullable === true ? ' or null' : ''}`);

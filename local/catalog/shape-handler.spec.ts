@@ -14,10 +14,15 @@ afterEach(endAll);
 const up = (lsn: number): object => ({
   headers: { control: 'up-to-date', global_last_seen_lsn: String(lsn) },
 });
+const snapshotEnd = (lsn: number): object => ({
+  headers: { control: 'snapshot-end', xmin: `${lsn + 1}`, xmax: `${lsn + 1}`, xip_list: [] },
+});
 const mustRefetch = [{ headers: { control: 'must-refetch' } }];
 
 function electricHeaders(response: Response): Record<string, string> {
-  const names = [...response.headers].filter(([name]) => name.startsWith('electric-'));
+  const names = [...response.headers].filter(
+    ([name]) => name.startsWith('electric-') && name !== 'electric-server',
+  );
   return Object.fromEntries(names);
 }
 
@@ -29,14 +34,15 @@ describe('GET /v1/shape', () => {
 
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('cache-control')).toBe(
+      'public, max-age=604800, s-maxage=3600, stale-while-revalidate=2629746',
+    );
     expect(electricHeaders(response)).toEqual({
       'electric-handle': expect.stringMatching(/^[0-9a-f]{16}-[0-9a-f]{12}-1$/),
       'electric-offset': '1_0',
-      'electric-up-to-date': '',
       'electric-has-data': 'true',
       'electric-schema':
-        '{"url":{"type":"text","pk_index":0,"not_null":true},"parent":{"type":"text"}}',
+        '{"parent":{"type":"text"},"url":{"type":"text","pk_index":0,"not_null":true}}',
     });
     expect(await response.json()).toEqual([
       {
@@ -44,8 +50,26 @@ describe('GET /v1/shape', () => {
         value: { url: '/t/acme/a/echo/a', parent: null },
         headers: { operation: 'insert', relation: ['public', 'entities'] },
       },
-      up(1),
+      snapshotEnd(1),
     ]);
+  });
+
+  it('is up to date at the second answer to a snapshot, which is empty', async () => {
+    const catalog = await start();
+    await putEntity(catalog, entity('a'));
+    const first = await readShape(catalog, { offset: '-1' });
+    const handle = first.headers.get('electric-handle')!;
+    const response = await readShape(catalog, { offset: '1_0', handle });
+
+    expect(electricHeaders(response)).toEqual({
+      'electric-handle': handle,
+      'electric-offset': '1_inf',
+      'electric-up-to-date': '',
+      // So does Electric.
+      'electric-has-data': 'true',
+      'electric-schema': first.headers.get('electric-schema'),
+    });
+    expect(await response.json()).toEqual([up(1)]);
   });
 
   it('answers offset=now, and log=changes_only from the start, without rows', async () => {
@@ -54,10 +78,9 @@ describe('GET /v1/shape', () => {
 
     const now = await readShape(catalog, { offset: 'now' });
     expect(await now.json()).toEqual([up(1)]);
-    expect(now.headers.get('electric-offset')).toBe('1_0');
+    expect(now.headers.get('electric-offset')).toBe('1_inf');
     const changes = await readShape(catalog, { offset: '-1', log: 'changes_only' });
-    expect(await changes.json()).toEqual([up(1)]);
-    expect(changes.headers.get('electric-has-data')).toBe('false');
+    expect(await changes.json()).toEqual([snapshotEnd(1)]);
   });
 
   it('answers a catch-up with the changes after the offset, the handle kept', async () => {
@@ -136,10 +159,10 @@ describe('GET /v1/shape', () => {
 
     expect(electricHeaders(response)).toEqual({
       'electric-handle': handle,
-      'electric-offset': '1_0',
+      'electric-offset': '1_inf',
       'electric-up-to-date': '',
       'electric-has-data': 'false',
-      'electric-cursor': '100000000000000000000',
+      'electric-cursor': expect.stringMatching(/^10000000000000000\d{4}$/),
     });
     expect(await response.json()).toEqual([up(1)]);
   });
@@ -194,11 +217,12 @@ describe('GET /v1/shape', () => {
     expect(await statusOf({ offset: '1_0' })).toBe(200);
     expect(await statusOf({ offset: '0_0' })).toBe(409);
     expect(await statusOf({ offset: '3_0' })).toBe(200);
-    expect(await statusOf({ offset: '4_0' })).toBe(409);
+    expect(await statusOf({ offset: '4_0' })).toBe(400);
     expect(await statusOf({ where: "status = 'x'" })).toBe(409);
     expect(await statusOf({ columns: 'url' })).toBe(409);
     expect(await statusOf({ replica: 'full' })).toBe(409);
     expect(await statusOf({ 'params[1]': 'x' })).toBe(409);
+    expect(await statusOf({ where: 'status = $1', 'params[1]': 'x' })).toBe(409);
     expect(await statusOf({ table: 'notes' })).toBe(409);
     catalog.rotate();
     const response = await readShape(catalog, { offset: '3_0', handle });
@@ -216,39 +240,45 @@ describe('GET /v1/shape', () => {
     [{ offset: '1_0' }, { handle: ["can't be blank when offset != -1"] }],
     [{ offset: '-1', live: 'true' }, { live: ["can't be true when offset == -1"] }],
     [{ offset: 'now', live: 'true' }, { live: ["can't be true when offset is 'now'"] }],
-    [{ offset: '-1', live: 'maybe' }, { live: ['is invalid'] }],
+    // Electric takes every value but `false` for true.
+    [{ offset: '-1', live: 'maybe' }, { live: ["can't be true when offset == -1"] }],
+    [{ offset: '-1', live_sse: 'true' }, { live_sse: ["can't be true unless live is also true"] }],
     [{ offset: '-1', table: '' }, { table: ["can't be blank"] }],
     [{ offset: '-1', table: 'users' }, { table: ['Table "users" does not exist'] }],
     [{ offset: '-1', table: '"Notes"' }, { table: ['Table "\\"Notes\\"" does not exist'] }],
     [{ offset: '-1', table: 'a.b.c' }, { table: ['Table "a.b.c" does not exist'] }],
-    [{ offset: '-1', table: 'a;b' }, { table: ['Invalid identifier'] }],
+    [
+      { offset: '-1', table: 'a;b' },
+      { table: ['Invalid unquoted identifier contains special characters: a;b'] },
+    ],
     [{ offset: '-1', columns: 'url,x' }, { columns: ['The following columns are not found: x'] }],
     [
       { offset: '-1', columns: 'status' },
       { columns: ['The list of columns must include all primary key columns, missing: url'] },
     ],
-    [{ offset: '-1', columns: 'url,' }, { columns: ['Invalid identifier'] }],
+    [{ offset: '-1', columns: 'url,' }, { columns: ['Invalid zero-length delimited identifier'] }],
+    [
+      { offset: '-1', columns: 'url, status' },
+      { columns: ['Invalid unquoted identifier contains special characters:  status'] },
+    ],
     [{ offset: '-1', replica: 'half' }, { replica: ['is invalid'] }],
     [{ offset: '-1', params: '{"1":"x"}' }, { params: ['is invalid'] }],
     [
       { offset: '-1', where: 'id = $1' },
       { where: ['At location 5: parameter $1 was not provided'] },
     ],
-    [{ offset: '-1', where: '1=1' }, { where: [expect.stringContaining('location 0')] as never }],
     [
-      { offset: '-1', subset__where: "id = 'a'" },
-      { subset__where: ['is not served by the stand-in for Electric'] },
+      { offset: '-1', where: 'id = $2', 'params[2]': 'x' },
+      { params: ['Parameters must be numbered sequentially, starting from 1'] },
     ],
-    [
-      { offset: '0_0', handle: 'h', live: 'true', live_sse: 'true' },
-      { live_sse: ['is not served by the stand-in for Electric'] },
-    ],
+    [{ offset: '-1', where: '1' }, { where: [expect.stringContaining('location 0')] as never }],
   ])('answers 400 in the shape of Electric to %j', async (params, errors) => {
     const catalog = await start();
     const response = await readShape(catalog, params);
 
     expect(response.status).toBe(400);
     expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('surrogate-control')).toBe('no-store');
     expect(await response.json()).toEqual({ message: 'Invalid request', errors });
   });
 
@@ -259,9 +289,9 @@ describe('GET /v1/shape', () => {
     }
     const twice = await fetch(`${catalog.url}/v1/shape?table=users&table=notes&offset=-1`);
     expect(Object.keys(JSON.parse(twice.headers.get('electric-schema')!))).toEqual([
+      'body',
       'id',
       'tenant',
-      'body',
     ]);
   });
 });

@@ -1,111 +1,126 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ChangeLog } from './change-log.ts';
-import { sendJson } from './http-answers.ts';
-import { nextCursor } from './live-cursor.ts';
+import { followLive } from './live-reads.ts';
+import { NO_CACHE, sendJson } from './http-answers.ts';
 import type { RowStore } from './row-store.ts';
+import { offsetAfter, sendInvalid, sendMessages, sendMustRefetch } from './shape-answers.ts';
 import type { ShapeHandles } from './shape-handles.ts';
-import { changeMessages, snapshotMessages, upToDateMessage } from './shape-messages.ts';
-import type { ShapeMessage } from './shape-messages.ts';
-import { InvalidShapeRequest, parseShapeRequest } from './shape-request.ts';
-import type { Shape, ShapeRequest } from './shape-request.ts';
-import { schemaHeader } from './tables.ts';
+import {
+  changeMessages,
+  columnsHeader,
+  snapshotEnd,
+  snapshotMark,
+  snapshotMessages,
+  upToDateMessage,
+} from './shape-messages.ts';
+import { InvalidShapeRequest } from './shape-parameters.ts';
+import { parseShapeRequest } from './shape-request.ts';
+import type { ShapeRequest } from './shape-request.ts';
+import { rowsOfSubset } from './subset.ts';
 
 export interface ShapeEngine {
   readonly store: RowStore;
   readonly log: ChangeLog;
   readonly handles: ShapeHandles;
   readonly longPollTimeoutMs: number;
+  readonly sseTimeoutMs?: number;
+}
+
+/** A request for a shape and the place of its answer. */
+export interface ShapeExchange {
+  readonly engine: ShapeEngine;
+  readonly request: ShapeRequest;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
 }
 
 /** Answers `/v1/shape`: at once, or for a live read when something happens. */
-export function serveShape(engine: ShapeEngine, query: URLSearchParams, res: ServerResponse): void {
-  let request: ShapeRequest;
+export function serveShape(
+  engine: ShapeEngine,
+  query: URLSearchParams,
+  req: IncomingMessage,
+  res: ServerResponse,
+): void {
   try {
-    request = parseShapeRequest(query);
+    const request = parseShapeRequest(query);
+    serve({ engine, request, req, res });
   } catch (error) {
     if (!(error instanceof InvalidShapeRequest)) throw error;
-    sendJson(res, 400, { message: 'Invalid request', errors: error.errors }, NO_STORE);
-    return;
+    sendInvalid(res, error.errors);
   }
-  if (typeof request.offset !== 'number') sendSnapshot(engine, request, res);
-  else continueFrom(engine, request, request.offset, res);
 }
 
-const NO_STORE = { 'cache-control': 'no-store' };
-
-function sendSnapshot(engine: ShapeEngine, request: ShapeRequest, res: ServerResponse): void {
-  const { shape, offset, changesOnly } = request;
-  const rows = offset === 'now' || changesOnly ? [] : engine.store.all(shape.table);
-  sendMessages(engine, request, engine.handles.mint(shape), snapshotMessages(shape, rows), res);
-}
-
-function continueFrom(
-  engine: ShapeEngine,
-  request: ShapeRequest,
-  lsn: number,
-  res: ServerResponse,
-): void {
-  const { shape, handle, live } = request;
-  if (!engine.handles.isCurrent(handle, shape, lsn)) {
-    sendMustRefetch(engine, shape, res);
-    return;
+function serve(exchange: ShapeExchange): void {
+  const { engine, request, res } = exchange;
+  const { shape, handle, offset, subset } = request;
+  if (typeof offset === 'number') {
+    if (!engine.handles.isCurrent(handle, shape) || offset < engine.log.base) {
+      return sendMustRefetch(res, engine.handles.insteadOf(handle, shape));
+    }
+    if (offset > engine.log.lsn) {
+      throw new InvalidShapeRequest('offset', 'out of bounds for this shape');
+    }
   }
-  const messages = engine.log.since(lsn).flatMap((change) => changeMessages(change, shape));
-  if (live && messages.length === 0) park(engine, request, res);
-  else sendMessages(engine, request, handle, messages, res);
+  if (subset) return sendSubset(exchange);
+  if (offset === 'all') return sendSnapshot(exchange);
+  continueFrom(exchange, offset === 'now' ? engine.log.lsn : offset);
 }
 
-/** Holds a live read until a change concerns it, its time is up or its client goes. */
-function park(engine: ShapeEngine, request: ShapeRequest, res: ServerResponse): void {
-  const { shape, handle } = request;
-  const unpark = (): void => {
-    clearTimeout(timer);
-    unfollow();
-  };
-  const timer = setTimeout(() => {
-    unpark();
-    sendMessages(engine, request, handle, [], res);
-  }, engine.longPollTimeoutMs);
-  const unfollow = engine.log.follow({
-    changed(change) {
-      const messages = changeMessages(change, shape);
-      if (messages.length === 0) return;
-      unpark();
-      sendMessages(engine, request, handle, messages, res);
-    },
-    rotated() {
-      unpark();
-      sendMustRefetch(engine, shape, res);
-    },
-  });
-  // The loss of a client shows on the response; after an answer this changes nothing.
-  res.once('close', unpark);
-}
-
-function sendMessages(
-  engine: ShapeEngine,
-  { shape, live, cursor }: ShapeRequest,
-  handle: string,
-  messages: readonly ShapeMessage[],
-  res: ServerResponse,
-): void {
+/** The first of two answers: the rows. The client asks again from their offset, and is then up to date. */
+function sendSnapshot({ engine, request, req, res }: ShapeExchange): void {
+  const { shape, changesOnly } = request;
+  const rows = changesOnly ? [] : engine.store.all(shape.table);
   const { lsn } = engine.log;
-  sendJson(res, 200, [...messages, upToDateMessage(lsn)], {
-    ...NO_STORE,
-    'electric-handle': handle,
-    'electric-offset': `${lsn}_0`,
-    'electric-up-to-date': '',
-    'electric-has-data': String(messages.length > 0),
-    // The client asks for exactly one of these two: a live answer without a cursor is an error to it.
-    ...(live
-      ? { 'electric-cursor': nextCursor(cursor, new Date()) }
-      : { 'electric-schema': schemaHeader(shape.table, shape.columns) }),
-  });
+  sendMessages(
+    req,
+    res,
+    request,
+    {
+      handle: engine.handles.current(shape),
+      offset: `${lsn}_0`,
+      isUpToDate: false,
+      hasChanges: true,
+    },
+    [...snapshotMessages(shape, rows), snapshotEnd(lsn)],
+  );
 }
 
-function sendMustRefetch(engine: ShapeEngine, shape: Shape, res: ServerResponse): void {
-  sendJson(res, 409, [{ headers: { control: 'must-refetch' } }], {
-    'cache-control': 'public, max-age=60, must-revalidate',
-    'electric-handle': engine.handles.mint(shape),
-  });
+function continueFrom(exchange: ShapeExchange, lsn: number): void {
+  const { engine, request, req, res } = exchange;
+  const { shape, live } = request;
+  const messages = engine.log.since(lsn).flatMap((change) => changeMessages(change, shape));
+  if (live === 'sse' || (live && messages.length === 0)) return followLive(exchange, messages);
+  const handle = request.handle || engine.handles.current(shape);
+  const progress = {
+    handle,
+    offset: offsetAfter(engine.log.lsn, messages),
+    isUpToDate: true,
+    hasChanges: messages.length > 0,
+  };
+  sendMessages(req, res, request, progress, [...messages, upToDateMessage(engine.log.lsn)]);
+}
+
+function sendSubset({ engine, request, res }: ShapeExchange): void {
+  const { shape, handle } = request;
+  const { lsn } = engine.log;
+  const mark = snapshotMark(lsn);
+  const rows = rowsOfSubset(
+    request.subset!,
+    engine.store.all(shape.table).filter((row) => shape.matches(row) === true),
+  );
+  const data = snapshotMessages(shape, rows).map(({ headers, ...message }) => ({
+    ...message,
+    headers: { ...headers, snapshot_mark: mark.snapshot_mark },
+  }));
+  sendJson(
+    res,
+    200,
+    { metadata: mark, data },
+    {
+      ...NO_CACHE,
+      'electric-snapshot': 'true',
+      'electric-handle': handle || engine.handles.current(shape),
+      'electric-schema': columnsHeader(shape),
+    },
+  );
 }

@@ -1,31 +1,46 @@
 import type { ChangeLog } from './change-log.ts';
-import type { Shape } from './shape-request.ts';
+import type { Shape } from './shape-definition.ts';
+
+/** More shapes than a machine's applications watch; beyond it the oldest gets another handle. */
+const MAX_SHAPES = 1_000;
 
 /**
- * Handles: `<digest of the shape>-<generation of the log>-<number>`. Each is handed out once, since
- * a client that was told 409 takes an answer with the expired handle for a stale cache entry.
+ * Handles: `<digest of the shape>-<generation of the log>-<number>`. All readers of a shape have the same one, until
+ * one of them falls behind the log or the log is rotated.
  */
 export class ShapeHandles {
   readonly #log: ChangeLog;
+  readonly #current = new Map<string, string>();
   #issued = 0;
 
   constructor(log: ChangeLog) {
     this.#log = log;
   }
 
-  mint(shape: Shape): string {
-    this.#issued += 1;
-    return `${shape.digest}-${this.#log.generation}-${this.#issued}`;
+  /** The handle of whoever begins to read the shape. */
+  current(shape: Shape): string {
+    const handle = this.#current.get(shape.digest);
+    return handle !== undefined && this.isCurrent(handle, shape) ? handle : this.#mint(shape);
   }
 
-  /** Whether a reader with this handle can go on after `lsn` without a gap. */
-  isCurrent(handle: string, shape: Shape, lsn: number): boolean {
+  /** Another one than the reader has: a client that was told 409 takes an answer with its old handle for a stale one. */
+  insteadOf(handle: string, shape: Shape): string {
+    const current = this.current(shape);
+    return current === handle ? this.#mint(shape) : current;
+  }
+
+  /** Whether the handle is of this shape and of this generation. */
+  isCurrent(handle: string, shape: Shape): boolean {
     const [, digest, generation] = /^([0-9a-f]+)-([0-9a-f]+)-[0-9]+$/.exec(handle) ?? [];
-    return (
-      digest === shape.digest &&
-      generation === this.#log.generation &&
-      lsn >= this.#log.base &&
-      lsn <= this.#log.lsn
-    );
+    return digest === shape.digest && generation === this.#log.generation;
+  }
+
+  #mint(shape: Shape): string {
+    this.#issued += 1;
+    const handle = `${shape.digest}-${this.#log.generation}-${this.#issued}`;
+    this.#current.delete(shape.digest);
+    this.#current.set(shape.digest, handle);
+    if (this.#current.size > MAX_SHAPES) this.#current.delete(this.#current.keys().next().value!);
+    return handle;
   }
 }

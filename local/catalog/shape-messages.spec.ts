@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { changeMessages, snapshotMessages } from './shape-messages.ts';
 import type { ShapeMessage } from './shape-messages.ts';
 import { parseShapeRequest } from './shape-request.ts';
-import type { Shape } from './shape-request.ts';
+import type { Shape } from './shape-definition.ts';
 import { findTable } from './tables.ts';
 import type { Row } from './tables.ts';
 

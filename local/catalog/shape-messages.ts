@@ -1,6 +1,6 @@
 import type { LoggedChange } from './change-log.ts';
-import type { Shape } from './shape-request.ts';
-import { messageKey, primaryKeyOf } from './tables.ts';
+import type { Shape } from './shape-definition.ts';
+import { messageKey, primaryKeyOf, schemaHeader } from './tables.ts';
 import type { Row } from './tables.ts';
 
 export interface ShapeMessage {
@@ -15,6 +15,22 @@ type RowMessage = Omit<ShapeMessage, 'headers'> & { readonly operation: Operatio
 
 export function upToDateMessage(lsn: number): ShapeMessage {
   return { headers: { control: 'up-to-date', global_last_seen_lsn: String(lsn) } };
+}
+
+/** The transactions that a snapshot holds: a client leaves those out that it hears of again. */
+export function snapshotMark(lsn: number) {
+  const next = String(lsn + 1);
+  return { snapshot_mark: lsn, database_lsn: String(lsn), xmin: next, xmax: next, xip_list: [] };
+}
+
+/** The end of a snapshot, which is not yet up to date. */
+export function snapshotEnd(lsn: number): ShapeMessage {
+  const { xmin, xmax, xip_list } = snapshotMark(lsn);
+  return { headers: { control: 'snapshot-end', xmin, xmax, xip_list } };
+}
+
+export function columnsHeader({ table, columns }: Shape): string {
+  return schemaHeader(table, columns);
 }
 
 /** All matching rows, as an answer to `offset=-1` begins. */

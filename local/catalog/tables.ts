@@ -3,6 +3,8 @@ export type Row = Readonly<Record<string, string | null>>;
 
 export interface Column {
   readonly name: string;
+  /** Default `text`. A `timestamptz` is kept as Postgres writes it, in UTC. */
+  readonly type?: 'timestamptz';
   readonly nullable?: boolean;
   /** The time of the first write stands in for a value that was not given. */
   readonly startsAsNow?: boolean;
@@ -27,8 +29,8 @@ const ENTITIES: TableDefinition = {
     { name: 'status' },
     { name: 'parent', nullable: true },
     { name: 'tenant' },
-    { name: 'created_at', startsAsNow: true, keepsFirst: true },
-    { name: 'updated_at', startsAsNow: true },
+    { name: 'created_at', type: 'timestamptz', startsAsNow: true, keepsFirst: true },
+    { name: 'updated_at', type: 'timestamptz', startsAsNow: true },
   ],
 };
 
@@ -49,6 +51,13 @@ export function columnNames(table: TableDefinition): string[] {
   return table.columns.map((column) => column.name);
 }
 
+/** The types of the columns that are no text. */
+export function columnTypes(table: TableDefinition): Record<string, 'timestamptz'> {
+  return Object.fromEntries(
+    table.columns.flatMap(({ name, type }) => (type ? [[name, type]] : [])),
+  );
+}
+
 /** The row's primary key value. A stored row always has one. */
 export function primaryKeyOf(table: TableDefinition, row: Row): string {
   const value = row[table.primaryKey];
@@ -61,17 +70,16 @@ export function messageKey(table: TableDefinition, row: Row): string {
   return `"public"."${table.name}"/"${primaryKeyOf(table, row).replaceAll('/', '//')}"`;
 }
 
-/** The `electric-schema` header: what the client parses values with. */
+/** The `electric-schema` header: what the client parses values with. The columns stand as they come, by their names. */
 export function schemaHeader(table: TableDefinition, columns: readonly string[]): string {
-  const entries = table.columns
-    .filter((column) => columns.includes(column.name))
-    .map((column) => [
-      column.name,
-      {
-        type: 'text',
-        ...(column.name === table.primaryKey ? { pk_index: 0 } : {}),
-        ...(column.nullable === true ? {} : { not_null: true }),
-      },
-    ]);
+  const entries = columns.map((name) => {
+    const column = table.columns.find((candidate) => candidate.name === name);
+    const type = {
+      type: column?.type ?? 'text',
+      ...(name === table.primaryKey ? { pk_index: 0 } : {}),
+      ...(column?.nullable === true ? {} : { not_null: true }),
+    };
+    return [name, type];
+  });
   return JSON.stringify(Object.fromEntries(entries));
 }

@@ -4,12 +4,19 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Row } from './tables.ts';
 import { parseWhere } from './where-clause.ts';
 
-const columns = ['type', 'status', 'parent', 'Mixed "case"'];
-const params = { '1': 'idle', '2': "it's" };
-const row: Row = { type: 'echo', status: 'idle', parent: null, 'Mixed "case"': 'x' };
+const columns = ['type', 'status', 'parent', 'Mixed "case"', 'updated_at'];
+const types = { updated_at: 'timestamptz' } as const;
+const params = { '1': 'idle', '2': "it's", '3': '2026-01-01', '4': '{busy,idle}' };
+const row: Row = {
+  type: 'echo',
+  status: 'idle',
+  parent: null,
+  'Mixed "case"': 'x',
+  updated_at: '2026-07-01 10:00:00.5+00',
+};
 
 function evaluate(clause: string, on: Row = row): boolean | null {
-  return parseWhere(clause, { columns, params })(on);
+  return parseWhere(clause, { columns, types, params })(on);
 }
 
 describe('parseWhere', () => {
@@ -40,6 +47,40 @@ describe('parseWhere', () => {
     // What is inside a string is never syntax.
     ["status = 'idle'' OR ''1''=''1'", false],
     ["status = 'a' OR '--' = '--'", true],
+    ["status > 'a'", true],
+    ["status <= 'idle' AND status >= 'idle'", true],
+    ["status < 'idle'", false],
+    ["status BETWEEN 'a' AND 'j' AND type = 'echo'", true],
+    ["status NOT BETWEEN 'a' AND 'j'", false],
+    ["status LIKE 'i%'", true],
+    ["status LIKE 'I%'", false],
+    ["status ILIKE 'I_L%'", true],
+    ["status NOT LIKE '%z%'", true],
+    ["'50%' LIKE '50\\%'", true],
+    ["'50x' LIKE '50\\%'", false],
+    ["'a.c' LIKE 'abc'", false],
+    ["type || '-' || status = 'echo-idle'", true],
+    ["lower('ECHO') = type AND upper(type) = 'ECHO'", true],
+    ["status = ANY('{busy,idle}')", true],
+    ["status = ANY('{busy,idle}'::text[])", true],
+    ['status = ANY($4)', true],
+    ["status = ANY(ARRAY['busy', 'gone'])", false],
+    ["status = ANY('{}')", false],
+    ["parent IS DISTINCT FROM 'x'", true],
+    ['parent IS NOT DISTINCT FROM NULL', true],
+    ["(status = 'idle') IS TRUE", true],
+    ["(parent = 'x') IS NOT TRUE", true],
+    ['TRUE', true],
+    ["true AND NOT false AND (status = 'idle') = true", true],
+    ['1 = 1', true],
+    ["1 < 10 AND '1' < '10' AND -2.5 < '-1'::int4", true],
+    ["updated_at < '2026-08-01'", true],
+    ['updated_at < $3', false],
+    ["updated_at >= '2026-07-01T12:00:00.500+02:00'", true],
+    ["updated_at > '2026-07-01 10:00:00.5Z'", false],
+    ["updated_at BETWEEN $3 AND '2026-12-31'::timestamptz", true],
+    ["updated_at > date '2026-01-01'", true],
+    ["updated_at::text LIKE '2026-07-01 %'", true],
   ])('judges %s as %s', (clause, truth) => {
     expect(evaluate(clause)).toBe(truth);
   });
@@ -61,29 +102,41 @@ describe('parseWhere', () => {
     ["parent = 'x' OR status = 'idle'", true],
     ["parent = 'x' OR status = 'busy'", null],
     ['NULL IS NULL', true],
+    ["parent < 'x'", null],
+    ["parent LIKE '%'", null],
+    ["parent || 'x' = 'x'", null],
+    ['updated_at < NULL', null],
+    ["status BETWEEN 'a' AND NULL", null],
+    ["status = ANY(ARRAY['busy', NULL])", null],
   ])('takes null as unknown: %s is %s', (clause, truth) => {
     expect(evaluate(clause)).toBe(truth);
   });
 
   it.each([
     ['', 0, 'unexpected end'],
-    ['status', 6, 'unexpected end'],
+    ['status', 0, 'a condition takes boolean here, not text'],
     ["status = 'idle", 9, 'unsupported or unfinished syntax at "\'"'],
     ['"status = 1', 0, 'unsupported or unfinished syntax at "\\""'],
-    ['1 = 1', 0, 'unsupported or unfinished syntax at "1"'],
-    ["status > 'a'", 7, 'unsupported or unfinished syntax at ">"'],
-    ["status LIKE 'a%'", 7, 'unexpected "like"'],
+    ['1 + 1 = 2', 2, 'unsupported or unfinished syntax at "+"'],
+    ['status = 1', 9, '= takes text here, not number'],
+    ["updated_at < 'yesterday'", 13, 'invalid timestamptz: "yesterday"'],
+    ["updated_at < '2026-02-30'", 13, 'invalid timestamptz: "2026-02-30"'],
+    ["updated_at LIKE '2026%'", 0, 'LIKE takes text here, not timestamptz'],
+    ["'2026'::json = 'x'", 8, 'unsupported type json'],
+    ["status NOT = 'a'", 11, 'unexpected "="'],
+    ["status = ANY('busy')", 13, 'ANY takes an array: {a,b}'],
+    ["status BETWEEN 'a' OR 'b'", 19, 'unexpected "or"'],
     ["status = 'a' -- b", 13, 'unsupported or unfinished syntax at "-"'],
     ["status = 'a'; ", 12, 'unsupported or unfinished syntax at ";"'],
     ["status = E'a'", 9, 'unknown reference e'],
     ['status = $$a$$', 9, 'unsupported or unfinished syntax at "$"'],
-    ['status = $3', 9, 'parameter $3 was not provided'],
+    ['status = $5', 9, 'parameter $5 was not provided'],
     ['status = $0', 9, 'unsupported or unfinished syntax at "$"'],
     ['status = $1and', 9, 'unsupported or unfinished syntax at "$"'],
     ["secret = 'a'", 0, 'unknown reference secret'],
     [`"Status" = 'a'`, 0, 'unknown reference Status'],
     ["entities.status = 'a'", 8, 'unsupported or unfinished syntax at "."'],
-    ["lower(status) = 'a'", 0, 'unknown reference lower'],
+    ["length(status) = 'a'", 0, 'unknown reference length'],
     ["(status = 'a'", 13, 'unexpected end'],
     ["status = 'a') OR (type = 'b'", 12, 'unexpected ")"'],
     ['status IN ()', 11, 'unexpected ")"'],
@@ -91,7 +144,7 @@ describe('parseWhere', () => {
     ["status IS 'a'", 10, 'unexpected "a"'],
     ["status = 'a' type = 'b'", 13, 'unexpected "type"'],
     ['and = and', 0, 'unexpected "and"'],
-    ["'a'", 3, 'unexpected end'],
+    ["'a'", 0, 'invalid boolean: "a"'],
   ])('refuses %s', (clause, position, problem) => {
     expect(() => evaluate(clause)).toThrow(
       expect.objectContaining({
@@ -144,7 +197,17 @@ function clauses(): fc.Arbitrary<string> {
     ),
     unit: fc.oneof(
       { depthSize: 'small' },
-      fc.tuple(operand, fc.constantFrom('=', '<>'), operand).map((parts) => parts.join(' ')),
+      fc
+        .tuple(
+          operand,
+          fc.constantFrom('=', '<>', '<', '<=', '>', '>=', 'IS DISTINCT FROM'),
+          operand,
+        )
+        .map((parts) => parts.join(' ')),
+      fc
+        .tuple(operand, not, operand, operand)
+        .map(([o, n, a, b]) => `${o} ${n}BETWEEN ${a} AND ${b}`),
+      fc.tuple(operand, operand, operand).map(([a, b, c]) => `${a} || ${b} = ${c}`),
       fc.tuple(operand, not, list).map(([o, n, l]) => `${o} ${n}IN (${l.join(', ')})`),
       fc.tuple(operand, not).map(([o, n]) => `${o} IS ${n}NULL`),
       tie('or').map((inner) => `(${inner})`),

@@ -7,7 +7,7 @@ export class WhereError extends Error {
 }
 
 /** `word` is folded to lower case, as Postgres does; `name` was quoted and is taken as it stands. */
-export type TokenKind = 'word' | 'name' | 'string' | 'parameter' | 'symbol' | 'end';
+export type TokenKind = 'word' | 'name' | 'string' | 'number' | 'parameter' | 'symbol' | 'end';
 
 export interface Token {
   readonly kind: TokenKind;
@@ -20,10 +20,11 @@ const PATTERNS: readonly (readonly [TokenKind, RegExp])[] = [
   ['name', /"(?:[^"]|"")+"/y],
   ['string', /'(?:[^']|'')*'/y],
   ['parameter', /\$[1-9][0-9]*(?![A-Za-z0-9_$])/y],
-  ['symbol', /<>|!=|[=(),]/y],
+  ['number', /-?[0-9]+(?:\.[0-9]+)?(?![A-Za-z0-9_$.])/y],
+  ['symbol', /<>|!=|<=|>=|\|\||::|[=<>(),[\]]/y],
 ];
 
-/** Splits a clause. What the engine does not know (comments, numbers, operators) is refused here. */
+/** Splits a clause. What the engine does not know (comments, arithmetic) is refused here. */
 export function tokenize(clause: string): Token[] {
   const tokens: Token[] = [];
   let position = 0;

@@ -29,6 +29,7 @@ export async function forwardCommand(
     const detail = 'Give the command an Idempotency-Key of 1 to 255 visible characters.';
     throw new Refusal(400, 'invalid_idempotency_key', detail);
   }
+  const requestId = request.headers['x-request-id'];
   const body = await readBody(request);
   // The gateway's answers hold no credential; of its headers only those named here are passed on.
   const answer = await ask(`${gatewayUrl}${path}`, {
@@ -37,6 +38,8 @@ export async function forwardCommand(
       authorization: `Bearer ${apiKey}`,
       'content-type': 'application/json',
       'idempotency-key': key,
+      // The gateway takes it if it is one, and makes one otherwise.
+      ...(typeof requestId === 'string' && { 'x-request-id': requestId }),
     },
     body,
   });

@@ -64,11 +64,11 @@ describe('a POST to the console', () => {
 describe('the page', () => {
   it.each([
     ['/', 'text/html; charset=utf-8'],
-    ['/app.js', 'text/javascript; charset=utf-8'],
+    ['/page/app.ts', 'text/javascript; charset=utf-8'],
     ['/style.css', 'text/css; charset=utf-8'],
     ['/icon.svg', 'image/svg+xml'],
-    ['/clients/durable-streams.js', 'text/javascript; charset=utf-8'],
-    ['/clients/electric/index.mjs', 'text/javascript; charset=utf-8'],
+    ['/packages/durable-streams.js', 'text/javascript; charset=utf-8'],
+    ['/packages/electric/index.mjs', 'text/javascript; charset=utf-8'],
     ['/settings.json', 'application/json'],
   ])('has %s, which may run our own code and talk to the gateway only', async (path, type) => {
     const { status, headers } = await fixture.ask('GET', path);
@@ -83,19 +83,22 @@ describe('the page', () => {
   });
 
   it('imports nothing that the console does not serve', async () => {
-    const pending = ['/app.js'];
+    const pending = ['/page/app.ts'];
     const loaded = new Set<string>();
     for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
       if (loaded.has(path)) continue;
       loaded.add(path);
       const { status, text } = await fixture.ask('GET', path);
       expect([path, status]).toEqual([path, 200]);
-      for (const [, name = ''] of text.matchAll(/^(?:import|\}) .*?from ["'](.+?)["']/gm)) {
+      for (const [, early, late] of text.matchAll(
+        /\bfrom ["'](.+?)["']|\bimport\(["'](.+?)["']\)/g,
+      )) {
+        const name = early ?? late ?? '';
         pending.push(new URL(name, new URL(path, fixture.url)).pathname);
       }
     }
     expect([...loaded]).toEqual(
-      expect.arrayContaining(['/clients/durable-streams.js', '/clients/electric/index.mjs']),
+      expect.arrayContaining(['/packages/durable-streams.js', '/packages/electric/index.mjs']),
     );
   });
 
@@ -103,8 +106,11 @@ describe('the page', () => {
     '/main.ts',
     '/../main.ts',
     '/..%2fmain.ts',
-    '/clients/electric/..%2fpackage.json',
+    '/packages/electric/..%2fpackage.json',
     '/x.js',
+    '/client/src/tokens.spec.ts',
+    '/client/src/agent/..%2fgateway.ts',
+    '/page/..%2fconsole-server.ts',
   ])('has no %s', async (path) => {
     expect(await fixture.ask('GET', path)).toMatchObject(
       problem(404, 'not_found', 'There is nothing at this path.'),

@@ -4,6 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readJsonBody, Refusal, sendJson, sendRefusal } from './answers.ts';
 import { forwardCommand, isCommandPath } from './commands.ts';
+import {
+  cancelInvocation,
+  cancelledInvocation,
+  registerDeployment,
+  sendOverview,
+} from './deployments.ts';
 import { findPageFile, sendPageFile } from './page-files.ts';
 import { mintReadToken, readTokenClaims } from './read-token.ts';
 import { isOwnHost, refuseForeignRequest } from './same-origin.ts';
@@ -74,11 +80,12 @@ async function route(
   }
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   const file = findPageFile(path);
-  if (!file && path !== '/settings.json') {
+  if (!file && path !== '/settings.json' && path !== '/deployments.json') {
     throw new Refusal(404, 'not_found', 'There is nothing at this path.');
   }
   if (!isRead) throw notAllowed(response, 'GET, HEAD');
   if (file) await sendPageFile(file, response);
+  else if (path === '/deployments.json') await sendOverview(options, response);
   else sendJson(response, 200, { gatewayUrl: options.gatewayUrl, tenant: options.tenant });
 }
 
@@ -86,6 +93,11 @@ type Action = (request: IncomingMessage, response: ServerResponse) => Promise<vo
 
 function findAction(options: ConsoleOptions, path: string): Action | undefined {
   if (path === '/token') return (...exchange) => giveReadToken(options, ...exchange);
+  if (path === '/deployments') return (...exchange) => registerDeployment(options, ...exchange);
+  const invocation = cancelledInvocation(path);
+  if (invocation !== undefined) {
+    return (_, response) => cancelInvocation(options, invocation, response);
+  }
   if (isCommandPath(path)) return (...exchange) => forwardCommand(options, path, ...exchange);
   return undefined;
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
+import { createRequire, stripTypeScriptTypes } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import { Refusal } from './answers.ts';
 
@@ -9,21 +9,32 @@ const CONTENT_TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.mjs': 'text/javascript; charset=utf-8',
+  '.ts': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
 
 const PAGE = join(import.meta.dirname, 'page');
+const CLIENT = join(import.meta.dirname, '../../client/src');
 // Both clients are published as ES modules without bare imports: a browser loads them as they are.
 const DURABLE_STREAMS = distOf('@durable-streams/client');
 const ELECTRIC = distOf('@electric-sql/client');
+/** Where a browser finds the packages that the client library loads by their names. */
+const PACKAGE_PATHS: Record<string, string> = {
+  '@durable-streams/client': '/packages/durable-streams.js',
+  '@electric-sql/client': '/packages/electric/index.mjs',
+};
 
 /** The file that a path of the console stands for. A name has no slash, so none leads elsewhere. */
 export function findPageFile(path: string): string | undefined {
   if (path === '/') return join(PAGE, 'index.html');
-  if (path === '/clients/durable-streams.js') return join(DURABLE_STREAMS, 'index.js');
-  const [, electric] = /^\/clients\/electric\/([\w-]+\.mjs)$/.exec(path) ?? [];
+  if (path === '/packages/durable-streams.js') return join(DURABLE_STREAMS, 'index.js');
+  const [, electric] = /^\/packages\/electric\/([\w-]+\.mjs)$/.exec(path) ?? [];
   if (electric !== undefined) return join(ELECTRIC, electric);
-  const [, own] = /^\/([\w-]+\.(?:css|js|svg))$/.exec(path) ?? [];
+  const [, library] = /^\/client\/src\/([\w-]+\.ts)$/.exec(path) ?? [];
+  if (library !== undefined) return join(CLIENT, library);
+  const [, script] = /^\/page\/([\w-]+\.ts)$/.exec(path) ?? [];
+  if (script !== undefined) return join(PAGE, script);
+  const [, own] = /^\/([\w-]+\.(?:css|svg))$/.exec(path) ?? [];
   return own === undefined ? undefined : join(PAGE, own);
 }
 
@@ -34,7 +45,19 @@ export async function sendPageFile(file: string, response: ServerResponse): Prom
   });
   const contentType = CONTENT_TYPES[extname(file)] ?? 'application/octet-stream';
   response.writeHead(200, { 'content-type': contentType, 'cache-control': 'no-cache' });
-  response.end(content);
+  response.end(extname(file) === '.ts' ? forBrowsers(content.toString('utf8')) : content);
+}
+
+/** Without its types, and with paths in place of the names of packages. */
+function forBrowsers(source: string): string {
+  const script = stripTypeScriptTypes(source);
+  return script.replace(
+    /\b(import\(|from )'(@[\w-]+\/client)'/g,
+    (whole, how: string, name: string) => {
+      const path = PACKAGE_PATHS[name];
+      return path === undefined ? whole : `${how}'${path}'`;
+    },
+  );
 }
 
 function distOf(packageName: string): string {

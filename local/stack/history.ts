@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { DurableStreamTestServer } from '@durable-streams/server';
+import { FileStoreServer } from './file-store.ts';
 
 /** Where Durable Streams servers mount their streams by convention; this one serves every path. */
 const MOUNT_PATH = '/v1/stream';
@@ -10,6 +11,8 @@ export interface HistoryOptions {
   host?: string;
   /** Absent: the streams are kept in memory only. */
   dataDir?: string;
+  /** How many files of streams stay open; absent: as many as the process has room for. */
+  maxFileHandles?: number;
   longPollTimeoutMs?: number;
 }
 
@@ -23,12 +26,16 @@ export interface RunningHistory {
 
 /** Starts the Durable Streams server of `@durable-streams/server` in this process. */
 export async function startHistory(options: HistoryOptions = {}): Promise<RunningHistory> {
-  const server = new DurableStreamTestServer({
+  const { dataDir, maxFileHandles } = options;
+  const settings = {
     port: options.port ?? 0,
     host: options.host,
-    dataDir: options.dataDir,
     longPollTimeout: options.longPollTimeoutMs,
-  });
+  };
+  const server =
+    dataDir === undefined
+      ? new DurableStreamTestServer(settings)
+      : new FileStoreServer({ ...settings, dataDir, maxFileHandles });
   const origin = await server.start();
   return {
     url: `${origin}${MOUNT_PATH}`,

@@ -94,7 +94,7 @@ async function startGateway({ data, ports }: Context): Promise<RunningPart> {
     GATEWAY_API_KEYS: [
       `${data.settings.apiKey} name=terminal`,
       `${data.settings.agentsKey} name=agents scopes=commands+streams:read+streams:write`,
-      `${data.settings.consoleKey} name=console scopes=commands`,
+      `${data.settings.consoleKey} name=console scopes=commands+registry:read+registry:write`,
     ].join(','),
     GATEWAY_READ_TOKEN_SECRETS: data.settings.readTokenSecret,
     GATEWAY_RUNTIME_INGRESS_URL: loopback(ports.ingress),

@@ -1,0 +1,103 @@
+import { APIError, type Catalog, type CatalogChange } from '../../../client/src/index.ts';
+import type { CliContext } from '../cli-context.ts';
+import type { Connection } from '../connection/connection.ts';
+import { failureOf } from '../connection/failure.ts';
+import { LiveWatch } from '../connection/live-watch.ts';
+import { openGateway } from '../connection/open-gateway.ts';
+import { compactJson } from '../output/json.ts';
+import { styleFor } from '../output/style.ts';
+import { write } from '../output/write.ts';
+import { changeText, rowsText, sortedRows, type RowOrder } from './catalog-text.ts';
+
+/** Which rows. */
+export interface CatalogQuery {
+  table: string;
+  /** SQL, with `$1` and so on. */
+  where: string | undefined;
+  params: readonly string[];
+}
+
+export interface ShowCatalogOptions {
+  json?: boolean;
+  /** In seconds. */
+  retryFor: number;
+}
+
+export interface ListOptions extends ShowCatalogOptions {
+  columns: readonly string[];
+  order: RowOrder;
+  /** At most so many rows. */
+  limit: number;
+}
+
+/** Prints the rows there are now. Throws the `CliError` to end with. */
+export async function listCatalog(
+  query: CatalogQuery,
+  { columns, order, limit, ...options }: ListOptions,
+  connection: Connection,
+  context: CliContext,
+): Promise<void> {
+  const { stdout, notices } = context;
+  await readCatalog(query, false, options, connection, context, async (catalog) => {
+    for await (const all of catalog) {
+      const rows = sortedRows(all, order).slice(0, limit);
+      if (options.json === true) {
+        await write(stdout, rows.map((row) => `${compactJson(row)}\n`).join(''));
+      } else if (rows.length === 0) {
+        notices.say('There is nothing of that kind.');
+      } else {
+        await write(stdout, rowsText(rows, columns, styleFor(stdout)));
+      }
+    }
+  });
+}
+
+/** Prints the rows there are now, unless only changes are wanted, and then what changes, without end. */
+export async function watchCatalog(
+  query: CatalogQuery,
+  { changesOnly, ...options }: ShowCatalogOptions & { changesOnly: boolean },
+  connection: Connection,
+  context: CliContext,
+): Promise<void> {
+  const { stdout } = context;
+  const style = styleFor(stdout);
+  const textOf = (change: CatalogChange): string =>
+    options.json === true ? compactJson(change) : changeText(change, new Date(), style);
+  let isFirst = true;
+  context.watchReader();
+  await readCatalog(query, true, options, connection, context, async (catalog) => {
+    for await (const changes of catalog.changes()) {
+      const skip = isFirst && changesOnly;
+      isFirst = false;
+      if (!skip) await write(stdout, changes.map((change) => `${textOf(change)}\n`).join(''));
+    }
+  });
+}
+
+async function readCatalog(
+  { table, where, params }: CatalogQuery,
+  isLive: boolean,
+  { retryFor }: ShowCatalogOptions,
+  connection: Connection,
+  { notices, interrupted }: CliContext,
+  take: (catalog: Catalog) => Promise<void>,
+): Promise<void> {
+  const firstContactMs = retryFor * 1_000;
+  const watch = new LiveWatch(connection, { firstContactMs, notices, interrupted });
+  const catalog = openGateway(connection).catalog({
+    table,
+    ...(where !== undefined && { where }),
+    params,
+    ...(!isLive && { live: false as const }),
+    signal: watch.signal,
+    onState: watch.onState,
+  });
+  try {
+    await take(catalog);
+  } catch (error) {
+    if (!(error instanceof APIError)) throw error;
+    throw failureOf(error, connection);
+  }
+  watch.throwIfGivenUp();
+  interrupted.throwIfAborted();
+}

@@ -1,0 +1,123 @@
+import type { Command } from 'commander';
+import { ulid } from 'ulid';
+import type {
+  AcceptedCommand,
+  AgentGateway,
+  CommandOptions as LibraryOptions,
+} from '../../../client/src/index.ts';
+import { APIError } from '../../../client/src/index.ts';
+import type { CliContext } from '../cli-context.ts';
+import { usageError } from '../cli-error.ts';
+import type { Connection } from '../connection/connection.ts';
+import { failureInWords, failureOf, isUntrusted } from '../connection/failure.ts';
+import { mayHaveArrived } from '../connection/network-error.ts';
+import { openGateway } from '../connection/open-gateway.ts';
+import { compactJson } from '../output/json.ts';
+import { plainLine } from '../output/plain-text.ts';
+import { write } from '../output/write.ts';
+import type { ConnectedOptions } from './options.ts';
+
+/** What the options of `withCommandOptions` parse to. */
+export interface CommandOptions extends ConnectedOptions {
+  idempotencyKey?: string;
+  json?: boolean;
+}
+
+/** Adds the options of every command that changes something. */
+export function withCommandOptions(command: Command): Command {
+  return command
+    .option('--idempotency-key <key>', 'sent twice with the same key, it is handled once (made up)')
+    .option('--json', 'print the whole answer as JSON');
+}
+
+/**
+ * Has the library send a command, again and again with the same idempotency key until it is accepted, refused for good, or
+ * the time of `--retry-for` is over. Throws a `CliError`.
+ */
+export async function issueCommand(
+  send: (gateway: AgentGateway, options: LibraryOptions) => Promise<AcceptedCommand>,
+  { idempotencyKey = `cli-${ulid().toLowerCase()}`, retryFor }: CommandOptions,
+  connection: Connection,
+  { notices, interrupted }: CliContext,
+): Promise<AcceptedCommand> {
+  if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
+    throw usageError('--idempotency-key must be 1 to 255 visible ASCII characters.');
+  }
+  const giveUpAtMs = performance.now() + retryFor * 1_000;
+  let mayBeHandled = false;
+  let hasTriedAgain = false;
+  const onRetry = (error: APIError, retryInMs: number): boolean => {
+    mayBeHandled ||= mayHaveHadItsEffect(error);
+    if (isUntrusted(error)) return false;
+    if (error.status === 401) return connection.credential?.reread() === true;
+    if (performance.now() + retryInMs > giveUpAtMs) return false;
+    if (!hasTriedAgain) {
+      const reason = failureInWords(error, connection).replace(/\.$/, '');
+      notices.say(`${reason}; trying again for up to ${Math.round(retryFor)} s.`);
+    }
+    hasTriedAgain = true;
+    return true;
+  };
+  try {
+    const requestId = ulid();
+    const options = {
+      idempotencyKey,
+      requestId,
+      signal: interrupted,
+      maxRetries: Infinity,
+      onRetry,
+    };
+    return await send(openGateway(connection), options);
+  } catch (error) {
+    interrupted.throwIfAborted();
+    if (!(error instanceof APIError)) throw error;
+    const isOver = error.status === undefined || error.status === 429 || error.status >= 500;
+    const hint = isOver && !isUntrusted(error) && error.code !== 'invalid_response';
+    throw failureOf(
+      error,
+      connection,
+      hint ? hintWhenOver(connection, idempotencyKey, mayBeHandled) : undefined,
+    );
+  }
+}
+
+/** Whether a try that failed so can have reached the runtime. With 503 the gateway refuses before it asks any server. */
+function mayHaveHadItsEffect({ status, cause }: APIError): boolean {
+  return status === undefined ? mayHaveArrived(cause) : status >= 500 && status !== 503;
+}
+
+function hintWhenOver({ url }: Connection, idempotencyKey: string, mayBeHandled: boolean): string {
+  return mayBeHandled
+    ? 'It may have been accepted all the same. The same command with ' +
+        `--idempotency-key ${idempotencyKey} is handled once at most.`
+    : `Nothing was accepted. Is ${url} the right address? agent-gateway doctor tells more.`;
+}
+
+/** The entity of an answer as `type/id`, to be used in the next command. */
+export function addressOf({ url }: Pick<AcceptedCommand, 'url'>): string {
+  const [, , , , type = '', id = ''] = url.split('/');
+  return plainLine(`${type}/${id}`);
+}
+
+/** Prints the answer as JSON, or these words. */
+export async function printAnswer(
+  answer: AcceptedCommand,
+  words: string,
+  { json }: CommandOptions,
+  { stdout }: CliContext,
+): Promise<void> {
+  await write(stdout, `${json === true ? compactJson(asDocumented(answer)) : words}\n`);
+}
+
+/** The fields of the HTTP API by their names there. */
+function asDocumented({ invocationId, isReplay, ...answer }: AcceptedCommand): object {
+  const { url, streamPath, streamUrl, idempotencyKey, requestId } = answer;
+  const restate = { invocationId };
+  return { url, streamPath, streamUrl, restate, replayed: isReplay, idempotencyKey, requestId };
+}
+
+/** What an answer says for people, such as `assistant/ada: accepted as inv_1x`. */
+export function acceptedInWords(answer: AcceptedCommand): string {
+  const again = answer.isReplay ? ' before, with the same idempotency key' : '';
+  return `${addressOf(answer)}: accepted${again} as ${plainLine(answer.invocationId)}`;
+}

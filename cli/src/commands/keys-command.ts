@@ -1,0 +1,129 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Command } from 'commander';
+import type { CliContext } from '../cli-context.ts';
+import { usageError } from '../cli-error.ts';
+import { parseApiKeys, SCOPES } from '../gateway-rules.ts';
+import { compactJson } from '../output/json.ts';
+import { write } from '../output/write.ts';
+import { readInput } from './body.ts';
+import { examples } from '../help-text.ts';
+
+/** 256 bits: more than anyone can guess, and enough for a secret that signs read tokens. */
+const KEY_BYTES = 32;
+
+export function keysCommand(context: CliContext): Command {
+  return new Command('keys')
+    .summary('make API keys and their hashes')
+    .description('Makes API keys and the hashes that a gateway can be given in their place.')
+    .addCommand(generateCommand(context))
+    .addCommand(explainCommand(context))
+    .addCommand(hashCommand(context));
+}
+
+function generateCommand(context: CliContext): Command {
+  return new Command('generate')
+    .summary('make a new key')
+    .description(
+      'Prints a new random key, and on stderr the entry for it. Give the gateway the entry, in GATEWAY_API_KEYS ' +
+        'or as a line of the file of GATEWAY_API_KEYS_FILE, and the key to the one who calls. Such a key will also ' +
+        'do as a secret of GATEWAY_READ_TOKEN_SECRETS.',
+    )
+    .option('--name <name>', 'what the key is called in logs and metrics')
+    .option(
+      '--scopes <scopes>',
+      `what it opens, joined by +; without, everything: ${SCOPES.join(' ')}`,
+    )
+    .option(
+      '--paths <paths>',
+      'what the scopes of streams are narrowed to, joined by +, each with /streams',
+    )
+    .option('--json', 'print key, hash and entry as JSON')
+    .addHelpText(
+      'after',
+      examples(
+        'agent-gateway keys generate --name agents --scopes streams:read+streams:write',
+        'umask 077; agent-gateway keys generate > ~/.config/agent-gateway/key',
+      ),
+    )
+    .action(async ({ json, ...attributes }: GenerateOptions) => {
+      const key = `agk_${randomBytes(KEY_BYTES).toString('base64url')}`;
+      const hash = hashOf(key);
+      const given = Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
+      const entry = [hash, ...given].join(' ');
+      const { problems } = parseApiKeys(entry, 'file');
+      if (problems.length > 0) throw usageError(`The key ${withoutPlace(problems).join('; it ')}.`);
+      await write(context.stdout, `${json === true ? compactJson({ key, hash, entry }) : key}\n`);
+      if (json !== true) context.notices.say(`Its entry, for the gateway: ${entry}`);
+    });
+}
+
+interface GenerateOptions {
+  name?: string;
+  scopes?: string;
+  paths?: string;
+  json?: boolean;
+}
+
+function explainCommand(context: CliContext): Command {
+  return new Command('explain')
+    .summary('say what keys open')
+    .description(
+      'Reads the entries of GATEWAY_API_KEYS_FILE from a file, or from standard input, and prints of each ' +
+        'key its name and what it opens, never the key. Says what is wrong with an entry, by its line.',
+    )
+    .argument('[file]', 'the file with the entries; - for standard input', '-')
+    .option('--json', 'print a JSON array')
+    .addHelpText('after', examples('agent-gateway keys explain api-keys'))
+    .action(async (file: string, { json }: { json?: boolean }) => {
+      const text = (await readInput(file, context)).toString('utf8');
+      const { entries, problems } = parseApiKeys(text, 'file');
+      if (problems.length > 0)
+        throw usageError(`The entries are not good: ${problems.join('; ')}.`);
+      const keys = entries.map(({ name, scopes, paths }) => ({
+        name,
+        scopes: [...scopes],
+        paths: paths?.map((segments) => `/${segments.map(encodeURIComponent).join('/')}`),
+      }));
+      const inWords = keys.map(
+        ({ name, scopes, paths }) =>
+          `${name}: ${scopes.length === SCOPES.length ? 'everything' : scopes.join(', ')}` +
+          (paths ? `; of streams only ${paths.join(', ')}` : ''),
+      );
+      await write(context.stdout, `${json === true ? compactJson(keys) : inWords.join('\n')}\n`);
+    });
+}
+
+/** Of one entry that has no place in a list. */
+function withoutPlace(problems: readonly string[]): string[] {
+  return problems.map((problem) => problem.replace(/^line \d+ /, ''));
+}
+
+function hashCommand(context: CliContext): Command {
+  return new Command('hash')
+    .summary('hash a key')
+    .description(
+      'Reads a key from standard input, or from a file, and prints what a gateway can be given in its ' +
+        'place in GATEWAY_API_KEYS: sha256:<64 hex digits>. A key has at least 16 characters.',
+    )
+    .argument('[file]', 'the file with the key; - for standard input', '-')
+    .addHelpText(
+      'after',
+      examples(
+        'agent-gateway keys hash key-file',
+        'agent-gateway keys generate 2>/dev/null | tee key-file | agent-gateway keys hash',
+      ),
+    )
+    .action(async (file: string) => {
+      const key = (await readInput(file, context)).toString('utf8').trim();
+      // The gateway's own rules for a key, so that it takes the hash of none that it would not take.
+      const { entries, problems } = parseApiKeys(key, 'file');
+      if (entries.length !== 1 || problems.length > 0 || /^sha256:|\s/.test(key)) {
+        throw usageError(`This is no key: it ${withoutPlace(problems)[0] ?? 'must be one line'}.`);
+      }
+      await write(context.stdout, `${hashOf(key)}\n`);
+    });
+}
+
+function hashOf(key: string): string {
+  return `sha256:${createHash('sha256').update(key).digest('hex')}`;
+}

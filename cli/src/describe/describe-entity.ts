@@ -1,0 +1,171 @@
+import {
+  APIError,
+  type AgentGateway,
+  type EntityRow,
+  type Invocation,
+  type LiveOptions,
+  type TimelineEvent,
+} from '../../../client/src/index.ts';
+import { cellText } from '../catalog/catalog-text.ts';
+import type { CliContext } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import { DEFAULT_TENANT, entityAddress, parseEntity } from '../connection/address.ts';
+import { connect } from '../connection/ask-gateway.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import { failureOf } from '../connection/failure.ts';
+import { openGateway } from '../connection/open-gateway.ts';
+import { EXIT } from '../exit-codes.ts';
+import { entityUrl } from '../gateway-rules.ts';
+import { compactJson } from '../output/json.ts';
+import { localTime } from '../output/local-time.ts';
+import { plainLine } from '../output/plain-text.ts';
+import { styleFor, type Style } from '../output/style.ts';
+import { write } from '../output/write.ts';
+import { TimelinePrinter } from '../timeline/timeline-printer.ts';
+
+/** How many of the last events are shown. */
+const EVENTS = 5;
+
+interface Description {
+  row: EntityRow | undefined;
+  events: TimelineEvent[] | undefined;
+  invocations: Invocation[] | undefined;
+  /** What the key does not open, in words. */
+  closed: string[];
+}
+
+/** Prints what is known of one entity. Throws a `CliError` where nothing is. */
+export async function describeEntity(
+  address: string,
+  options: ConnectionFlags & { json?: boolean },
+  context: CliContext,
+): Promise<void> {
+  const connection = await connect(options, context);
+  const { tenant = DEFAULT_TENANT, ...rest } = parseEntity(address, connection);
+  const url = entityUrl({ tenant, ...rest });
+  try {
+    const found = await lookUp(openGateway(connection), url, context.interrupted);
+    const { row, events, invocations, closed } = found;
+    if (closed.length > 0) context.notices.say(`The key does not open ${closed.join(' and ')}.`);
+    if (!row && !events && !(invocations && invocations.length > 0)) {
+      const name = entityAddress({ tenant: undefined, ...rest });
+      throw new CliError(EXIT.notFound, `Nothing is known of ${name}.`);
+    }
+    const text =
+      options.json === true
+        ? `${compactJson({ row, events, invocations })}\n`
+        : inWords(url, found, styleFor(context.stdout));
+    await write(context.stdout, text);
+  } catch (error) {
+    context.interrupted.throwIfAborted();
+    throw failureOf(error, connection);
+  }
+}
+
+async function lookUp(
+  gateway: AgentGateway,
+  url: string,
+  signal: AbortSignal,
+): Promise<Description> {
+  const closed: string[] = [];
+  /** The part, or undefined where the key does not open it or there is nothing of the kind. */
+  const part = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof APIError)) throw error;
+      if (error.status === 403) closed.push(what);
+      else if (error.status !== 404) throw error;
+      return undefined;
+    }
+  };
+  const [row, events, invocations] = await Promise.all([
+    part('the catalog', () => rowOf(gateway, url, signal)),
+    part('its timeline', () => lastEvents(gateway, url, signal)),
+    part('the registry', () => gateway.invocations.list({ agent: url, signal })),
+  ]);
+  return { row, events, invocations, closed };
+}
+
+async function rowOf(
+  gateway: AgentGateway,
+  url: string,
+  signal: AbortSignal,
+): Promise<EntityRow | undefined> {
+  const attempt = new SingleAttempt(signal);
+  const query = { where: 'url = $1', params: [url], live: false as const };
+  for await (const [row] of gateway.catalog({ ...query, ...attempt.options })) return row;
+  attempt.throwIfFailed();
+  return undefined;
+}
+
+async function lastEvents(
+  gateway: AgentGateway,
+  url: string,
+  signal: AbortSignal,
+): Promise<TimelineEvent[]> {
+  const attempt = new SingleAttempt(signal);
+  const read = { live: false as const, waitForStream: false };
+  const events: TimelineEvent[] = [];
+  for await (const event of gateway.timeline(url, { ...read, ...attempt.options })) {
+    events.push(event);
+    if (events.length > EVENTS) events.shift();
+  }
+  attempt.throwIfFailed();
+  return events;
+}
+
+/** For a read that is to end: the library would try again without end. */
+class SingleAttempt {
+  readonly options: LiveOptions;
+  #failure: APIError | undefined;
+
+  constructor(signal: AbortSignal) {
+    const failed = new AbortController();
+    this.options = {
+      signal: AbortSignal.any([signal, failed.signal]),
+      onState: (state) => {
+        if (state.name !== 'waiting') return;
+        this.#failure = state.error;
+        failed.abort();
+      },
+    };
+  }
+
+  throwIfFailed(): void {
+    if (this.#failure) throw this.#failure;
+  }
+}
+
+function inWords(url: string, { row, events, invocations }: Description, style: Style): string {
+  const facts = Object.entries({ url, ...row })
+    .filter(([, value]) => value !== null)
+    .map(
+      ([name, value]) => `${style('bold', name.padEnd(12))}  ${cellText({ [name]: value }, name)}`,
+    );
+  const printer = new TimelinePrinter(style);
+  const shown = (events ?? []).map((event) => printer.print(event)).join('') + printer.endLine();
+  const hanging = (invocations ?? []).map(invocationInWords);
+  return [
+    ...facts,
+    ...(events ? ['', style('bold', `last events`), shown.trimEnd()] : []),
+    ...(hanging.length > 0
+      ? ['', style('bold', 'invocations that have not ended'), ...hanging]
+      : []),
+    '',
+  ].join('\n');
+}
+
+function invocationInWords({
+  id,
+  target,
+  status,
+  createdAt,
+  tries,
+  lastFailure,
+}: Invocation): string {
+  const since = localTime(createdAt) ?? plainLine(createdAt);
+  const failure =
+    lastFailure === undefined ? '' : `; its last try failed: ${plainLine(lastFailure)}`;
+  return `${plainLine(id)}  ${plainLine(target)}  ${plainLine(status)} since ${since}, tries: ${tries}${failure}`;
+}

@@ -1,0 +1,148 @@
+import { type Scope, SCOPES } from '../gateway-rules.ts';
+import { DEFAULT_TENANT, timelineTarget } from '../connection/address.ts';
+import type { Connection } from '../connection/connection.ts';
+import { EXIT } from '../exit-codes.ts';
+import { plainLine } from '../output/plain-text.ts';
+import { bad, ok, warning, type Finding } from './finding.ts';
+import { inWords, isRefused, probe, type Probed } from './probe.ts';
+import {
+  isStoreAnswer,
+  upstreamFinding,
+  UPSTREAMS,
+  upstreamsSkipped,
+} from './upstream-findings.ts';
+
+/** A deployment that nobody registers: a request to remove it has no effect. */
+const NO_DEPLOYMENT = '/registry/deployments/agent-gateway-doctor';
+
+/** A type that nobody registers: a command for it reaches the runtime and has no effect. */
+const NOBODY = 'agent-gateway-doctor';
+
+/** Whether the API key works, and which servers behind the gateway answer. */
+export async function apiKeyFindings(connection: Connection): Promise<Finding[]> {
+  const entity = { tenant: connection.tenant, type: NOBODY, id: 'probe' };
+  const services = await probe(connection, '/registry/services');
+  if (services.answered && services.status === 401) {
+    return [
+      bad(
+        'key',
+        EXIT.refused,
+        inWords(services),
+        `The key came from ${connection.credential?.from}.`,
+      ),
+      ...upstreamsSkipped('not asked without a key that works'),
+    ];
+  }
+  const [command, timeline, catalog, append, deletion, removal] = await Promise.all([
+    probe(connection, controlPath(connection.tenant), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"verb":"resume","reason":"agent-gateway doctor"}',
+    }),
+    probe(connection, `${timelineTarget(entity)}?offset=now`),
+    probe(connection, '/shapes/v1/shape?table=entities&offset=now'),
+    // The last three only tell what the key opens: what they would change is not there.
+    probe(connection, timelineTarget(entity), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '[]',
+    }),
+    probe(connection, timelineTarget(entity), { method: 'DELETE' }),
+    probe(connection, NO_DEPLOYMENT, { method: 'DELETE' }),
+  ]);
+  const opened = openedScopes({
+    commands: command,
+    'streams:read': timeline,
+    'streams:write': append,
+    'streams:delete': deletion,
+    'shapes:read': catalog,
+    'registry:read': services,
+    'registry:write': removal,
+  });
+  return [
+    ok('key', `the API key from ${connection.credential?.from} works; it opens ${inList(opened)}`),
+    ...excessFindings(opened, connection.neededScopes),
+    ...tenantFindings(connection, command),
+    runtimeFinding(command),
+    upstreamFinding(UPSTREAMS.registry, services, (status) => status === 200, typesOf(services)),
+    upstreamFinding(UPSTREAMS.history, timeline, isStoreAnswer),
+    upstreamFinding(UPSTREAMS.catalog, catalog, (status) => status === 200),
+  ];
+}
+
+function controlPath(tenant: string | undefined): string {
+  return `/api${tenant === undefined ? '' : `/t/${tenant}`}/a/${NOBODY}/probe/control`;
+}
+
+/** The scopes that the key has for what was asked; the gateway judges them before it asks any upstream. */
+function openedScopes(probed: Record<Scope, Probed>): Scope[] {
+  return SCOPES.filter((scope) => {
+    const answer = probed[scope];
+    return answer.answered && !isRefused(answer);
+  });
+}
+
+function inList(scopes: readonly Scope[]): string {
+  if (scopes.length === SCOPES.length) return 'everything';
+  return scopes.length === 0 ? 'nothing that was tried' : scopes.join(', ');
+}
+
+function excessFindings(opened: readonly Scope[], needed?: ReadonlySet<Scope>): Finding[] {
+  const excess = needed ? opened.filter((scope) => !needed.has(scope)) : [];
+  if (!needed || excess.length === 0) return [];
+  return [
+    warning(
+      'scopes',
+      `the key opens more than the profile says it needs: ${excess.join(', ')}`,
+      `Make a key that opens no more: agent-gateway keys generate --name NAME --scopes ${[...needed].join('+')}`,
+    ),
+  ];
+}
+
+function runtimeFinding(command: Probed): Finding {
+  return upstreamFinding(
+    UPSTREAMS.runtime,
+    command,
+    // The tenant is a finding of its own, and is judged before the runtime is asked.
+    (status, code) => status === 202 || code === 'entity_type_not_registered',
+  );
+}
+
+function tenantFindings({ tenant }: Connection, command: Probed): Finding[] {
+  if (!command.answered || command.code !== 'tenant_not_served') return [];
+  return [
+    bad(
+      'tenant',
+      EXIT.notFound,
+      `${tenant ?? DEFAULT_TENANT} is not served here`,
+      'Name another with --tenant.',
+    ),
+  ];
+}
+
+interface Service {
+  name: string;
+  ty: string;
+  handlers: { name: string }[];
+}
+
+/** The registered entity types: of Restate's services those that can be spawned. */
+function typesOf(services: Probed): string {
+  if (!services.answered || services.status !== 200) return '';
+  const listed = parseServices(services.text);
+  const types = listed
+    .filter(({ handlers }) => handlers.some(({ name }) => name === 'spawn'))
+    .map(({ name }) => name)
+    .sort();
+  return types.length === 0
+    ? '; no entity type is registered yet'
+    : `; registered types: ${plainLine(types.join(', '))}`;
+}
+
+function parseServices(text: string): Service[] {
+  try {
+    return (JSON.parse(text) as { services?: Service[] }).services ?? [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,57 @@
+import { errorOfAnswer, type APIError } from '../../../client/src/api-error.ts';
+import type { Connection } from '../connection/connection.ts';
+import { failureInWords } from '../connection/failure.ts';
+import { networkErrorInWords } from '../connection/network-error.ts';
+import { ownFetch } from '../connection/open-gateway.ts';
+
+/** Longer than the gateway waits for a command's answer (`GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS`). */
+const TIMEOUT_MS = 20_000;
+
+/** An answer, or why there is none. */
+export type Probed =
+  | {
+      answered: true;
+      status: number;
+      headers: Headers;
+      text: string;
+      tookMs: number;
+      /** The gateway's stable code; a server behind it has none. */
+      code: string | undefined;
+      error: APIError;
+    }
+  | { answered: false; why: string };
+
+/** Asks the gateway once. The client library is not asked: here every answer is of interest, and none is tried again. */
+export async function probe(
+  { url, credential }: Pick<Connection, 'url' | 'credential'>,
+  path: string,
+  init: RequestInit = {},
+): Promise<Probed> {
+  const startedAtMs = performance.now();
+  const headers = new Headers(init.headers);
+  if (credential) headers.set('authorization', `Bearer ${credential.value}`);
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    // Not followed, so that the key goes nowhere else.
+    const request = { ...init, headers, signal, redirect: 'manual' as const };
+    const response = await ownFetch(`${url}${path}`, request);
+    const text = await response.text();
+    const answer = { status: response.status, headers: response.headers, text };
+    const error = errorOfAnswer(answer, true);
+    const code = error.code.startsWith('http_') ? undefined : error.code;
+    return { answered: true, ...answer, code, error, tookMs: performance.now() - startedAtMs };
+  } catch (error) {
+    return { answered: false, why: networkErrorInWords(error) };
+  }
+}
+
+export function inWords(probed: Probed): string {
+  return probed.answered ? failureInWords(probed.error, { url: '' }) : `${probed.why}.`;
+}
+
+/** Whether the gateway refused the credential, or that it opens this. */
+export function isRefused(probed: Probed): boolean {
+  return (
+    probed.answered && (probed.status === 401 || probed.status === 403) && probed.code !== undefined
+  );
+}

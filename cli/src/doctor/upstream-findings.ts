@@ -1,0 +1,79 @@
+import { EXIT, exitCodeOf } from '../exit-codes.ts';
+import { plainLine } from '../output/plain-text.ts';
+import { bad, ok, skipped, type Finding } from './finding.ts';
+import { inWords, type Probed } from './probe.ts';
+
+/** A server behind the gateway, by the route that it is behind. */
+export interface Upstream {
+  name: string;
+  what: string;
+  setting: string;
+  /** The setting of the credential that the gateway sends it. */
+  credentialSetting: string;
+}
+
+export const UPSTREAMS = {
+  runtime: {
+    name: 'runtime',
+    what: 'Restate',
+    setting: 'GATEWAY_RUNTIME_INGRESS_URL',
+    credentialSetting: 'GATEWAY_RUNTIME_INGRESS_TOKEN',
+  },
+  registry: {
+    name: 'registry',
+    what: "Restate's admin API",
+    setting: 'GATEWAY_RUNTIME_ADMIN_URL',
+    credentialSetting: 'GATEWAY_RUNTIME_ADMIN_TOKEN',
+  },
+  history: {
+    name: 'history',
+    what: 'the history store',
+    setting: 'GATEWAY_HISTORY_URL',
+    credentialSetting: 'GATEWAY_HISTORY_TOKEN',
+  },
+  catalog: {
+    name: 'catalog',
+    what: 'Electric',
+    setting: 'GATEWAY_SYNC_URL',
+    credentialSetting: 'GATEWAY_SYNC_SECRET',
+  },
+} as const satisfies Record<string, Upstream>;
+
+/**
+ * Whether a server behind the gateway answered. One that says no in its own way is there: `isAnswer`
+ * tells which of its answers were to be expected.
+ */
+export function upstreamFinding(
+  upstream: Upstream,
+  probed: Probed,
+  isAnswer: (status: number, code: string | undefined) => boolean,
+  more = '',
+): Finding {
+  const { name, what } = upstream;
+  if (probed.answered && isAnswer(probed.status, probed.code)) {
+    return ok(name, `${what} answers, in ${Math.round(probed.tookMs)} ms${more}`);
+  }
+  if (probed.answered && probed.code === 'scope_not_covered') {
+    return skipped(name, 'the API key does not open it');
+  }
+  if (!probed.answered) return bad(name, EXIT.unreachable, inWords(probed));
+  return bad(name, exitCodeOf(probed.status), inWords(probed), hintFor(upstream, probed.code));
+}
+
+function hintFor({ what, setting, credentialSetting }: Upstream, code = ''): string {
+  if (code === 'upstream_invalid_response') {
+    return `Are ${setting} and ${credentialSetting} of the gateway right? Its log tells what came.`;
+  }
+  return code.startsWith('upstream_')
+    ? `Is ${what} running, and is ${setting} of the gateway right?`
+    : `${plainLine(what)} is there, and refuses what the doctor asked; its log may tell why.`;
+}
+
+/** 404 of the store's own: it has no such stream, as is right. */
+export function isStoreAnswer(status: number, code: string | undefined): boolean {
+  return status === 200 || (status === 404 && code === undefined);
+}
+
+export function upstreamsSkipped(why: string): Finding[] {
+  return Object.keys(UPSTREAMS).map((name) => skipped(name, why));
+}

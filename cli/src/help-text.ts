@@ -1,0 +1,32 @@
+import { Help } from 'commander';
+
+/** Lines are no longer, however wide the terminal: nobody reads them with ease. */
+const MAX_WIDTH = 100;
+const USUAL_WIDTH = 80;
+
+/** How wide help is written, in columns. */
+export function helpWidth({ columns }: { columns?: number }): number {
+  return Math.min(columns ?? USUAL_WIDTH, MAX_WIDTH);
+}
+
+/** A part of the help: a heading, and a list of terms with what they mean. */
+export function termList(
+  heading: string,
+  items: readonly (readonly [string, string])[],
+  width: number,
+): string {
+  const help = new Help();
+  help.helpWidth = width;
+  const termWidth = Math.max(...items.map(([term]) => term.length));
+  const lines = items.map(([term, meaning]) => help.formatItem(term, termWidth, meaning, help));
+  return ['', paragraph(heading, width), ...lines].join('\n');
+}
+
+export function paragraph(text: string, width: number): string {
+  return new Help().boxWrap(text, width);
+}
+
+/** The part of a command's help that shows how it is used, a line each. Not wrapped: they are to be copied. */
+export function examples(...lines: string[]): string {
+  return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
+}

@@ -1,0 +1,100 @@
+import type { StreamChunk } from '../../../client/src/index.ts';
+import type { CliContext } from '../cli-context.ts';
+import { usageError } from '../cli-error.ts';
+import { compactJson } from '../output/json.ts';
+import { plainLine, plainText } from '../output/plain-text.ts';
+import { styleFor } from '../output/style.ts';
+import { write } from '../output/write.ts';
+import type { TimelineEvent } from './event-text.ts';
+import { Sequence } from './sequence.ts';
+import { TimelinePrinter } from './timeline-printer.ts';
+
+export interface ChunkWriterOptions {
+  json?: boolean;
+  /** Nothing is written behind the first event for which this holds. */
+  isLast?: ((event: TimelineEvent) => boolean) | undefined;
+}
+
+type Piece = Pick<StreamChunk, 'items' | 'bytes'>;
+
+/** Writes what is read of a stream. */
+export interface ChunkWriter {
+  /** @returns whether it has seen what it was to go on until. */
+  write(piece: Piece): Promise<boolean>;
+  /** What is to be written when no more comes. */
+  end(): string;
+}
+
+const SILENT_END = { end: () => '' };
+
+/**
+ * How a stream of a media type is written: events a line each, text as it comes, bytes as they are. Throws a
+ * usage error for bytes that would go to a terminal.
+ */
+export function chunkWriter(
+  contentType: string,
+  options: ChunkWriterOptions,
+  context: CliContext,
+): ChunkWriter {
+  if (/^application\/json\b/i.test(contentType)) return eventWriter(options, context);
+  if (options.isLast !== undefined) {
+    throw usageError(`--until is for streams of events; this one is ${plainLine(contentType)}.`);
+  }
+  const kind = /^text\//i.test(contentType) ? 'text' : 'binary';
+  const { stdout } = context;
+  if (options.json === true) return jsonChunkWriter(kind, context);
+  if (stdout.isTTY !== true) {
+    return { ...SILENT_END, write: async ({ bytes }) => (await write(stdout, bytes), false) };
+  }
+  if (kind === 'binary') {
+    throw usageError(
+      `This stream is ${plainLine(contentType)}, which is not for a terminal.`,
+      'Send it to a file or a program, or take --json.',
+    );
+  }
+  const decoder = new TextDecoder();
+  return {
+    ...SILENT_END,
+    write: async ({ bytes }) => {
+      await write(stdout, plainText(decoder.decode(bytes, { stream: true })));
+      return false;
+    },
+  };
+}
+
+function eventWriter({ json, isLast }: ChunkWriterOptions, context: CliContext): ChunkWriter {
+  const { stdout, notices } = context;
+  const printer = new TimelinePrinter(styleFor(stdout));
+  const sequence = new Sequence();
+  if (stdout.isTTY === true) notices.beforeSaying = () => stdout.write(printer.endLine());
+  return {
+    end: () => printer.endLine(),
+    write: async ({ items }) => {
+      for (const item of items) {
+        const event = (item ?? {}) as TimelineEvent;
+        const fault = sequence.judge(event.seq);
+        if (fault !== undefined) notices.say(`Warning: ${fault}`);
+        await write(stdout, json === true ? `${compactJson(item)}\n` : printer.print(item));
+        if (isLast?.(event) === true) return true;
+      }
+      return false;
+    },
+  };
+}
+
+/** A line of JSON for every piece: text as text, anything else in base64. */
+function jsonChunkWriter(kind: 'text' | 'binary', { stdout }: CliContext): ChunkWriter {
+  const decoder = new TextDecoder();
+  return {
+    ...SILENT_END,
+    write: async ({ bytes }) => {
+      if (bytes.length === 0) return false;
+      const piece =
+        kind === 'text'
+          ? { text: decoder.decode(bytes, { stream: true }) }
+          : { base64: Buffer.from(bytes).toString('base64') };
+      await write(stdout, `${compactJson(piece)}\n`);
+      return false;
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import type { StreamChunk } from '../../../client/src/index.ts';
+
+/** Holds back what is there at first, but for the last events of it. The store cannot be read from its end. */
+export class LastEvents {
+  readonly #count: number;
+  #held: unknown[] | undefined = [];
+
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  /** @returns what is to be shown of what has been read so far; undefined where that is not known yet. */
+  take(chunk: StreamChunk): StreamChunk | undefined {
+    if (!this.#held) return chunk;
+    this.#held = [...this.#held, ...chunk.items].slice(-this.#count);
+    if (!chunk.isUpToDate) return undefined;
+    const items = this.#held;
+    this.#held = undefined;
+    return { ...chunk, items };
+  }
+}

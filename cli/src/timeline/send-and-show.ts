@@ -1,0 +1,58 @@
+import type { AcceptedCommand } from '../../../client/src/index.ts';
+import type { CliContext } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import { timelineTarget, type Entity } from '../connection/address.ts';
+import type { Connection } from '../connection/connection.ts';
+import { openGateway } from '../connection/open-gateway.ts';
+import { EXIT } from '../exit-codes.ts';
+import { OwnReply, type Outcome } from './own-reply.ts';
+import { endOf, showStream, type ShowOptions } from './show-stream.ts';
+
+export interface SendAndShowOptions extends Omit<ShowOptions, 'isLast'> {
+  /** The kind of event to wait for. */
+  until: string;
+  /** In seconds; undefined: without end. */
+  timeout: number | undefined;
+}
+
+/**
+ * Sends a message and shows what the timeline has from just before it, until the agent has replied to this very message.
+ * Throws a `CliError` where it does not.
+ */
+export async function sendAndShow(
+  entity: Entity,
+  send: () => Promise<AcceptedCommand>,
+  { until, timeout, ...options }: SendAndShowOptions,
+  connection: Connection,
+  context: CliContext,
+): Promise<void> {
+  const from = await endOf(openGateway(connection), timelineTarget(entity));
+  const answer = await send();
+  const reply = new OwnReply(answer.requestId, until);
+  const late = new AbortController();
+  const timer = timeout === undefined ? undefined : setTimeout(() => late.abort(), timeout * 1_000);
+  try {
+    const path = `/streams${answer.streamPath}`;
+    const request = { path, from, follow: true, waitForStream: true, until: late.signal };
+    const isLast = reply.take.bind(reply);
+    await showStream(request, { ...options, isLast }, connection, context);
+  } finally {
+    clearTimeout(timer);
+  }
+  throwUnlessReplied(reply.outcome, late.signal.aborted ? timeout : undefined);
+}
+
+function throwUnlessReplied(outcome: Outcome | undefined, waitedSeconds: number | undefined): void {
+  if (outcome?.kind === 'replied') return;
+  if (outcome?.kind === 'refused') {
+    throw new CliError(EXIT.invalid, `The agent refused the message: ${outcome.reason}.`);
+  }
+  if (outcome) throw new CliError(EXIT.failed, 'The reply was interrupted.');
+  throw waitedSeconds === undefined
+    ? new CliError(EXIT.failed, 'The timeline ended before the reply.')
+    : new CliError(
+        EXIT.failed,
+        `There is no reply after ${waitedSeconds} s.`,
+        'The message was accepted, so the agent may still reply: agent-gateway tail shows it.',
+      );
+}

@@ -1,0 +1,124 @@
+import {
+  APIError,
+  type AgentGateway,
+  type StreamChunk,
+  type StreamOptions,
+} from '../../../client/src/index.ts';
+import type { CliContext } from '../cli-context.ts';
+import type { Connection } from '../connection/connection.ts';
+import { usageError } from '../cli-error.ts';
+import { failureOf } from '../connection/failure.ts';
+import { LiveWatch } from '../connection/live-watch.ts';
+import { openGateway } from '../connection/open-gateway.ts';
+import { parseExactly } from '../output/json.ts';
+import { plainLine } from '../output/plain-text.ts';
+import { write } from '../output/write.ts';
+import { chunkWriter, type ChunkWriter, type ChunkWriterOptions } from './chunk-writer.ts';
+import { LastEvents } from './last-events.ts';
+
+/** What of a stream to show. */
+export interface ShowRequest {
+  /** The path on the gateway. */
+  path: string;
+  /** `start`, `now`, or an offset. */
+  from: string;
+  /** Go on when all that is there has been read. */
+  follow: boolean;
+  /** Take a stream that is not there for one that is yet to come. */
+  waitForStream: boolean;
+  live?: 'sse' | 'long-poll' | undefined;
+  /** Of what is there at first only so many events. */
+  last?: number | undefined;
+  /** Ends the reading, without an error. */
+  until?: AbortSignal;
+}
+
+export interface ShowOptions extends Pick<ChunkWriterOptions, 'json' | 'isLast'> {
+  /** In seconds. */
+  retryFor: number;
+}
+
+/** Writes a stream as it comes. Throws the `CliError` to end with. */
+export async function showStream(
+  request: ShowRequest,
+  options: ShowOptions,
+  connection: Connection,
+  context: CliContext,
+): Promise<void> {
+  const { notices, stdout, interrupted } = context;
+  const ended = request.until ? AbortSignal.any([interrupted, request.until]) : interrupted;
+  const firstContactMs = options.retryFor * 1_000;
+  const watch = new LiveWatch(connection, { firstContactMs, notices, interrupted: ended });
+  const stream = openGateway(connection).stream(request.path, streamOptions(request, watch));
+  const last = request.last === undefined ? undefined : new LastEvents(request.last);
+  let writer: ChunkWriter | undefined;
+  if (request.follow) context.watchReader();
+  let doneUpTo = request.from;
+  try {
+    for await (const chunk of stream) {
+      watch.answered();
+      if (last && !isJson(chunk)) {
+        throw usageError('--last is for streams of events.');
+      }
+      const shown = last ? last.take(chunk) : chunk;
+      writer ??= chunkWriter(chunk.contentType, options, context);
+      const isEnough = shown !== undefined && (await writer.write(shown));
+      doneUpTo = chunk.offset;
+      if (isEnough) break;
+    }
+  } catch (error) {
+    if (!(error instanceof APIError)) throw error;
+    throw failureOf(error, connection, hintFor(error, request, doneUpTo));
+  } finally {
+    await write(stdout, writer?.end() ?? '');
+    if (interrupted.aborted && doneUpTo !== request.from) {
+      notices.say(`Read up to here; --from ${plainLine(doneUpTo)} goes on.`);
+    }
+  }
+  watch.throwIfGivenUp(hintAfter401(request, doneUpTo));
+  interrupted.throwIfAborted();
+}
+
+/** The offset behind all that a stream holds; the start of one that is not there yet, or cannot be read. */
+export async function endOf(gateway: AgentGateway, path: string): Promise<string> {
+  try {
+    for await (const { offset } of gateway.stream(path, { from: 'now', live: false }))
+      return offset;
+  } catch {
+    // The command that follows will tell what is wrong.
+  }
+  return 'start';
+}
+
+function streamOptions(
+  { from, follow, live, waitForStream }: ShowRequest,
+  watch: LiveWatch,
+): StreamOptions {
+  return {
+    from,
+    waitForStream,
+    ...(follow ? live && { live } : { live: false as const }),
+    parse: parseExactly,
+    signal: watch.signal,
+    onState: watch.onState,
+  };
+}
+
+function hintFor({ status }: APIError, request: ShowRequest, doneUpTo: string): string | undefined {
+  if (status === 401) return hintAfter401(request, doneUpTo);
+  if (status === 404) {
+    return 'With --wait it is waited for. A tenant other than "default" is named with --tenant.';
+  }
+  if (status === 410) return 'What stood there is no longer kept: begin with --from start.';
+  return undefined;
+}
+
+function hintAfter401({ from }: ShowRequest, doneUpTo: string): string | undefined {
+  return doneUpTo === from
+    ? undefined
+    : `With a key that works, --from ${doneUpTo} goes on where this ended.`;
+}
+
+function isJson({ contentType }: StreamChunk): boolean {
+  return /^application\/json\b/i.test(contentType);
+}

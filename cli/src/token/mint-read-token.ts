@@ -1,0 +1,43 @@
+import { SignJWT } from 'jose';
+import { readTokenFromClaims, TokenRefusal, whereProblem } from './token-rules.ts';
+import { signingSecret, TokenCommandError, type TokenSettings } from './token-settings.ts';
+
+/** What a read token is to open, and for how long. */
+export interface MintRequest {
+  prefixes: string[];
+  ttlSeconds: number;
+  subject: string | undefined;
+  /** The `shape` claim, not yet judged. */
+  shape: unknown;
+}
+
+/**
+ * Signs a read token with the first of the gateway's secrets. Throws `TokenCommandError` for one that
+ * the gateway would refuse. `nowMs` is in milliseconds since 1970.
+ */
+export async function mintReadToken(
+  { prefixes, ttlSeconds, subject, shape }: MintRequest,
+  settings: TokenSettings,
+  nowMs: number = Date.now(),
+): Promise<string> {
+  const secret = signingSecret(settings);
+  const iat = Math.floor(nowMs / 1000);
+  const claims = {
+    aud: settings.tenant,
+    ...(subject !== undefined && { sub: subject }),
+    iat,
+    exp: iat + ttlSeconds,
+    prefix: prefixes.length === 1 ? prefixes[0] : prefixes,
+    ...(shape !== undefined && { shape }),
+  };
+  try {
+    const token = readTokenFromClaims(claims, settings, iat);
+    const where = token.shape?.where;
+    const problem = where === undefined ? undefined : whereProblem(where);
+    if (problem) throw new TokenCommandError(`The where clause of the shape ${problem}.`);
+  } catch (error) {
+    if (error instanceof TokenRefusal) throw new TokenCommandError(error.message);
+    throw error;
+  }
+  return new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(secret);
+}

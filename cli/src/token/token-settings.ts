@@ -1,0 +1,110 @@
+import { EXIT } from '../exit-codes.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { ADDRESS_PATTERNS } from '../gateway-rules.ts';
+import {
+  jwkSetSource,
+  parseReadTokenSecrets,
+  ReadTokenVerifier,
+  TokenKeySet,
+} from './token-rules.ts';
+
+/** A wrong setting, or a request that cannot be met: said in one sentence, without a stack. */
+export class TokenCommandError extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = EXIT.usage) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** What of the gateway's settings decides about read tokens. */
+export interface TokenSettings {
+  tenant: string;
+  /** The first signs. */
+  secrets: Buffer[];
+  jwks: string | undefined;
+  maxTtlSeconds: number;
+  shapes: { tables: '*' | string[]; tenantColumn: string };
+}
+
+type Variables = Record<string, string | undefined>;
+
+/**
+ * Reads them as the gateway does. Not by `loadConfig`, which Node cannot run from its source for its
+ * decorators, and which asks for settings that nobody needs here. Throws `TokenCommandError`.
+ */
+export function tokenSettings(variables: Variables): TokenSettings {
+  const get = (name: string): string | undefined => variables[name] || undefined;
+  const tenant = get('GATEWAY_TENANT') ?? 'default';
+  if (!ADDRESS_PATTERNS.tenant.test(tenant)) {
+    throw new TokenCommandError(
+      'GATEWAY_TENANT must be 1 to 63 letters, digits, underscores or hyphens.',
+    );
+  }
+  const maxTtl = get('GATEWAY_READ_TOKEN_MAX_TTL_SECONDS') ?? '86400';
+  if (!/^0*[1-9]\d{0,8}$/.test(maxTtl)) {
+    throw new TokenCommandError(
+      'GATEWAY_READ_TOKEN_MAX_TTL_SECONDS must be a whole number over 0.',
+    );
+  }
+  const tables = (get('GATEWAY_SHAPES_TABLES') ?? 'entities').split(',').map((name) => name.trim());
+  return {
+    tenant,
+    secrets: [
+      ...secretsOf('GATEWAY_READ_TOKEN_SECRETS', get('GATEWAY_READ_TOKEN_SECRETS'), 'variable'),
+      ...secretsOf(
+        'GATEWAY_READ_TOKEN_SECRETS_FILE',
+        readFile(get('GATEWAY_READ_TOKEN_SECRETS_FILE')),
+        'file',
+      ),
+    ],
+    jwks: get('GATEWAY_READ_TOKEN_JWKS'),
+    maxTtlSeconds: Number(maxTtl),
+    shapes: {
+      tables: tables.includes('*') ? '*' : tables.filter((name) => name !== ''),
+      // The one variable for which an empty value means something: no fence.
+      tenantColumn: variables.GATEWAY_SHAPES_TENANT_COLUMN ?? 'tenant',
+    },
+  };
+}
+
+function readFile(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new TokenCommandError(
+      `GATEWAY_READ_TOKEN_SECRETS_FILE must be a readable file (${code}).`,
+    );
+  }
+}
+
+function secretsOf(name: string, text: string | undefined, form: 'variable' | 'file'): Buffer[] {
+  if (text === undefined) return [];
+  const { entries, problems } = parseReadTokenSecrets(text, form);
+  if (problems.length > 0) throw new TokenCommandError(`${name}: ${problems.join(', ')}.`);
+  return entries;
+}
+
+/** The secret to sign with. Throws `TokenCommandError` where there is none, and says what to do. */
+export function signingSecret({ secrets }: TokenSettings): Buffer {
+  const [secret] = secrets;
+  if (secret) return secret;
+  const hint = existsSync('.local/settings.json')
+    ? ' "npm run local" keeps its development secret in .local/settings.json, as readTokenSecret.'
+    : '';
+  throw new TokenCommandError(
+    'There is no secret to sign with: set GATEWAY_READ_TOKEN_SECRETS or ' +
+      `GATEWAY_READ_TOKEN_SECRETS_FILE to the gateway's own.${hint}`,
+  );
+}
+
+/** Judges tokens as the gateway with these settings does. */
+export function tokenVerifier(settings: TokenSettings): ReadTokenVerifier {
+  const { secrets, jwks, tenant, maxTtlSeconds } = settings;
+  const silent = { error: () => undefined, info: () => undefined };
+  const keySet = jwks === undefined ? undefined : new TokenKeySet(jwkSetSource(jwks), silent);
+  return new ReadTokenVerifier({ entries: secrets }, keySet, { tenant, maxTtlSeconds });
+}

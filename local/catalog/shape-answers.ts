@@ -1,0 +1,78 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { NO_STORE, sendJson } from './http-answers.ts';
+import { nextCursor } from './live-cursor.ts';
+import { columnsHeader } from './shape-messages.ts';
+import type { ShapeMessage } from './shape-messages.ts';
+import type { ShapeRequest } from './shape-request.ts';
+
+/** What Electric lets caches do, by the kind of the answer. */
+const CACHE_CONTROL = {
+  snapshot: 'public, max-age=604800, s-maxage=3600, stale-while-revalidate=2629746',
+  'catch-up': 'public, max-age=60, stale-while-revalidate=300',
+  'long-poll': 'public, max-age=5, stale-while-revalidate=5',
+  sse: 'public, max-age=59',
+};
+const MUST_REFETCH = [{ headers: { control: 'must-refetch' } }];
+
+/** A 200: up to which offset of which shape it goes. */
+export interface Progress {
+  readonly handle: string;
+  readonly offset: string;
+  /** False of the first part of a snapshot alone. */
+  readonly isUpToDate: boolean;
+  readonly hasChanges: boolean;
+}
+
+/** An answer without changes ends behind all there is at its number, as Electric's second one does: `0_inf`. */
+export function offsetAfter(lsn: number, messages: readonly unknown[]): string {
+  return `${lsn}_${messages.length > 0 ? 0 : 'inf'}`;
+}
+
+export function headersOf(request: ShapeRequest, progress: Progress): OutgoingHttpHeaders {
+  const { shape, live, cursor, offset } = request;
+  const { handle, isUpToDate, hasChanges } = progress;
+  return {
+    'cache-control': CACHE_CONTROL[live ?? (offset === 'all' ? 'snapshot' : 'catch-up')],
+    etag: etagOf(request, progress),
+    'electric-handle': handle,
+    'electric-offset': progress.offset,
+    ...(isUpToDate ? { 'electric-up-to-date': '' } : {}),
+    // Electric says so of an empty catch-up too.
+    'electric-has-data': String(live === undefined || hasChanges),
+    // The client asks for exactly one of these two: a live answer without a cursor is an error to it.
+    ...(live
+      ? { 'electric-cursor': nextCursor(cursor, new Date()) }
+      : { 'electric-schema': columnsHeader(shape) }),
+  };
+}
+
+/** Of a live answer that says nothing it is never the same: a revalidation has to wait anew. */
+function etagOf({ live, from }: ShapeRequest, { handle, offset, hasChanges }: Progress): string {
+  const unique = live && !hasChanges ? `:${process.hrtime.bigint()}` : '';
+  return `"${handle}:${from}:${offset}${unique}"`;
+}
+
+export function sendMessages(
+  req: IncomingMessage,
+  res: ServerResponse,
+  request: ShapeRequest,
+  progress: Progress,
+  messages: readonly ShapeMessage[],
+): void {
+  const headers = headersOf(request, progress);
+  const known = req.headers['if-none-match']?.split(',').map((etag) => etag.trim()) ?? [];
+  if (known.includes(String(headers['etag']))) res.writeHead(304, headers).end();
+  else sendJson(res, 200, messages, headers);
+}
+
+/** @param handle the one to go on with; a parked read hears of none, and the answer is kept for a moment only */
+export function sendMustRefetch(res: ServerResponse, handle?: string): void {
+  sendJson(res, 409, MUST_REFETCH, {
+    'cache-control': `public, max-age=${handle === undefined ? 1 : 60}, must-revalidate`,
+    ...(handle === undefined ? {} : { 'electric-handle': handle }),
+  });
+}
+
+export function sendInvalid(res: ServerResponse, errors: unknown): void {
+  sendJson(res, 400, { message: 'Invalid request', errors }, NO_STORE);
+}

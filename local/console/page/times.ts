@@ -1,0 +1,23 @@
+import { element } from './element.ts';
+
+const CLOCK = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+
+/** A time of day, with the whole date in its title; a dash for what is no time. */
+export function timeElement(at: string | undefined): HTMLElement {
+  const time = new Date(at ?? '');
+  if (Number.isNaN(time.getTime())) return element('time', {}, '–');
+  const title = time.toLocaleString();
+  return element('time', { dateTime: at ?? '', title }, CLOCK.format(time));
+}
+
+/** How long something took, such as `1.2 s`; empty where that is not known. */
+export function duration(from: string | undefined, to: string | undefined): string {
+  const ms = Date.parse(to ?? '') - Date.parse(from ?? '');
+  if (Number.isNaN(ms) || ms < 0) return '';
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
+}

@@ -1,0 +1,78 @@
+import { open } from 'node:fs/promises';
+import { DurableStreamTestServer, FileBackedStreamStore } from '@durable-streams/server';
+
+/** The rest of the files that the process may open is for connections, reads, and handles that are just being closed. */
+const HANDLES_PER_OPEN_FILE = 0.25;
+const MOST_HANDLES = 4_000;
+/** With fewer, fifty agents at once can already be too many. */
+const FEW_OPEN_FILES = 1_024;
+
+/** The part of `FileHandlePool` that is used here. */
+interface HandlePool {
+  fsyncFile(path: string): Promise<void>;
+}
+
+interface FileStoreOptions extends NonNullable<
+  ConstructorParameters<typeof DurableStreamTestServer>[0]
+> {
+  dataDir: string;
+  maxFileHandles?: number;
+}
+
+/**
+ * The server with a store on disk that answers every append it has made.
+ *
+ * With its default of 100 handles the store loses appends: it writes, meanwhile another stream pushes the handle out
+ * of the pool, and the flush finds none. It answers 404 to an event that is in the file (seen in 0.3.7).
+ */
+export class FileStoreServer extends DurableStreamTestServer {
+  override readonly store: FileBackedStreamStore;
+
+  constructor({ dataDir, maxFileHandles, ...options }: FileStoreOptions) {
+    super(options);
+    const maxOpenFiles = openFileLimit();
+    if (maxOpenFiles < FEW_OPEN_FILES) {
+      console.warn(
+        `this process may open ${maxOpenFiles} files, too few for many agents at once: raise the limit (ulimit -n)`,
+      );
+    }
+    this.store = new FileBackedStreamStore({
+      dataDir,
+      maxFileHandles: maxFileHandles ?? handlesWithin(maxOpenFiles),
+    });
+    flushAlsoWithoutPool(Reflect.get(this.store, 'fileHandlePool') as HandlePool);
+  }
+}
+
+/** How many files the store may keep open of a process that may open so many. */
+export function handlesWithin(maxOpenFiles: number): number {
+  return Math.max(1, Math.min(MOST_HANDLES, Math.floor(maxOpenFiles * HANDLES_PER_OPEN_FILE)));
+}
+
+/**
+ * A flush that finds its handle gone, or closed under it, flushes through one of its own: what was written through any
+ * handle of the file is flushed.
+ */
+function flushAlsoWithoutPool(pool: HandlePool): void {
+  const fsyncFile = pool.fsyncFile.bind(pool);
+  pool.fsyncFile = (path) =>
+    fsyncFile(path).catch(async () => {
+      const file = await open(path, 'r+');
+      try {
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+    });
+}
+
+/** The soft limit, which Node raises to the hard one when it starts; also where there is no `/proc`. */
+function openFileLimit(): number {
+  const { userLimits } = process.report.getReport() as { userLimits?: UserLimits };
+  const limit = Number(userLimits?.open_files?.soft ?? 'unlimited');
+  return Number.isNaN(limit) ? Number.POSITIVE_INFINITY : limit;
+}
+
+interface UserLimits {
+  open_files?: { soft: number | string };
+}

@@ -3,23 +3,26 @@
 #   docker build --build-arg VERSION=0.1.0 --build-arg REVISION="$(git rev-parse HEAD)" -t agent-gateway .
 #
 # Works with Docker, BuildKit and buildah (`--format docker` keeps the HEALTHCHECK).
-ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim
+# Written by deploy/pin-images.sh out of deploy/images.txt.
+ARG NODE_IMAGE=docker.io/library/node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No package of this build needs its install script, and none gets to run one.
-RUN npm ci --ignore-scripts --no-audit --no-fund
+# No package of this build needs its install script, and none gets to run one. Without the workspaces, the client
+# library and the command line: their folders are not here, nor is what they alone need.
+RUN npm ci --workspaces=false --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json nest-cli.json ./
 COPY src ./src
-RUN npm run build && find dist -name '*.map' -delete
+# Not `npm run build`, which builds the workspaces too.
+RUN node_modules/.bin/nest build && find dist -name '*.map' -delete
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # Types and source maps are nothing to a running gateway.
 # Optional, too: a peer that Terminus can use brings a viewer of API documents and a compiler along.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
+RUN npm ci --workspaces=false --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
  && rm -f node_modules/.package-lock.json
 
@@ -51,8 +54,9 @@ ENV NODE_ENV=production PATH=/usr/local/bin
 USER 10001:10001
 EXPOSE 8787 8788
 STOPSIGNAL SIGTERM
-# For Compose; Kubernetes asks the management port. The shell-less form, as there is no shell.
+# For Compose; Kubernetes asks the management port. The shell-less form, as there is no shell. It asks where the
+# gateway listens: on Linux 0.0.0.0 and :: are reached at this machine. Of port 0 nobody knows what it became.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
-  CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.GATEWAY_PORT || 8787}/health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "--eval", "const { GATEWAY_HOST: host, GATEWAY_PORT: port } = process.env; if (port === '0') process.exit(0); require('node:http').get({ host: host || '0.0.0.0', port: port || 8787, path: '/health' }, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 # node itself, never `npm start`: that would swallow SIGTERM.
 CMD ["node", "dist/main.js"]

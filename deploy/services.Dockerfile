@@ -1,6 +1,8 @@
 # The parts of deploy/compose.yaml that are the project's own, beside the gateway: for trying the system,
 # not for production. The gateway itself is the Dockerfile at the top.
-FROM docker.io/library/node:24-bookworm-slim
+# Written by deploy/pin-images.sh out of deploy/images.txt.
+ARG NODE_IMAGE=docker.io/library/node:24.21.0-bookworm-slim
+FROM ${NODE_IMAGE}
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund \

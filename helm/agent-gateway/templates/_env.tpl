@@ -7,20 +7,9 @@
 {{- end }}
 {{- end }}
 {{- $keys := include "agent-gateway.secretKeys" . | fromJson }}
-{{- range $holds := list "apiKeys" "readTokenSecrets" }}
-{{- if hasKey $keys $holds }}
+{{- range $holds := keys $keys | sortAlpha }}
 - name: {{ include "agent-gateway.envName" $holds }}_FILE
   value: {{ include "agent-gateway.secretFile" $holds }}
-{{- end }}
-{{- end }}
-{{- range $holds := list "runtimeIngressToken" "runtimeAdminToken" "historyToken" "syncSecret" }}
-{{- if hasKey $keys $holds }}
-- name: {{ include "agent-gateway.envName" $holds }}
-  valueFrom:
-    secretKeyRef:
-      name: {{ include "agent-gateway.secretName" $ }}
-      key: {{ get $keys $holds }}
-{{- end }}
 {{- end }}
 {{- include "agent-gateway.tracingEnv" . }}
 {{- end }}
@@ -44,8 +33,8 @@
     fieldRef:
       fieldPath: spec.nodeName
 {{- $attributes := list
-  (printf "service.version=%s" (default $.Chart.AppVersion $.Values.image.tag))
-  (printf "k8s.namespace.name=%s" $.Release.Namespace)
+  (printf "service.version=%s" (include "agent-gateway.version" $))
+  (printf "k8s.namespace.name=%s" (include "agent-gateway.namespace" $))
   (printf "k8s.deployment.name=%s" (include "agent-gateway.fullname" $))
   "k8s.pod.name=$(K8S_POD_NAME)"
   "k8s.node.name=$(K8S_NODE_NAME)" }}

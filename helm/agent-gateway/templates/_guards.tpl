@@ -36,6 +36,9 @@ which is always rendered.
 {{- $problems = append $problems (printf "secrets.readTokenSecrets[%d] must be one line without spaces around it." $index) }}
 {{- end }}
 {{- end }}
+{{- if or (ne .secrets.syncSecret (trim .secrets.syncSecret)) (contains "\n" .secrets.syncSecret) }}
+{{- $problems = append $problems "secrets.syncSecret must be one line without spaces around it." }}
+{{- end }}
 {{- range $name := list "runtimeIngressToken" "runtimeAdminToken" "historyToken" }}
 {{- if not (regexMatch "^[\\x21-\\x7e]*$" (index $.Values.secrets $name)) }}
 {{- $problems = append $problems (printf "secrets.%s must be visible ASCII characters without spaces." $name) }}
@@ -46,15 +49,61 @@ which is always rendered.
 {{- $problems = append $problems "settings.port and settings.managementPort must be two ports: what is public and what is not." }}
 {{- end }}
 
-{{- /* As the gateway reckons: 128 MiB for itself, 50 KiB for each open read. By itself it takes 60 % of the rest for reads. */}}
+{{- if not (has (default "0.0.0.0" .settings.host) (list "0.0.0.0" "::")) }}
+{{- $problems = append $problems (printf "settings.host is %s, where no probe and no Service reaches the gateway: they ask at the pod's own address. Use 0.0.0.0, or :: where the cluster has IPv6." .settings.host) }}
+{{- end }}
+
+{{- /* As the gateway reckons: 128 MiB for itself, 50 KiB for each open read with its two sockets. By itself it takes 60 % of the rest for reads. */}}
 {{- $memory := dig "limits" "memory" "" .resources }}
+{{- $bytes := 0 }}
+{{- if $memory }}
+{{- $bytes = int64 (include "agent-gateway.bytes" $memory) }}
+{{- $request := dig "requests" "memory" "" .resources }}
+{{- if and $request (gt (int64 (include "agent-gateway.bytes" $request)) $bytes) }}
+{{- $problems = append $problems (printf "resources.requests.memory (%s) is more than resources.limits.memory (%s)." (include "agent-gateway.plain" $request) (include "agent-gateway.plain" $memory)) }}
+{{- end }}
+{{- if lt $bytes 201326592 }}
+{{- $problems = append $problems (printf "resources.limits.memory is %s, of which the gateway takes 128 MiB before it serves anybody. Give it 192Mi or more." (include "agent-gateway.plain" $memory)) }}
+{{- end }}
+{{- range .extraEnv }}
+{{- if eq .name "NODE_OPTIONS" }}
+{{- $heap := regexFind "max[-_]old[-_]space[-_]size=[0-9]+" (toString .value) | splitList "=" | last }}
+{{- if and $heap (ge (mul (int64 $heap) 1048576) $bytes) }}
+{{- $problems = append $problems (printf "extraEnv gives Node a heap of %s MiB in NODE_OPTIONS, which does not fit into resources.limits.memory (%s): the container would be killed." $heap (include "agent-gateway.plain" $memory)) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and .settings.maxOpenReads .settings.maxConnections (gt (int64 .settings.maxOpenReads) (int64 .settings.maxConnections)) }}
+{{- $problems = append $problems (printf "settings.maxOpenReads is %d, more than settings.maxConnections (%d): each read has a connection." (int64 .settings.maxOpenReads) (int64 .settings.maxConnections)) }}
+{{- end }}
+{{- $cap := default 40000 .settings.maxOpenReads }}
+{{- if and $memory (not .settings.maxOpenReads) }}
+{{- $cap = min 40000 (max 100 (div (mul (sub $bytes 134217728) 6) 512000)) }}
+{{- end }}
+{{- if and .autoscaling.enabled .autoscaling.openReads.enabled .autoscaling.openReads.averageValue }}
+{{- if gt (int64 .autoscaling.openReads.averageValue) (int64 $cap) }}
+{{- $problems = append $problems (printf "autoscaling.openReads.averageValue is %d, more than the %d reads that a pod takes: it would turn readers away and never scale. Aim at two thirds of that." (int64 .autoscaling.openReads.averageValue) (int64 $cap)) }}
+{{- end }}
+{{- end }}
+{{- if and $memory .settings.maxConnections }}
+{{- $fit := max 0 (div (sub $bytes 134217728) 25600) }}
+{{- if gt (int64 .settings.maxConnections) $fit }}
+{{- $problems = append $problems (printf "settings.maxConnections is %d, of which at most %d fit into resources.limits.memory (%s): the container would be killed. Raise the limit, or leave maxConnections at null for what fits." (int64 .settings.maxConnections) $fit (include "agent-gateway.plain" $memory)) }}
+{{- end }}
+{{- end }}
 {{- if and $memory .settings.maxOpenReads }}
-{{- $fit := max 0 (div (sub (int64 (include "agent-gateway.bytes" $memory)) 134217728) 51200) }}
+{{- $fit := max 0 (div (sub $bytes 134217728) 51200) }}
 {{- if gt (int64 .settings.maxOpenReads) $fit }}
 {{- $problems = append $problems (printf "settings.maxOpenReads is %d, of which at most %d fit into resources.limits.memory (%s): the container would be killed. Raise the limit, or leave maxOpenReads at null for what fits." (int64 .settings.maxOpenReads) $fit (include "agent-gateway.plain" $memory)) }}
 {{- end }}
 {{- end }}
 
+{{- range $setting := list "host" "port" "managementPort" "drainTimeoutMs" }}
+{{- if kindIs "invalid" (index $.Values.settings $setting) }}
+{{- $problems = append $problems (printf "settings.%s must not be null: probes, Services and the grace period go by it." $setting) }}
+{{- end }}
+{{- end }}
 {{- $drainMs := int64 (default 25000 .settings.drainTimeoutMs) }}
 {{- $needed := add (int64 .preStopSleepSeconds) (div (add $drainMs 999) 1000) }}
 {{- if lt (int64 .terminationGracePeriodSeconds) $needed }}
@@ -99,6 +148,26 @@ which is always rendered.
 {{- $problems = append $problems "pdb has both maxUnavailable and minAvailable: Kubernetes takes one. Set the other to null." }}
 {{- end }}
 
+{{- $copies := include "agent-gateway.minReplicas" $ | int }}
+{{- if and .pdb.enabled (gt $copies 1) }}
+{{- if not (kindIs "invalid" .pdb.minAvailable) }}
+{{- $min := toString .pdb.minAvailable }}
+{{- $kept := ternary (div (add (mul $copies (trimSuffix "%" $min | int)) 99) 100) (int $min) (hasSuffix "%" $min) }}
+{{- if ge (int $kept) $copies }}
+{{- $problems = append $problems (printf "pdb.minAvailable is %s of %d copies, which lets no pod go: no node could be emptied. Use pdb.maxUnavailable: 1 instead." $min $copies) }}
+{{- end }}
+{{- else if and (not (kindIs "invalid" .pdb.maxUnavailable)) (eq (trimSuffix "%" (toString .pdb.maxUnavailable) | int) 0) }}
+{{- $problems = append $problems "pdb.maxUnavailable is 0, which lets no pod go: no node could be emptied. Use 1." }}
+{{- end }}
+{{- end }}
+
+{{- range $door := list "ingress" "httpRoute" }}
+{{- range $path := index $.Values $door "paths" }}
+{{- if or (eq $path "/") (regexMatch "^/registry(/|$)" $path) }}
+{{- $problems = append $problems (printf "%s.paths has %s, which lets /registry in, Restate's admin API. Name the paths that clients use, and turn %s.registry.enabled on where operators come from outside." $door $path $door) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- if and .ingress.enabled (not .ingress.hosts) }}
 {{- $problems = append $problems "ingress.hosts is required where ingress.enabled is on." }}
 {{- end }}
@@ -122,7 +191,9 @@ which is always rendered.
 {{- end }}
 
 {{- range .extraEnv }}
-{{- if has .name (include "agent-gateway.envNames" $ | fromJsonArray) }}
+{{- $own := include "agent-gateway.envNames" $ | fromJsonArray }}
+{{- range list "host" "port" "managementPort" "drainTimeoutMs" "maxOpenReads" "maxOpenReadsPerCredential" "maxConnections" }}{{ $own = append $own (include "agent-gateway.envName" .) }}{{ end }}
+{{- if has .name $own }}
 {{- $problems = append $problems (printf "extraEnv sets %s, which the chart sets itself: use settings or secrets." .name) }}
 {{- end }}
 {{- end }}

@@ -17,6 +17,19 @@
 {{- end }}
 {{- end }}
 
+{{- define "agent-gateway.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride }}
+{{- end }}
+
+{{/* The version of the image that runs, as a label may hold it: of an image by digest alone, the digest's beginning. */}}
+{{- define "agent-gateway.version" -}}
+{{- with .Values.image }}
+{{- if .tag }}{{ .tag | trunc 63 | trimAll "._-" }}
+{{- else if .digest }}{{ .digest | replace ":" "-" | trunc 19 }}
+{{- else }}{{ $.Chart.AppVersion }}{{ end }}
+{{- end }}
+{{- end }}
+
 {{- define "agent-gateway.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "agent-gateway.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -32,7 +45,7 @@ app.kubernetes.io/component: gateway
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 app.kubernetes.io/name: {{ include "agent-gateway.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/version: {{ include "agent-gateway.version" . | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 app.kubernetes.io/component: {{ .component }}
@@ -47,12 +60,29 @@ app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
 {{- define "agent-gateway.image" -}}
+{{- $repository := .Values.image.repository }}
+{{- with (.Values.global).imageRegistry }}
+{{- /* In the place of the image's own registry, which is a first part with a dot or a port. */}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" .) (regexReplaceAll "^(localhost|[^/]*[.:][^/]*)/" $repository "") }}
+{{- end }}
 {{- with .Values.image }}
 {{- if .digest }}
-{{- printf "%s@%s" .repository .digest }}
+{{- printf "%s@%s" $repository .digest }}
 {{- else }}
-{{- printf "%s:%s" .repository (default $.Chart.AppVersion .tag) }}
+{{- printf "%s:%s" $repository (default $.Chart.AppVersion .tag) }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The pull secrets of the values, and those of all charts together, which may be names alone. */}}
+{{- define "agent-gateway.imagePullSecrets" -}}
+{{- $secrets := .Values.imagePullSecrets }}
+{{- range (.Values.global).imagePullSecrets }}
+{{- $secrets = append $secrets (ternary (dict "name" .) . (kindIs "string" .)) }}
+{{- end }}
+{{- with uniq $secrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 

@@ -1,0 +1,76 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { arch } from 'node:os';
+import { join } from 'node:path';
+import { run } from './commands.ts';
+
+export interface ImageRequest {
+  root: string;
+  out: string;
+  version: string;
+  revision: string;
+  /** Of the commit, in seconds since 1970: the time of every file in the image. */
+  timestamp: string;
+}
+
+export interface BuiltImage {
+  /** Such as `linux/amd64`. */
+  platforms: string[];
+  /** The OCI archive; with several platforms it holds an index of their images. */
+  file: string;
+  /** What a registry calls it by. */
+  digest: string;
+}
+
+const OWN = arch() === 'arm64' ? 'arm64' : 'amd64';
+const OTHER = OWN === 'amd64' ? 'arm64' : 'amd64';
+/** How the kernel says that it can run programs of the other machine. */
+const EMULATORS = { amd64: 'qemu-x86_64', arm64: 'qemu-aarch64' } as const;
+
+/** Builds the image for every platform that this machine can build, and writes it as one OCI archive. */
+export function buildImage(request: ImageRequest): BuiltImage {
+  const { out, version } = request;
+  const canEmulate = existsSync(`/proc/sys/fs/binfmt_misc/${EMULATORS[OTHER]}`);
+  const machines = canEmulate ? [OWN, OTHER] : [OWN];
+  const tags = machines.map((machine) => buildFor(machine, request));
+  const file = `agent-gateway-${version}.oci.tar`;
+  const digestFile = join(out, '.digest');
+  const target = ['--digestfile', digestFile];
+  const archive = `oci-archive:${join(out, file)}:${version}`;
+  const [only = ''] = tags;
+  if (tags.length === 1) {
+    buildah('push', ...target, only, archive);
+  } else {
+    const list = `localhost/agent-gateway-release:${version}`;
+    buildah('manifest', 'create', list);
+    for (const tag of tags) buildah('manifest', 'add', list, tag);
+    buildah('manifest', 'push', '--all', '--rm', ...target, list, archive);
+  }
+  buildah('rmi', ...tags);
+  const digest = readFileSync(digestFile, 'utf8').trim();
+  rmSync(digestFile);
+  return { platforms: machines.map((machine) => `linux/${machine}`), file, digest };
+}
+
+/** Answers the name of the image in the local store. */
+function buildFor(machine: string, { root, version, revision, timestamp }: ImageRequest): string {
+  const tag = `localhost/agent-gateway-release:${version}-${machine}`;
+  buildah(
+    'bud',
+    '--isolation=chroot',
+    '--format=docker',
+    '--layers=false',
+    // The base of another machine is another image.
+    ...(machine === OWN ? ['--pull=missing'] : ['--platform', `linux/${machine}`]),
+    `--timestamp=${timestamp}`,
+    `--tag=${tag}`,
+    `--build-arg=VERSION=${version}`,
+    `--build-arg=REVISION=${revision}`,
+    root,
+  );
+  return tag;
+}
+
+function buildah(...args: string[]): string {
+  const [command = 'buildah', ...flags] = (process.env.BUILDAH ?? 'buildah').split(' ');
+  return run(command, [...flags, ...args]);
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from './commands.ts';
+
+interface LockedPackage {
+  name?: string;
+  version: string;
+  link?: boolean;
+  os?: string[];
+}
+
+const AT_ONCE = 16;
+
+/**
+ * The packages of the lock file that the registry does not have, as `name@version`. `npm ci` refuses such a lock file on the
+ * platform that needs the package, and only there: a machine of another platform never looks for it.
+ */
+export async function missingPackages(root: string): Promise<string[]> {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, LockedPackage>;
+  };
+  const registry = run('npm', ['config', 'get', 'registry', '--loglevel', 'error'], { cwd: root });
+  const wanted = new Set<string>();
+  for (const [path, { name, version, link }] of Object.entries(packages)) {
+    const [, installedAs] = /node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
+    if (installedAs !== undefined && !link) wanted.add(`${name ?? installedAs}@${version}`);
+  }
+  const missing: string[] = [];
+  const queue = [...wanted];
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let next = queue.pop(); next; next = queue.pop()) {
+        if (!(await isThere(registry.trim(), next))) missing.push(next);
+      }
+    }),
+  );
+  return missing.sort();
+}
+
+async function isThere(registry: string, nameAndVersion: string): Promise<boolean> {
+  const at = nameAndVersion.lastIndexOf('@');
+  const [name, version] = [nameAndVersion.slice(0, at), nameAndVersion.slice(at + 1)];
+  const file = `${name}/-/${name.split('/').at(-1)}-${version}.tgz`;
+  const url = new URL(file, registry.replace(/\/?$/, '/'));
+  const { status } = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(30_000) });
+  if (status !== 200 && status !== 404) throw new Error(`HEAD ${url.pathname}: ${status}`);
+  return status === 200;
+}

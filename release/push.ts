@@ -1,0 +1,35 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { run } from './commands.ts';
+
+/** Where a release goes. There is no default: what is named here is pushed to, and nothing else. */
+export interface Targets {
+  /** A repository, such as `registry.example/agents/agent-gateway`. */
+  image: string | undefined;
+  /** An OCI registry, such as `oci://registry.example/charts`. */
+  chart: string | undefined;
+  /** An npm registry, such as `https://registry.example/npm/`. */
+  npm: string | undefined;
+}
+
+/** Pushes what lies in `out` to the targets that are named. Each tool uses its own login. */
+export function push(
+  out: string,
+  version: string,
+  files: { image: string; chart: string },
+  { image, chart, npm }: Targets,
+): void {
+  if (image !== undefined) {
+    // As it is: the chart names its digest.
+    const archive = `oci-archive:${join(out, files.image)}`;
+    run('skopeo', ['copy', '--all', '--preserve-digests', archive, `docker://${image}:${version}`]);
+  }
+  if (chart !== undefined) run('helm', ['push', join(out, files.chart), chart]);
+  if (npm === undefined) return;
+  const packages = readdirSync(out).filter((name) =>
+    /^agent-gateway-(?:client|cli)-.*\.tgz$/.test(name),
+  );
+  for (const name of packages) {
+    run('npm', ['publish', join(out, name), '--registry', npm, '--access', 'public']);
+  }
+}

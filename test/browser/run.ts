@@ -1,6 +1,13 @@
 import { Checks, giveUp } from '../support/checks.ts';
 import { findChromium, HOW_TO_GET_CHROMIUM, launchChromium } from './chromium.ts';
-import { checkConsole } from './console.ts';
+import { checkClientFaults } from './client-faults.ts';
+import { checkAccess } from './console/access.ts';
+import { checkAgents } from './console/agents.ts';
+import { withConsole } from './console/console-page.ts';
+import { checkDeployments } from './console/deployments.ts';
+import { checkOutages } from './console/outages.ts';
+import { checkRound } from './console/round.ts';
+import { checkScale } from './console/scale.ts';
 import { checkReads } from './reads.ts';
 import { checkRefusals } from './refusals.ts';
 import { startWorld } from './world.ts';
@@ -19,11 +26,24 @@ async function main(executablePath: string): Promise<void> {
       await checkReads(checks, browser, world);
       checks.section('What a page may not do, and what it can tell');
       await checkRefusals(checks, browser, world);
+      checks.section('What the library keeps under random faults');
+      await checkClientFaults(checks, browser, world);
     } finally {
       await world.stop();
     }
     checks.section('The console of npm run local');
-    await checkConsole(checks, browser);
+    await withConsole(async (world) => {
+      for (const check of [
+        checkRound,
+        checkAgents,
+        checkOutages,
+        checkScale,
+        checkAccess,
+        checkDeployments,
+      ]) {
+        await check(checks, browser, world);
+      }
+    });
   } finally {
     await browser.close();
   }

@@ -96,6 +96,7 @@ describe('a block that is not run', () => {
     ['cluster', 'kubectl get pods\nhelm test gateway', ''],
     ['docker', 'docker build -t agent-gateway .', ''],
     ['docker', 'docker compose -f deploy/compose.yaml up', ''],
+    ['cli', 'agent-gateway profile add prod --url https://a\nagent-gateway ls --limit 2', ''],
     ['excerpt', '  export const ERROR_CODES = {\n    invalid_body:', 'src/errors/error-codes.ts'],
     ['printed', 'two\nth…', ''],
   ])('passes as %s: %j', (check, text, argument) => {
@@ -108,6 +109,8 @@ describe('a block that is not run', () => {
     ['cluster', 'helm instal gateway x', 'helm has no instal here', ''],
     ['cluster', 'kubectl creat x', 'kubectl has no creat here', ''],
     ['docker', 'docker compose -f deploy/compos.yaml up', 'docker compose deploy/compos.yaml', ''],
+    ['cli', 'agent-gateway list', 'agent-gateway has no list', ''],
+    ['cli', 'agent-gateway ls --tial', 'agent-gateway ls has no --tial', ''],
     ['excerpt', 'x = 1', 'not of src/main.ts', 'src/main.ts'],
     ['printed', 'two\nfour', 'not printed, but:\none\ntwo\nthree', ''],
   ])('fails as %s: %j', (check, text, problem, argument) => {

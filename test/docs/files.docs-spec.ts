@@ -13,11 +13,11 @@ const files = readPages().flatMap(({ blocks }) => blocks.filter(({ name }) => na
 
 /** Run by `minting.docs-spec.ts`, `snippets.docs-spec.ts` and `nginx.docs-spec.ts`. */
 const RUN = ['mint.ts', 'mint.py', 'mint.go', 'watch.html', 'nginx.conf', 'reply.ts', 'agent.ts'];
-/** Compiled and run, with what the command before it makes, by `test/openapi-client.e2e-spec.ts`. */
+/** Compiled and run, with what the command before it makes, by `test/client/openapi-client.e2e-spec.ts`. */
 const OF_OPENAPI = 'spawn.ts';
 /** Where a page's file of values belongs: on top of those of a whole production release. */
 const VALUES = 'values.yaml';
-/** Held by `test/monitoring.e2e-spec.ts` and run by `test/monitoring/run.ts`; the adapter is not at hand. */
+/** Held by `test/telemetry/monitoring.e2e-spec.ts` and run by `test/monitoring/run.ts`; the adapter is not at hand. */
 const OF_MONITORING = [
   'prometheus.yml',
   'shared.promql',

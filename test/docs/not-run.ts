@@ -26,6 +26,7 @@ export const NOT_RUN: Record<
       tool === 'helm' ? helmProblems(args) : kubectlProblems(args),
     ),
   docker: ({ text }) => commandsOf(text, ['docker']).flatMap(dockerProblems),
+  cli: ({ text }) => commandsOf(text, ['agent-gateway']).flatMap(cliProblems),
   excerpt: ({ text }, file) =>
     unindented(readProjectFile(file)).includes(unindented(text)) ? [] : [`not of ${file}`],
   printed: ({ text }, _, { said }) =>
@@ -99,6 +100,21 @@ function dockerProblems([, verb = '', ...args]: string[]): string[] {
   if (verb === 'build') return existsSync(join(ROOT, 'Dockerfile')) ? [] : ['no Dockerfile'];
   const file = args[args.indexOf('-f') + 1] ?? '';
   return verb === 'compose' && existsSync(join(ROOT, file)) ? [] : [`docker ${verb} ${file}`];
+}
+
+/** The command and its options are in the help of the command. */
+function cliProblems([, ...words]: string[]): string[] {
+  const verbs = words.slice(0, words[0] === 'profile' ? 2 : 1);
+  const main = join(ROOT, 'cli/src/main.ts');
+  const { stdout } = spawnSync(process.execPath, [main, ...verbs, '--help'], {
+    encoding: 'utf8',
+  });
+  if (!stdout.startsWith(`Usage: agent-gateway ${verbs.join(' ')}`))
+    return [`agent-gateway has no ${verbs.join(' ')}`];
+  const options = words.filter((word) => word.startsWith('--'));
+  return options
+    .filter((option) => !stdout.includes(`${option} `))
+    .map((option) => `agent-gateway ${verbs.join(' ')} has no ${option}`);
 }
 
 /** Without the indentation that the first line has. */

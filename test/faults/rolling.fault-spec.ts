@@ -1,17 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startCatalog, type Catalog } from '../support/catalog.ts';
-import { choosePorts } from '../../local/stack/ports.ts';
 import { Random } from '../soak/random.ts';
 import { CatalogReader, RowChanger } from '../soak/catalog.ts';
 import { API_KEY, AUTHORIZED } from '../support/credentials.ts';
-import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
-import { startHaproxy, type RunningHaproxy } from '../support/haproxy.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { TimelineReader } from '../support/timeline-reader.ts';
+import { startRollingGateways, type RollingGateways } from './rolling-gateways.ts';
 
 const DRAIN_MS = 2_500;
+const COPIES = 2;
 const REPLACEMENTS = 6;
 const COMMANDS_AT_ONCE = 20;
 const STREAMS = 3;
@@ -26,9 +25,7 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
   let runtime: ScriptedUpstream;
   let history: RunningHistory;
   let catalog: Catalog;
-  let haproxy: RunningHaproxy;
-  let launch: (index: number) => Promise<GatewayChild>;
-  const gateways: GatewayChild[] = [];
+  let gateways: RollingGateways;
 
   beforeAll(async () => {
     let invocations = 0;
@@ -42,28 +39,15 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
     });
     history = await startHistory({ longPollTimeoutMs: 60_000 });
     catalog = await startCatalog({ port: 0, databasePath: ':memory:' });
-    const ports = await choosePorts({ port0: 0, management0: 0, port1: 0, management1: 0 });
-    const places = [
-      { port: ports.port0, managementPort: ports.management0 },
-      { port: ports.port1, managementPort: ports.management1 },
-    ];
-    launch = (index) =>
-      startGatewayChild({
-        env: {
-          GATEWAY_PORT: String(places[index]?.port),
-          GATEWAY_MANAGEMENT_PORT: String(places[index]?.managementPort),
-          GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
-          GATEWAY_HISTORY_URL: history.url,
-          GATEWAY_SYNC_URL: catalog.url,
-          GATEWAY_DRAIN_TIMEOUT_MS: String(DRAIN_MS),
-        },
-      });
-    gateways.push(await launch(0), await launch(1));
-    haproxy = await startHaproxy(places);
+    gateways = await startRollingGateways(COPIES, {
+      GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
+      GATEWAY_HISTORY_URL: history.url,
+      GATEWAY_SYNC_URL: catalog.url,
+      GATEWAY_DRAIN_TIMEOUT_MS: String(DRAIN_MS),
+    });
   });
   afterAll(async () => {
-    await haproxy?.stop();
-    await Promise.all(gateways.map((gateway) => gateway.process.kill()));
+    await gateways?.stop();
     await catalog?.stop();
     await history?.stop();
     await runtime?.stop();
@@ -74,7 +58,7 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
     const { signal } = over;
     const streams = Array.from(
       { length: STREAMS },
-      (_, index) => `${haproxy.url}/streams/t/default/rolling/${index}`,
+      (_, index) => `${gateways.url}/streams/t/default/rolling/${index}`,
     );
     for (const stream of streams) expect(await status(stream, 'PUT')).toBe(201);
     const readers = streams.flatMap((url) =>
@@ -82,7 +66,7 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
         (live) => new TimelineReader({ url, apiKey: API_KEY, live }),
       ),
     );
-    const catalogReader = new CatalogReader(haproxy.url, 'rolling');
+    const catalogReader = new CatalogReader(gateways.url, 'rolling');
     const rows = new RowChanger(catalog.url, 'rolling');
     const random = new Random(1);
 
@@ -91,7 +75,7 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
     const load = [
       ...Array.from({ length: COMMANDS_AT_ONCE }, async () => {
         while (!signal.aborted) {
-          answers.push(await status(`${haproxy.url}/api/a/echo/e1/send`, 'POST', '{}'));
+          answers.push(await status(`${gateways.url}/api/a/echo/e1/send`, 'POST', '{}'));
           await sleep(random.between(0, 50));
         }
       }),
@@ -105,13 +89,8 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
       }),
       rows.run(5, signal),
     ];
-    for (let round = 0; round < REPLACEMENTS; round++) {
-      const index = round % 2;
-      const gateway = gateways[index];
-      gateway?.signal('SIGTERM');
-      expect(await gateway?.exited).toEqual({ code: 0, signal: null });
-      gateways[index] = await launch(index);
-      await untilBalanced(gateways[index]);
+    for (let turn = 0; turn < REPLACEMENTS; turn++) {
+      expect(await gateways.replace(turn % COPIES)).toEqual({ code: 0, signal: null });
     }
     over.abort();
     await Promise.all(load);
@@ -139,12 +118,5 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
     const response = await fetch(url, { method, headers, body });
     await response.arrayBuffer();
     return response.status;
-  }
-
-  /** Until the load balancer has asked it whether it is ready: its traffic comes back only then. */
-  async function untilBalanced(gateway: GatewayChild | undefined): Promise<void> {
-    while (!gateway?.log.some(({ message }) => message === 'request')) {
-      await sleep(20);
-    }
   }
 });

@@ -34,11 +34,10 @@ export function letThrough(query: string, shape?: object): string | undefined {
     credentialId: '',
   };
   const shapes = { tables: ['entities'], tenantColumn: 'tenant' };
-  const sync = { url: '', secret: undefined };
   try {
     return shapeQuery(
       { path: '/shapes/v1/shape', query, readToken },
-      { tenant: TENANT, shapes, sync },
+      { tenant: TENANT, shapes, syncSecret: undefined },
     );
   } catch (error) {
     if (error instanceof GatewayError) return undefined;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { isTree, type Tree } from './chart.ts';
+import { memoryPlan } from '../../src/memory/memory-plan.ts';
 import { report, type Checks } from './checks.ts';
 import { moduleFolder } from './schemas.ts';
 import { findTool, runTool } from './tools.ts';
@@ -18,12 +19,14 @@ const SECRETS = [
   'READ_TOKEN_SECRET',
   'ELECTRIC_SECRET',
   'POSTGRES_PASSWORD',
+  'ELECTRIC_DATABASE_PASSWORD',
+  'ROWS_DATABASE_PASSWORD',
 ];
 
 interface Service extends Tree {
   image: string;
   ports?: string[];
-  networks: string[];
+  networks?: string[];
   environment: Record<string, string>;
   depends_on?: Record<string, { condition: string }>;
   healthcheck?: Tree;
@@ -51,12 +54,12 @@ export async function checkCompose(checks: Checks): Promise<void> {
       open.map(([name]) => name),
       ['gateway'],
     );
-    const outer = services.filter(([, { networks }]) => networks.join() !== 'inside');
+    const outer = services.filter(([, { networks }]) => networks !== undefined);
     assert.deepEqual(
-      outer.map(([name]) => name),
-      ['gateway'],
+      outer.map(([name, { networks }]) => [name, networks]),
+      [['gateway', ['default', 'outside']]],
     );
-    assert.equal(project.networks.inside?.internal, true);
+    assert.equal(project.networks.default?.internal, true);
   });
   await checks.check('every service waits for the health of what it needs', () => {
     for (const [name, { depends_on: needs = {} }] of services) {
@@ -85,10 +88,28 @@ export async function checkCompose(checks: Checks): Promise<void> {
       assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name);
     }
   });
-  await checks.check('no image is unpinned', () => {
-    for (const [name, { image, build }] of services) {
-      assert.ok(build !== undefined || /:\d/.test(image), `${name}: ${image}`);
-    }
+  await checkImages(checks, services);
+  await checks.check('nobody but Postgres itself has the password of its superuser', () => {
+    const all = services.filter(([, { environment }]) => environment !== undefined);
+    const has = all.filter(([, { environment }]) =>
+      /POSTGRES_PASSWORD/.test(JSON.stringify(environment)),
+    );
+    assert.deepEqual(
+      has.map(([name]) => name),
+      ['postgres'],
+    );
+  });
+  await checks.check('the gateway refuses reads before Electric does', () => {
+    const limit = project.services.electric?.environment.ELECTRIC_MAX_CONCURRENT_REQUESTS ?? '';
+    const { existing } = JSON.parse(limit) as { existing: number };
+    const { maxOpenReads } = memoryPlan(2 ** 40, 2 ** 40);
+    assert.ok(existing > maxOpenReads, `${existing} is not above ${maxOpenReads}`);
+  });
+  await checks.check('the credential of the admin API is not that of the ingress', () => {
+    const { GATEWAY_RUNTIME_ADMIN_TOKEN: admin, GATEWAY_RUNTIME_INGRESS_TOKEN: ingress } =
+      project.services.gateway?.environment ?? {};
+    assert.equal(admin, '${RUNTIME_ADMIN_TOKEN:-}');
+    assert.equal(ingress, '${RUNTIME_INGRESS_TOKEN:-}');
   });
   await checks.check(
     'every variable is a secret that make-secrets.sh makes, or has a default',
@@ -103,6 +124,56 @@ export async function checkCompose(checks: Checks): Promise<void> {
     },
   );
   await checkConfig(checks);
+}
+
+/** Each image by its full version, the same wherever it is used: `deploy/images.txt` has them all. */
+async function checkImages(checks: Checks, services: [string, Service][]): Promise<void> {
+  const lines = readFileSync(join(ROOT, 'deploy/images.txt'), 'utf8').split('\n');
+  const images = new Map(
+    lines
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => line.split(' ') as [string, string]),
+  );
+  await checks.check('every base image is one of deploy/images.txt, with its full version', () => {
+    for (const image of images.values()) {
+      assert.match(image, /^[\w./-]+:\d+\.\d+(?:\.\d+)?(?:-\w+)*(?:@sha256:[0-9a-f]{64})?$/);
+    }
+    for (const [name, { image, build }] of services) {
+      if (build === undefined) assert.equal(image, images.get(name), name);
+    }
+    for (const file of ['Dockerfile', 'deploy/services.Dockerfile']) {
+      const text = readFileSync(join(ROOT, file), 'utf8');
+      assert.equal(/^ARG NODE_IMAGE=(.*)$/m.exec(text)?.[1], images.get('node'), file);
+      const bases = [...text.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base);
+      for (const base of bases) assert.ok(['${NODE_IMAGE}', 'scratch'].includes(base ?? ''), base);
+    }
+  });
+  await checks.check('deploy/pin-images.sh finds nothing to write', () => {
+    const script = join(ROOT, 'deploy/pin-images.sh');
+    const { code, stdout } = runTool('bash', [script, '--check']);
+    assert.deepEqual([stdout, code], ['', 0]);
+  });
+  await checks.check('Node and Restate are those that the tests run with', () => {
+    const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { version?: string }>;
+    };
+    for (const [name, installed] of [
+      ['node', 'node'],
+      ['restate', '@restatedev/restate-server'],
+    ]) {
+      const version = lock.packages[`node_modules/${installed}`]?.version;
+      const tag = images.get(name ?? '')?.replace(/^[^:]*:|@.*$/g, '');
+      assert.equal(tag?.split('-')[0], version);
+    }
+  });
+  await checks.check('Electric is none that puts subset__order_by into its SQL', () => {
+    const [major = 0, minor = 0, patch = 0] = (
+      /:(\d+)\.(\d+)\.(\d+)/.exec(images.get('electric') ?? '') ?? []
+    )
+      .slice(1)
+      .map(Number);
+    assert.ok(major === 1 && (minor > 7 || (minor === 7 && patch >= 12)));
+  });
 }
 
 async function checkConfig(checks: Checks): Promise<void> {

@@ -35,7 +35,7 @@ export async function checkConformance(checks: Checks): Promise<void> {
   }
 }
 
-const WRONG_TYPE: Tree = { updateStrategy: { rollingUpdate: 'slow' } };
+const WRONG_TYPE: Tree = { hostAliases: [{ ip: '192.0.2.1', hostnames: 'one' }] };
 
 function conform(folder: string, objects: KubernetesObject[]) {
   const text = objects.map((object) => writeYaml(object)).join('---\n');

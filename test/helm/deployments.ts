@@ -15,15 +15,36 @@ import type { Checks } from './checks.ts';
 import { runTool } from './tools.ts';
 
 const BASICS = ['ServiceAccount', 'Service', 'Service', 'Deployment', 'Pod'];
+const TENANT = [
+  'PodDisruptionBudget',
+  'HTTPRoute',
+  'BackendTrafficPolicy',
+  'NetworkPolicy',
+  'ServiceMonitor',
+  'PrometheusRule',
+];
 /** The objects that each supported deployment has, beyond the basics. */
 const KINDS: Record<string, string[]> = {
   'minimal-values.yaml': ['Secret', 'PodDisruptionBudget'],
-  'ingress-values.yaml': ['Secret', 'PodDisruptionBudget', 'Ingress'],
-  'httproute-values.yaml': ['Secret', 'PodDisruptionBudget', 'HTTPRoute'],
+  'ingress-values.yaml': [
+    'Secret',
+    'PodDisruptionBudget',
+    'Ingress',
+    'Ingress',
+    'ServersTransport',
+  ],
+  'httproute-values.yaml': [
+    'Secret',
+    'PodDisruptionBudget',
+    'HTTPRoute',
+    'HTTPRoute',
+    'BackendTrafficPolicy',
+  ],
   'keda-values.yaml': ['Secret', 'PodDisruptionBudget', 'ScaledObject'],
   'production-values.yaml': [
     'PodDisruptionBudget',
     'HTTPRoute',
+    'BackendTrafficPolicy',
     'HorizontalPodAutoscaler',
     'NetworkPolicy',
     'ServiceMonitor',
@@ -31,8 +52,8 @@ const KINDS: Record<string, string[]> = {
     'ConfigMap',
     'ConfigMap',
   ],
-  'tenant-acme-values.yaml': ['Secret', 'PodDisruptionBudget', 'HTTPRoute', 'ServiceMonitor'],
-  'tenant-globex-values.yaml': ['Secret', 'PodDisruptionBudget', 'HTTPRoute', 'ServiceMonitor'],
+  'tenant-acme-values.yaml': TENANT,
+  'tenant-globex-values.yaml': TENANT,
 };
 /** Kinds without a namespace of their own in this chart: what an operator hands over as it is. */
 const AS_GIVEN = ['ConfigMap'];

@@ -14,6 +14,7 @@ import { podSpecs } from './pod-security.ts';
 import { customResources } from './schemas.ts';
 
 const PLURALS: Record<string, string> = {
+  BackendTrafficPolicy: 'backendtrafficpolicies',
   ConfigMap: 'configmaps',
   Deployment: 'deployments',
   HorizontalPodAutoscaler: 'horizontalpodautoscalers',
@@ -27,6 +28,7 @@ const PLURALS: Record<string, string> = {
   Secret: 'secrets',
   Service: 'services',
   ServiceAccount: 'serviceaccounts',
+  ServersTransport: 'serverstransports',
   ServiceMonitor: 'servicemonitors',
 };
 const NAMESPACE = `/api/v1/namespaces/${RELEASE.namespace}`;

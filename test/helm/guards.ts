@@ -147,6 +147,108 @@ const REFUSED: Refused[] = [
     says: /podLabels or commonLabels sets app\.kubernetes\.io\/instance/,
   },
   {
+    when: 'a PDB keeps every copy',
+    values: { pdb: { maxUnavailable: null, minAvailable: 2 } },
+    says: /pdb\.minAvailable is 2 of 2 copies, which lets no pod go/,
+  },
+  {
+    when: 'a PDB keeps a share that is every copy',
+    values: { pdb: { maxUnavailable: null, minAvailable: '51%' } },
+    says: /pdb\.minAvailable is 51% of 2 copies, which lets no pod go/,
+  },
+  ...[0, '0%'].map((maxUnavailable) => ({
+    when: `a PDB lets ${maxUnavailable} copies go`,
+    values: { pdb: { maxUnavailable } },
+    says: /pdb\.maxUnavailable is 0, which lets no pod go/,
+  })),
+  {
+    when: 'no probe reaches the host',
+    values: { settings: { host: '127.0.0.1' } },
+    says: /settings\.host is 127\.0\.0\.1, where no probe and no Service reaches the gateway/,
+  },
+  {
+    when: 'extraEnv changes the drain behind the back of the grace period',
+    values: {
+      settings: { drainTimeoutMs: null },
+      extraEnv: [{ name: 'GATEWAY_DRAIN_TIMEOUT_MS', value: '600000' }],
+    },
+    says: /settings\.drainTimeoutMs must not be null.*extraEnv sets GATEWAY_DRAIN_TIMEOUT_MS/s,
+  },
+  {
+    when: 'extraEnv sets a cap behind the back of the memory',
+    values: { extraEnv: [{ name: 'GATEWAY_MAX_OPEN_READS', value: '90000' }] },
+    says: /extraEnv sets GATEWAY_MAX_OPEN_READS, which the chart sets itself/,
+  },
+  {
+    when: 'connections do not fit into the memory',
+    values: { settings: { maxConnections: 40_000 } },
+    says: /settings\.maxConnections is 40000, of which at most 36700 fit/,
+  },
+  {
+    when: 'there are more reads than connections',
+    values: { settings: { maxConnections: 1_000, maxOpenReads: 1_001 } },
+    says: /settings\.maxOpenReads is 1001, more than settings\.maxConnections \(1000\)/,
+  },
+  {
+    when: 'the memory is too small for the gateway alone',
+    values: { resources: { requests: { memory: '64Mi' }, limits: { memory: '128Mi' } } },
+    says: /resources\.limits\.memory is 128Mi, of which the gateway takes 128 MiB/,
+  },
+  {
+    when: 'more memory is requested than there may be',
+    values: { resources: { requests: { memory: '2Gi' } } },
+    says: /resources\.requests\.memory \(2Gi\) is more than resources\.limits\.memory \(1Gi\)/,
+  },
+  {
+    when: 'Node gets a heap that is larger than the memory',
+    values: { extraEnv: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=1024' }] },
+    says: /a heap of 1024 MiB in NODE_OPTIONS, which does not fit/,
+  },
+  {
+    when: 'the HPA aims at more reads than a pod takes',
+    values: {
+      autoscaling: { enabled: true, openReads: { enabled: true, averageValue: 11_011 } },
+    },
+    says: /averageValue is 11011, more than the 11010 reads that a pod takes/,
+  },
+  ...['ingress', 'httpRoute'].flatMap((door) =>
+    ['/', '/registry', '/registry/deployments'].map((path) => ({
+      when: `${door} has the path ${path}`,
+      values: { [door]: { paths: [path] } },
+      says: new RegExp(`${door}\\.paths has ${path}, which lets /registry in`),
+    })),
+  ),
+  {
+    when: 'limits are misspelled',
+    values: { resources: { limit: { memory: '1Gi' } } },
+    says: /at '\/resources': additional properties 'limit' not allowed/,
+  },
+  {
+    when: 'a resource is misspelled',
+    values: { resources: { limits: { memroy: '1Gi' } } },
+    says: /at '\/resources\/limits': additional properties 'memroy' not allowed/,
+  },
+  {
+    when: 'the strategy is misspelled',
+    values: { updateStrategy: { rollingUpdate: { maxSurg: 1 } } },
+    says: /at '\/updateStrategy/,
+  },
+  {
+    when: 'a security context is misspelled',
+    values: { podSecurityContext: { runAsNonroot: true } },
+    says: /at '\/podSecurityContext': additional properties 'runAsNonroot' not allowed/,
+  },
+  {
+    when: 'a container’s security context is misspelled',
+    values: { containerSecurityContext: { capabilities: { dropp: ['ALL'] } } },
+    says: /at '\/containerSecurityContext/,
+  },
+  {
+    when: 'the preset is that of the retired ingress-nginx',
+    values: { ingress: { preset: 'nginx' } },
+    says: /at '\/ingress\/preset'/,
+  },
+  {
     when: 'a value is misspelled',
     values: { replicaCuont: 3 },
     says: /additional properties 'replicaCuont' not allowed/,
@@ -230,7 +332,10 @@ export async function checkGuards(checks: Checks): Promise<void> {
       // What the gateway takes by itself is 60 % of what fits.
       const fits = Math.floor(memoryPlan(bytes, Number.MAX_SAFE_INTEGER).maxOpenReads / 0.6);
       const withCap = (maxOpenReads: number): Tree =>
-        overlay(SOUND, { settings: { maxOpenReads }, resources: { limits: { memory } } });
+        overlay(SOUND, {
+          settings: { maxOpenReads },
+          resources: { requests: { memory: null }, limits: { memory } },
+        });
       assert.match(refusal(withCap(fits + 3)), /settings\.maxOpenReads is \d+, of which at most/);
       render(withCap(fits - 3));
     }

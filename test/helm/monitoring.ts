@@ -50,6 +50,29 @@ export async function checkMonitoring(checks: Checks): Promise<void> {
       assertNarrowed(render(overlay(PRODUCTION, { nameOverride: 'front-door' })));
     },
   );
+  // agent-gateway-.+ meant the pods of agent-gateway-eu, too.
+  await checks.check('the alert on pods means those of its own release alone', () => {
+    const objects = render(overlay(ciValues('minimal-values.yaml'), RULES), {
+      name: 'agent-gateway',
+      namespace: 'agents',
+    });
+    const rule = rulesOf(objects).find(({ alert }) => alert === 'AgentGatewayNotReady');
+    const [selector] = parseQuery(rule?.expr ?? '').selectors;
+    const pods = selector?.matchers.find(({ label }) => label === 'pod');
+    assert.equal(pods?.operator, '=~');
+    // Prometheus anchors at both ends.
+    const own = new RegExp(`^(?:${pods.value})$`);
+    for (const pod of ['agent-gateway-7d9f8b6c5d-x2k4p', 'agent-gateway-5c4-bcdfg']) {
+      assert.match(pod, own);
+    }
+    for (const pod of [
+      'agent-gateway-eu-7d9f8b6c5d-x2k4p',
+      'agent-gateway-test',
+      'other-agent-gateway-7d9f8b6c5d-x2k4p',
+    ]) {
+      assert.doesNotMatch(pod, own);
+    }
+  });
   await checks.check('the dashboard is handed over as it is in the file', () => {
     const dashboard = objectOf(render(PRODUCTION), 'ConfigMap', 'gw-agent-gateway-dashboard');
     assert.equal(at(dashboard, 'metadata.labels.grafana_dashboard'), '1');

@@ -1,9 +1,12 @@
 /** Tests of the Helm chart and of the Compose file: `npm run test:helm`. */
+import { checkChecklist } from './checklist.ts';
 import { Checks, report } from './checks.ts';
+import { checkRoles } from './compose-roles.ts';
 import { checkCompose } from './compose.ts';
 import { checkConformance } from './conformance.ts';
 import { checkDeployments } from './deployments.ts';
 import { checkDocumentation } from './documentation.ts';
+import { checkDoors } from './doors.ts';
 import { checkDryRun } from './dry-run.ts';
 import { checkFeatures } from './features.ts';
 import { checkGuards } from './guards.ts';
@@ -27,9 +30,12 @@ await checkGuards(checks);
 await checkPodSecurity(checks);
 await checkDeployments(checks);
 await checkPromises(checks);
+await checkDoors(checks);
+await checkChecklist(checks);
 await checkMonitoring(checks);
 await checkConformance(checks);
 await checkDryRun(checks);
 await checkDocumentation(checks);
 await checkCompose(checks);
+await checkRoles(checks);
 checks.finish();

@@ -23,6 +23,7 @@ const OWN_LABELS = {
 };
 const PEER = [{ namespaceSelector: { matchLabels: { name: 'there' } } }];
 const DIGEST = `sha256:${'0'.repeat(64)}`;
+const HAPROXY = 'metadata.annotations.haproxy\\.org/';
 const BEHAVIOR = { scaleDown: { stabilizationWindowSeconds: 900 } };
 
 const pod: Scene = {
@@ -50,7 +51,20 @@ const pod: Scene = {
         'k8s.pod.name=$(K8S_POD_NAME),k8s.node.name=$(K8S_NODE_NAME),' +
         'deployment.environment.name=a%20b%2Bc%2Cd%3D%C3%A9',
     ],
-    ['imagePullSecrets', [{ name: 'pull' }], 'Deployment', `${POD}.imagePullSecrets`],
+    [
+      'imagePullSecrets',
+      [{ name: 'pull' }],
+      'Deployment',
+      `${POD}.imagePullSecrets.0`,
+      { name: 'pull' },
+    ],
+    [
+      'global.imagePullSecrets',
+      ['shared', { name: 'other' }],
+      'Pod',
+      'spec.imagePullSecrets',
+      [{ name: 'pull' }, { name: 'shared' }, { name: 'other' }],
+    ],
     ['replicaCount', 5, 'Deployment', 'spec.replicas'],
     ['extraEnv', [{ name: 'MORE', value: 'yes' }], 'Deployment', 'env:MORE', 'yes'],
     ['extraEnvFrom', [{ configMapRef: { name: 'm' } }], 'Deployment', `${GATEWAY}.envFrom`],
@@ -119,7 +133,7 @@ const pod: Scene = {
       'Deployment',
       `${POD}.topologySpreadConstraints`,
       [
-        { topologyKey: 'rack', labelSelector: { matchLabels: { mine: 'yes', ...OWN_LABELS } } },
+        { topologyKey: 'rack', labelSelector: { matchLabels: { mine: 'yes' } } },
         { topologyKey: 'row', labelSelector: { matchLabels: OWN_LABELS } },
       ],
     ],
@@ -157,8 +171,16 @@ const doors: Scene = {
       DIGEST,
       'Deployment',
       `${GATEWAY}.image`,
-      `registry.example/agent-gateway@${DIGEST}`,
+      `mirror.example:5000/agent-gateway@${DIGEST}`,
     ],
+    [
+      'global.imageRegistry',
+      'mirror.example:5000',
+      'Pod',
+      'spec.containers.0.image',
+      `mirror.example:5000/agent-gateway@${DIGEST}`,
+    ],
+    ['namespaceOverride', 'elsewhere', 'Deployment', 'metadata.namespace'],
     ['service.type', 'LoadBalancer', 'Service/front', 'spec.type'],
     ['service.port', 8080, 'Service/front', 'spec.ports.0.port'],
     ['service.annotations', { a: 'b' }, 'Service/front', 'metadata.annotations'],
@@ -172,45 +194,99 @@ const doors: Scene = {
     ],
     ['service.externalTrafficPolicy', 'Local', 'Service/front', 'spec.externalTrafficPolicy'],
     ['service.ipFamilyPolicy', 'PreferDualStack', 'Service/front', 'spec.ipFamilyPolicy'],
-    ['ingress.enabled', true, 'Ingress', 'metadata.name', 'front'],
-    ['ingress.className', 'nginx', 'Ingress', 'spec.ingressClassName'],
-    [
-      'ingress.preset',
-      'nginx',
-      'Ingress',
-      'metadata.annotations.nginx\\.ingress\\.kubernetes\\.io/proxy-buffering',
-      'off',
-    ],
+    ['service.ipFamilies', ['IPv6', 'IPv4'], 'Service/front', 'spec.ipFamilies'],
+    ['service.trafficDistribution', 'PreferSameZone', 'Service/front', 'spec.trafficDistribution'],
+    ['ingress.enabled', true, 'Ingress/front', 'metadata.name', 'front'],
+    ['ingress.className', 'haproxy', 'Ingress/front', 'spec.ingressClassName'],
+    ['ingress.preset', 'haproxy', 'Ingress/front', `${HAPROXY}timeout-server`, '1h'],
     [
       'ingress.annotations',
-      { 'nginx.ingress.kubernetes.io/proxy-read-timeout': '60' },
-      'Ingress',
-      'metadata.annotations.nginx\\.ingress\\.kubernetes\\.io/proxy-read-timeout',
+      { 'haproxy.org/pod-maxconn': '60' },
+      'Ingress/front',
+      `${HAPROXY}pod-maxconn`,
       '60',
     ],
-    ['ingress.hosts', ['h.example'], 'Ingress', 'spec.rules.0.host', 'h.example'],
-    ['ingress.paths', ['/api'], 'Ingress', 'spec.rules.0.http.paths.0.path', '/api'],
-    ['ingress.tls', [{ secretName: 't' }], 'Ingress', 'spec.tls'],
-    ['httpRoute.enabled', true, 'HTTPRoute', 'spec.rules.0.backendRefs.0.name', 'front'],
-    ['httpRoute.annotations', { a: 'b' }, 'HTTPRoute', 'metadata.annotations'],
-    ['httpRoute.parentRefs', [{ name: 'g' }], 'HTTPRoute', 'spec.parentRefs'],
-    ['httpRoute.hostnames', ['h.example'], 'HTTPRoute', 'spec.hostnames'],
-    ['httpRoute.paths', ['/api'], 'HTTPRoute', 'spec.rules.0.matches.0.path.value', '/api'],
+    ['ingress.hosts', ['h.example'], 'Ingress/front', 'spec.rules.0.host', 'h.example'],
+    ['ingress.paths', ['/api'], 'Ingress/front', 'spec.rules.0.http.paths.0.path', '/api'],
+    ['ingress.tls', [{ secretName: 't' }], 'Ingress/front', 'spec.tls'],
+    [
+      'ingress.registry.enabled',
+      true,
+      'Ingress/front-registry',
+      'spec.rules.0.http.paths.0.path',
+      '/registry',
+    ],
+    ['ingress.registry.className', 'inner', 'Ingress/front-registry', 'spec.ingressClassName'],
+    [
+      'ingress.registry.hosts',
+      ['i.example'],
+      'Ingress/front-registry',
+      'spec.rules.0.host',
+      'i.example',
+    ],
+    [
+      'ingress.registry.annotations',
+      { 'haproxy.org/allow-list': '10.0.0.0/8' },
+      'Ingress/front-registry',
+      `${HAPROXY}allow-list`,
+      '10.0.0.0/8',
+    ],
+    ['ingress.registry.tls', [{ secretName: 'u' }], 'Ingress/front-registry', 'spec.tls'],
+    ['httpRoute.enabled', true, 'HTTPRoute/front', 'spec.rules.0.backendRefs.0.name', 'front'],
+    ['httpRoute.annotations', { a: 'b' }, 'HTTPRoute/front', 'metadata.annotations'],
+    [
+      'httpRoute.preset',
+      'envoy-gateway',
+      'BackendTrafficPolicy',
+      'spec.targetRefs.1.name',
+      'front-registry',
+    ],
+    ['httpRoute.parentRefs', [{ name: 'g' }], 'HTTPRoute/front', 'spec.parentRefs'],
+    ['httpRoute.hostnames', ['h.example'], 'HTTPRoute/front', 'spec.hostnames'],
+    ['httpRoute.paths', ['/api'], 'HTTPRoute/front', 'spec.rules.0.matches.0.path.value', '/api'],
+    [
+      'httpRoute.extraRules',
+      [{ name: 'r' }],
+      'HTTPRoute/front',
+      'spec.rules.1.backendRefs.0.name',
+      'front',
+    ],
+    [
+      'httpRoute.registry.enabled',
+      true,
+      'HTTPRoute/front-registry',
+      'spec.rules.0.matches',
+      [{ path: { type: 'PathPrefix', value: '/registry' } }],
+    ],
+    [
+      'httpRoute.registry.parentRefs',
+      [{ name: 'i' }],
+      'HTTPRoute/front-registry',
+      'spec.parentRefs',
+    ],
+    ['httpRoute.registry.hostnames', ['i.example'], 'HTTPRoute/front-registry', 'spec.hostnames'],
+    [
+      'httpRoute.registry.filters',
+      [{ type: 'Y' }],
+      'HTTPRoute/front-registry',
+      'spec.rules.0.filters',
+    ],
     [
       'httpRoute.timeouts',
       { request: '90s' },
-      'HTTPRoute',
+      'HTTPRoute/front',
       'spec.rules.0.timeouts',
       { request: '90s', backendRequest: '0s' },
     ],
-    ['httpRoute.filters', [{ type: 'X' }], 'HTTPRoute', 'spec.rules.0.filters'],
+    ['httpRoute.filters', [{ type: 'X' }], 'HTTPRoute/front', 'spec.rules.0.filters'],
     ['pdb.minAvailable', 1, 'PodDisruptionBudget', 'spec.minAvailable'],
   ],
 };
 
 const scaled: Scene = {
   name: 'scaled by an HPA',
-  base: {},
+  // So that as many reads fit.
+  base: { settings: { maxOpenReads: 1_000_000 }, resources: { limits: { memory: null } } },
   effects: [
     [
       'autoscaling.enabled',
@@ -399,42 +475,22 @@ const existingSecret: Scene = {
   base: { secrets: { apiKeys: [] } },
   effects: [
     ['secrets.existingSecret', 'vault', 'Deployment', `${POD}.volumes.0.secret.secretName`],
-    [
-      'secrets.existingKeys.apiKeys',
-      'a',
+    ...(
+      [
+        ['apiKeys', 'api-keys'],
+        ['historyToken', 'history-token'],
+        ['readTokenSecrets', 'read-token-secrets'],
+        ['runtimeAdminToken', 'runtime-admin-token'],
+        ['runtimeIngressToken', 'runtime-ingress-token'],
+        ['syncSecret', 'sync-secret'],
+      ] as const
+    ).map(([holds, path], index): Effect => [
+      `secrets.existingKeys.${holds}`,
+      `${index}`,
       'Deployment',
-      `${POD}.volumes.0.secret.items.0`,
-      { key: 'a', path: 'api-keys' },
-    ],
-    [
-      'secrets.existingKeys.readTokenSecrets',
-      'b',
-      'Deployment',
-      `${POD}.volumes.0.secret.items.1`,
-      { key: 'b', path: 'read-token-secrets' },
-    ],
-    [
-      'secrets.existingKeys.runtimeIngressToken',
-      'c',
-      'Deployment',
-      'env:GATEWAY_RUNTIME_INGRESS_TOKEN',
-      from('c'),
-    ],
-    [
-      'secrets.existingKeys.runtimeAdminToken',
-      'f',
-      'Deployment',
-      'env:GATEWAY_RUNTIME_ADMIN_TOKEN',
-      from('f'),
-    ],
-    [
-      'secrets.existingKeys.historyToken',
-      'd',
-      'Deployment',
-      'env:GATEWAY_HISTORY_TOKEN',
-      from('d'),
-    ],
-    ['secrets.existingKeys.syncSecret', 'e', 'Deployment', 'env:GATEWAY_SYNC_SECRET', from('e')],
+      `${POD}.volumes.0.secret.items.${index}`,
+      { key: `${index}`, path },
+    ]),
   ],
 };
 
@@ -455,8 +511,4 @@ function hpaMetric(index: number, kind: string): [string, string] {
 function inSecret(value: string, given: string | string[], key: string): Effect {
   const text = Buffer.from([given].flat().join('\n'));
   return [`secrets.${value}`, given, 'Secret', `data.${key}`, text.toString('base64')];
-}
-
-function from(key: string): unknown {
-  return { secretKeyRef: { name: 'vault', key } };
 }

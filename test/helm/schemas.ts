@@ -17,6 +17,16 @@ const CRD_SOURCES = [
     `monitoring.coreos.com_${name}.yaml`,
   ]),
   ['github.com/kedacore/keda/v2@v2.21.0', 'config/crd/bases', 'keda.sh_scaledobjects.yaml'],
+  [
+    'github.com/envoyproxy/gateway@v1.9.1',
+    'charts/gateway-helm/charts/crds/crds/generated',
+    'gateway.envoyproxy.io_backendtrafficpolicies.yaml',
+  ],
+  [
+    'github.com/traefik/traefik/v3@v3.7.13',
+    'docs/content/reference/dynamic-configuration',
+    'traefik.io_serverstransports.yaml',
+  ],
 ] as const;
 
 /** How kubeconform finds a schema; for it the core group is called as its version, `v1`. */

@@ -89,14 +89,14 @@ export class Container {
   }
 
   /** Runs a command beside the first process, as the same user. */
-  async run(command: string[]): Promise<number | null> {
+  async run(command: string[], settings = {}): Promise<number | null> {
     const [uid = '', gid = ''] = this.identity();
     const inside = ['--target', `${this.pid}`, '--mount', '--pid', '--root', '--wd'];
     const child = spawn(
       'nsenter',
       [...inside, `--setuid=${uid}`, `--setgid=${gid}`, '--', ...command],
       {
-        env: this.environment(),
+        env: { ...this.environment(), ...settings },
         stdio: 'inherit',
       },
     );

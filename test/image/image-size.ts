@@ -3,11 +3,11 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createGzip } from 'node:zlib';
 
-/** How large an image is: its files, its layers as a registry keeps them, and the part under /app. */
+/** How large an image is: its files, its layers as a registry keeps them, and what it consists of. */
 export interface ImageSize {
   bytes: number;
   compressedBytes: number;
-  applicationBytes: number;
+  parts: Record<string, number>;
 }
 
 export async function imageSize(root: string): Promise<ImageSize> {
@@ -16,10 +16,19 @@ export async function imageSize(root: string): Promise<ImageSize> {
   for await (const chunk of tar.stdout.pipe(createGzip())) {
     compressedBytes += (chunk as Buffer).length;
   }
+  const bytes = bytesBelow(root);
+  const node = lstatSync(join(root, 'usr/local/bin/node')).size;
+  const packages = bytesBelow(join(root, 'app/node_modules'));
+  const gateway = bytesBelow(join(root, 'app/dist'));
   return {
-    bytes: bytesBelow(root),
+    bytes,
     compressedBytes,
-    applicationBytes: bytesBelow(join(root, 'app')),
+    parts: {
+      'the program node': node,
+      'packages that the gateway uses': packages,
+      'the gateway': gateway,
+      'libraries that node links': bytes - node - packages - gateway,
+    },
   };
 }
 

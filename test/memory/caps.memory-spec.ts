@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { openFileLimit } from '../../src/memory/open-files.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { MIB, startLimitedGateway, type LimitedGateway } from './limited-gateway.ts';
 import { Readers } from '../support/readers.ts';
@@ -9,8 +9,7 @@ const EVENT_BYTES = 300;
 /** Every reader of these tests has the same credential, which may usually have half of all reads. */
 const ONE_CREDENTIAL = { GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: '100000' };
 /** A process may have no more connections than this open; some are for other things. */
-const MAX_CONNECTIONS =
-  Number(/^Max open files +\d+ +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]) - 500;
+const MAX_CONNECTIONS = openFileLimit() - 500;
 
 const SCENES = [300, 512, 1_024].flatMap((limitMib) =>
   (['long-poll', 'sse'] as const).flatMap((live) =>

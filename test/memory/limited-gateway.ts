@@ -12,7 +12,7 @@ export interface LimitedGateway {
   /** The most memory that was seen in use. */
   readonly highestBytes: number;
   readonly group: MemoryGroup;
-  witness: Witness;
+  witness: SteadyReader;
   /** The value of a metric, with its labels as they are written. */
   metric(name: string): Promise<number>;
   stop(): Promise<void>;
@@ -40,7 +40,7 @@ export async function startLimitedGateway(
       ...env,
     },
   });
-  const witness = new Witness(`${gateway.url}/shapes/v1/shape`);
+  const witness = new SteadyReader(`${gateway.url}/shapes/v1/shape`);
   let highestBytes = 0;
   const look = setInterval(() => {
     highestBytes = Math.max(highestBytes, group.usedBytes());
@@ -69,7 +69,7 @@ export async function startLimitedGateway(
 }
 
 /** Another client, who reads small things all along and wants to be answered. */
-export class Witness {
+export class SteadyReader {
   /** How its reads ended: a status, or what `fetch` said. */
   readonly outcomes: (number | string)[] = [];
   private readonly url: string;

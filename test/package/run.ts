@@ -1,6 +1,6 @@
 /**
- * Packs the project as `npm pack` does, installs the tarball into an empty folder, and runs the command
- * line from there, from the project, and from a clone that is not built: `npm run test:package`.
+ * Packs the command line and the client as `npm pack` does, installs each into an empty folder, and runs them from there;
+ * the command line from the project and from a clone that is not built, too: `npm run test:package`.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -96,36 +96,39 @@ const gateway = await startGatewayProcess({});
 const env = { AGENT_GATEWAY_URL: gateway.url, AGENT_GATEWAY_KEY: API_KEY };
 
 try {
-  await checks.check('packs what is built and nothing else', async () => {
-    const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
-    const packed: unknown = JSON.parse(await succeed('npm', args, { cwd: ROOT }));
+  await checks.check('the command line packs what it runs and nothing else', async () => {
+    const args = ['pack', '--workspace', 'cli', '--json', '--pack-destination', folder];
+    const packed: unknown = JSON.parse(await succeed('npm', args, { cwd: ROOT, paths: newNode }));
     // npm 11 says it as an object by name, older ones as a list.
     const [{ files = [] } = {}] = Object.values(packed as object) as {
       files?: { path: string }[];
     }[];
     const paths = files.map(({ path }) => path);
-    for (const needed of ['bin/agent-gateway', 'dist/main.js', 'dist/cli/main.js', 'README.md']) {
+    for (const needed of ['bin/agent-gateway', 'dist/cli/src/main.js', 'README.md']) {
       assert.ok(paths.includes(needed), `${needed} is missing`);
     }
-    const wanted = /^(?:bin\/agent-gateway|dist\/.*\.js|package\.json|README\.md|LICENSE.*)$/;
+    const wanted =
+      /^(?:bin\/agent-gateway|dist\/(?:cli|client|src)\/.*\.js|package\.json|README\.md)$/;
     assert.deepEqual(
-      paths.filter((path) => !wanted.test(path) || path.includes('.spec.')),
+      paths.filter((path) => !wanted.test(path) || /\.spec\.|\.module\.|-fixture/.test(path)),
       [],
     );
   });
 
-  await checks.check('runs from the tarball, installed into an empty folder', async () => {
+  await checks.check('it runs from the tarball, in an empty folder, without Nest', async () => {
     mkdirSync(app);
     writeFileSync(join(app, 'package.json'), '{"private":true}');
-    const tarball = join(folder, `agent-gateway-${version}.tgz`);
+    const tarball = join(folder, `agent-gateway-cli-${version}.tgz`);
     const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
     await succeed('npm', [...install, '--loglevel=error', tarball], { cwd: app, paths: newNode });
+    assert.ok(!readdirSync(join(app, 'node_modules')).includes('@nestjs'));
     const at = { cwd: app, env, paths: newNode };
     assert.equal(await succeed('npx', ['agent-gateway', '--version'], at), `${version}\n`);
     // Of the clients and of the token code, too, nothing is missing: nothing else is behind the gateway.
     const installed = join(app, 'node_modules/.bin/agent-gateway');
-    for (const args of [['ls'], ['tail', 'a/b'], ['watch']]) {
-      const { code, err } = await run(installed, [...args, '--retry-for', '0'], at);
+    for (const args of [['ls'], ['tail', 'a/b'], ['watch'], ['describe', 'a/b'], ['dp', 'ls']]) {
+      const retry = args[0] === 'describe' || args[0] === 'dp' ? [] : ['--retry-for', '0'];
+      const { code, err } = await run(installed, [...args, ...retry], at);
       assert.deepEqual([args, code], [args, 6]);
       assert.match(err, /^agent-gateway: 502 upstream_unreachable\. /);
     }
@@ -134,20 +137,22 @@ try {
     assert.equal((JSON.parse(doctor.out) as { findings: unknown[] }).findings.length, 7);
     const inspect = await run(installed, ['token', 'inspect', 'no-token'], at);
     assert.equal(inspect.code, 1);
+    const profiles = await run(installed, ['profile', 'ls', '--config', join(app, 'none')], at);
+    assert.equal(profiles.code, 0);
     assert.match(
       await succeed(installed, ['completion', 'bash'], at),
       /^# Completion of agent-gateway/,
     );
   });
 
-  await checks.check('runs in the project with npx, and from its folder bin', async () => {
+  await checks.check('it runs in the project with npx, and from its folder bin', async () => {
     // With a cache of its own, as in a first try: npx keeps there how it once found a project's command.
     const npm_config_cache = join(folder, 'npm-cache');
     for (const paths of [[], newNode]) {
       const at = { cwd: ROOT, env: { npm_config_cache, npm_config_offline: 'true' }, paths };
       assert.equal(await succeed('npx', ['agent-gateway', '--version'], at), `${version}\n`);
     }
-    const paths = [join(ROOT, 'bin')];
+    const paths = [join(ROOT, 'cli/bin')];
     assert.equal(
       await succeed('agent-gateway', ['--version'], { cwd: folder, paths }),
       `${version}\n`,
@@ -251,9 +256,9 @@ try {
 
   await checks.check('says what to do in a clone that is not built', async () => {
     const clone = join(folder, 'clone');
-    cpSync(join(ROOT, 'bin'), join(clone, 'bin'), { recursive: true });
-    cpSync(join(ROOT, 'package.json'), join(clone, 'package.json'));
-    const result = await run(join(clone, 'bin/agent-gateway'), ['ls'], { cwd: clone });
+    cpSync(join(ROOT, 'cli/bin'), join(clone, 'cli/bin'), { recursive: true });
+    cpSync(join(ROOT, 'cli/package.json'), join(clone, 'cli/package.json'));
+    const result = await run(join(clone, 'cli/bin/agent-gateway'), ['ls'], { cwd: clone });
     assert.deepEqual(result, {
       code: 1,
       out: '',

@@ -44,12 +44,29 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
+/** Whatever it has started when something fails to start is ended again, and its folders are gone. */
 export async function startStack(): Promise<Stack> {
+  const ends: (() => unknown)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of ends.splice(0).toReversed()) await end();
+  };
+  try {
+    return { ...(await startParts((end) => ends.push(end))), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Each part hands `atEnd` its end as soon as it has begun. */
+async function startParts(atEnd: (end: () => unknown) => unknown): Promise<Omit<Stack, 'stop'>> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-soak-'));
+  atEnd(() => rm(folder, { recursive: true }));
   // A copy: a build meanwhile must not change what is under test. Below the project, so that it
   // finds its packages.
   const code = join(ROOT, '.local', `soak-${process.pid}`);
   await mkdir(code, { recursive: true });
+  atEnd(() => rm(code, { recursive: true }));
   await cp(join(ROOT, 'dist'), join(code, 'dist'), { recursive: true });
   // The gateway reads its version from it.
   await cp(join(ROOT, 'package.json'), join(code, 'package.json'));
@@ -63,10 +80,14 @@ export async function startStack(): Promise<Stack> {
     catalog: 0,
   });
   const restate = await startRestate({ dataDir: join(folder, 'restate') });
+  atEnd(() => restate.stop());
   const history = await startHistoryChild(ports.history);
+  atEnd(() => history.process.stop());
   const historyLink = await startFlakyLink(ports.history);
+  atEnd(() => historyLink.stop());
   const catalogUrl = `http://127.0.0.1:${ports.catalog}`;
   let catalog = await startCatalog(ports.catalog, folder);
+  atEnd(() => catalog.stop());
 
   const launch = ({ port, managementPort, probeSocket }: Omit<Slot, 'gateway'>) =>
     startGatewayChild({
@@ -91,10 +112,14 @@ export async function startStack(): Promise<Stack> {
       managementPort: ports[`management${index}`],
       probeSocket: join(folder, `probe-${index}.sock`),
     };
-    return { ...place, gateway: await launch(place) };
+    const slot = { ...place, gateway: await launch(place) };
+    // The one that stands there then: it is replaced again and again.
+    atEnd(() => slot.gateway.process.kill());
+    return slot;
   };
   const slots: [Slot, Slot] = [await fill(0), await fill(1)];
   const haproxy = await startHaproxy(slots);
+  atEnd(() => haproxy.stop());
   const agents = await startAgents({
     port: 0,
     gatewayUrl: haproxy.url,
@@ -102,6 +127,7 @@ export async function startStack(): Promise<Stack> {
     catalogUrl,
     wordDelayMs: 1,
   });
+  atEnd(() => agents.stop());
   await registerAgents(haproxy.url, API_KEY, agents.url);
 
   return {
@@ -121,14 +147,6 @@ export async function startStack(): Promise<Stack> {
       await rm(slot.probeSocket, { force: true });
       slot.gateway = await launch(slot);
       return exitCode;
-    },
-    stop: async () => {
-      await agents.stop();
-      await Promise.all(slots.map(({ gateway }) => gateway.process.kill()));
-      await Promise.all([haproxy.stop(), catalog.stop(), historyLink.stop()]);
-      await Promise.all([history.process.stop(), restate.stop()]);
-      await rm(folder, { recursive: true });
-      await rm(code, { recursive: true });
     },
   };
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { resetConnection } from '../../src/http/reset-connection.ts';
 
 export interface FlakyLink {
   port: number;
@@ -23,11 +24,11 @@ export async function startFlakyLink(targetPort: number): Promise<FlakyLink> {
   const server = createServer((client) => {
     client.on('error', () => undefined);
     if (isDown) {
-      client.resetAndDestroy();
+      resetConnection(client);
       return;
     }
     const upstream = connect({ port: targetPort, host: '127.0.0.1', noDelay: true });
-    upstream.on('error', () => client.resetAndDestroy());
+    upstream.on('error', () => resetConnection(client));
     const pair = { client, upstream };
     pairs.add(pair);
     client.setNoDelay(true);
@@ -44,7 +45,7 @@ export async function startFlakyLink(targetPort: number): Promise<FlakyLink> {
   await once(server, 'listening');
   const cut = (): void => {
     for (const { client, upstream } of pairs) {
-      client.resetAndDestroy();
+      resetConnection(client);
       upstream.destroy();
     }
   };

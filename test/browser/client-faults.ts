@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pass } from 'node:timers/promises';
+import type { Browser } from 'playwright-core';
+import { startCatalog } from '../../local/catalog/catalog-server.ts';
+import { choosePorts } from '../../local/stack/ports.ts';
+import { Random } from '../soak/random.ts';
+import type { Checks } from '../support/checks.ts';
+import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
+import { startGatewayProcess } from '../support/gateway-process.ts';
+import { startHistoryChild } from '../support/history-child.ts';
+import { EventWriter, upTo } from '../support/numbered-events.ts';
+import { openPage, type TestPage } from './open-page.ts';
+import type { World } from './world.ts';
+
+const TURNS = 40;
+const TTL_SECONDS = 1.2;
+/** How long a fault lasts, and how long it is quiet before the next one, at most. */
+const MAX_MS = 250;
+const AGENTS = 7;
+/** `FAULTS_SEED` repeats the faults of another run. */
+const SEED = Number(process.env.FAULTS_SEED ?? Date.now() % 1_000_000);
+const random = new Random(SEED);
+
+/** A system of its own, every part of which can be hurt. */
+interface Hurt {
+  url: string;
+  historyUrl: string;
+  /** One fault, over when this resolves. */
+  disturb(): Promise<void>;
+  putAgent(id: string, status: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The library in a page: nothing lost, nothing twice, whatever is cut, stalled, gone, restarted or expired. */
+export async function checkClientFaults(
+  checks: Checks,
+  browser: Browser,
+  { pages }: World,
+): Promise<void> {
+  const page = await openPage(browser, pages.origin);
+  const hurt = await startHurt(pages.origin);
+  try {
+    for (const live of ['sse', 'long-poll'] as const) {
+      await checks.check(
+        `a timeline by ${live}: each event once, under random faults (seed ${SEED})`,
+        () => readTimeline(page, hurt, live),
+      );
+    }
+    await checks.check(
+      `the catalog: the rows as they are in the end, under random faults (seed ${SEED})`,
+      () => readCatalog(page, hurt),
+    );
+  } finally {
+    await page.close();
+    await hurt.stop();
+  }
+}
+
+async function readTimeline(page: TestPage, hurt: Hurt, live: 'sse' | 'long-poll'): Promise<void> {
+  const path = `/t/default/agents/chat/faults-${live}`;
+  const writer = new EventWriter(`${hurt.historyUrl}${path}/timeline`);
+  const prefix = `/streams${path}`;
+  const name = `faults by ${live}`;
+  await writer.create();
+  await page.start(name, {
+    url: `${hurt.url}${prefix}/timeline`,
+    prefix,
+    ttlSeconds: TTL_SECONDS,
+    live,
+  });
+  for (let turn = 0; turn < TURNS; turn++) {
+    await Promise.all([hurt.disturb(), writer.append(1 + below(10), below(20_000))]);
+  }
+  await page.until(name, ({ seqs }, count) => seqs.length >= count, writer.count);
+  // One more behind all the faults: what came twice would be here by then.
+  await writer.append();
+  await page.until(name, ({ seqs }, last) => seqs.at(-1) === last, writer.count - 1);
+  await page.stop(name);
+
+  const { seqs, states, minted, error } = await page.read(name);
+  assert.deepEqual(seqs, upTo(writer.count));
+  assert.equal(error, undefined);
+  assert.ok(minted > 1, 'no token ended');
+  assert.ok(states.includes('waiting'), 'the page met no fault');
+}
+
+async function readCatalog(page: TestPage, hurt: Hurt): Promise<void> {
+  const prefix = '/shapes/v1/shape';
+  const name = 'faults of the catalog';
+  await page.start(name, { url: `${hurt.url}${prefix}`, prefix, ttlSeconds: TTL_SECONDS });
+  const expected: Record<string, string> = {};
+  for (let turn = 0; turn < TURNS; turn++) {
+    const id = `f${turn % AGENTS}`;
+    expected[id] = `s${turn}`;
+    await hurt.putAgent(id, `s${turn}`);
+    await hurt.disturb();
+  }
+  await page.until(
+    name,
+    ({ rows }, wanted) =>
+      rows.length === Object.keys(wanted).length &&
+      rows.every((row) => row['status'] === wanted[String(row['id'])]),
+    expected,
+  );
+  await page.stop(name);
+
+  const { states, minted, error } = await page.read(name);
+  assert.equal(error, undefined);
+  assert.ok(minted > 1, 'no token ended');
+  assert.ok(states.includes('waiting'), 'the page met no fault');
+}
+
+async function startHurt(origin: string): Promise<Hurt> {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-client-faults-'));
+  const { gatewayPort, catalogPort } = await choosePorts({ gatewayPort: 0, catalogPort: 0 });
+  const history = await startHistoryChild();
+  const toHistory = await startFlakyLink(Number(new URL(history.url).port));
+  const beginCatalog = () =>
+    startCatalog({ port: catalogPort, databasePath: join(folder, 'catalog.sqlite') });
+  let catalog = await beginCatalog();
+  const beginGateway = () =>
+    startGatewayProcess({
+      GATEWAY_PORT: String(gatewayPort),
+      GATEWAY_HISTORY_URL: `http://127.0.0.1:${toHistory.port}${new URL(history.url).pathname}`,
+      GATEWAY_SYNC_URL: catalog.url,
+      GATEWAY_CORS_ALLOW_ORIGINS: origin,
+    });
+  let gateway = await beginGateway();
+  const toGateway = await startFlakyLink(gatewayPort);
+  const faults = [
+    ...[toGateway, toHistory].flatMap(linkFaults),
+    async () => {
+      await gateway.stop();
+      gateway = await beginGateway();
+    },
+    async () => {
+      await catalog.stop();
+      catalog = await beginCatalog();
+    },
+  ];
+  return {
+    url: `http://127.0.0.1:${toGateway.port}`,
+    historyUrl: history.url,
+    disturb: async () => {
+      await pass(below(MAX_MS));
+      await faults[below(faults.length)]!();
+    },
+    putAgent: async (id, status) => {
+      const row = { url: `/t/default/a/chat/${id}`, type: 'chat', id, status, tenant: 'default' };
+      const body = JSON.stringify(row);
+      const response = await fetch(`${catalog.url}/rows/entities`, { method: 'PUT', body });
+      assert.equal(response.status, 204);
+    },
+    stop: async () => {
+      await toGateway.stop();
+      await gateway.stop();
+      await toHistory.stop();
+      await catalog.stop();
+      await history.process.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Cut, gone for a moment, silent for a moment. */
+function linkFaults(link: FlakyLink): (() => Promise<void>)[] {
+  return [
+    async () => link.cut(),
+    async () => {
+      link.goDown();
+      await pass(below(MAX_MS));
+      link.resume();
+    },
+    async () => {
+      link.stall();
+      await pass(below(MAX_MS));
+      link.resume();
+    },
+  ];
+}
+
+function below(bound: number): number {
+  return Math.floor(random.between(0, bound));
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Checks } from '../../support/checks.ts';
+import { assertFits, LAPTOP, openConsole, PHONE, type ConsoleWorld } from './console-page.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const VIEWS = ['#/', '#/assistant/ada', '#/deployments'];
+const LOOKS: Record<string, BrowserContextOptions> = {
+  'on a laptop': { viewport: LAPTOP },
+  'in the dark': { viewport: LAPTOP, colorScheme: 'dark' },
+  'on a phone': { viewport: PHONE },
+  'on a phone, in the dark': { viewport: PHONE, colorScheme: 'dark' },
+};
+
+/** Each page in each look, as axe judges it; and the way through it by keyboard. */
+export async function checkAccess(
+  checks: Checks,
+  browser: Browser,
+  world: ConsoleWorld,
+): Promise<void> {
+  const { agents } = world.gateway;
+  await agents.spawn({ type: 'assistant', id: 'ada' });
+  await agents.send('assistant/ada', {
+    kind: 'message',
+    content: [{ type: 'text', text: 'Hi `x`' }],
+  });
+  for (const [look, options] of Object.entries(LOOKS)) {
+    await checks.check(`axe finds nothing ${look}, and all fits`, async () => {
+      for (const view of VIEWS) {
+        const { page, close } = await openConsole(browser, world, view, {
+          ...options,
+          // axe itself is put into the page.
+          bypassCSP: true,
+        });
+        await page.getByTestId('connection').getByText('Live').waitFor();
+        if (view.includes('ada')) await page.locator('[data-testid="reply"]').first().waitFor();
+        if (view === '#/deployments') await page.getByTestId('deployment').first().waitFor();
+        assert.deepEqual([view, await violations(page)], [view, []]);
+        await assertFits(page);
+        await close();
+      }
+    });
+  }
+  await checks.check('by keyboard alone: to an agent, a message to it, and its reply', async () => {
+    const { page, close } = await openConsole(browser, world);
+    await page.getByTestId('catalog-row').first().waitFor();
+    await tabTo(page, 'ada');
+    await page.keyboard.press('Enter');
+    await page.getByTestId('agent-title').getByText('ada').waitFor();
+    await page.locator('#send-fields:not([disabled])').waitFor();
+    await tabTo(page, '', 'send-text');
+    await page.keyboard.type('count to 2');
+    await page.keyboard.press('Enter');
+    await page.getByTestId('reply-text').getByText('1 2', { exact: true }).waitFor();
+    await page.getByTestId('announcer').getByText('reply: 1 2').waitFor({ state: 'attached' });
+    await close();
+  });
+}
+
+/** Presses Tab until the focus is on what has this text, or this test id. */
+async function tabTo(page: Page, text: string, testId = ''): Promise<void> {
+  for (let presses = 0; presses < 60; presses++) {
+    await page.keyboard.press('Tab');
+    const isThere = await page.evaluate(
+      ([wanted, id]) => {
+        const { textContent, dataset } = document.activeElement as HTMLElement;
+        return id === '' ? textContent === wanted : dataset.testid === id;
+      },
+      [text, testId] as const,
+    );
+    if (isThere) return;
+  }
+  throw new Error(`Tab never came to ${text || testId}.`);
+}
+
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations: found } = await axe.run();
+    return found.flatMap(({ id, nodes }) =>
+      nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`),
+    );
+  });
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core';
+import { AgentGateway } from '../../../client/src/index.ts';
+import { startLocalSystem, type LocalSystem } from '../../support/local-system.ts';
+
+export const LAPTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 390, height: 844 };
+const WAIT_MS = 20_000;
+
+/** The console of a local system, and the gateway with the key of whoever runs it. */
+export interface ConsoleWorld {
+  local: LocalSystem;
+  url: string;
+  gateway: AgentGateway;
+}
+
+/** A page of the console, and what it has done so far. */
+export interface ConsolePage {
+  page: Page;
+  gatewayRequests: Request[];
+  errors: string[];
+  close: () => Promise<void>;
+}
+
+export async function withConsole(work: (world: ConsoleWorld) => Promise<void>): Promise<void> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'gateway-console-'));
+  const local = await startLocalSystem(dataDir);
+  try {
+    const gateway = new AgentGateway({ url: local.baseUrl, apiKey: local.apiKey });
+    await work({ local, url: consoleUrl(local), gateway });
+  } finally {
+    await local.process.stop();
+    await rm(dataDir, { recursive: true });
+  }
+}
+
+export async function openConsole(
+  browser: Browser,
+  { url, local }: ConsoleWorld,
+  hash = '',
+  options: BrowserContextOptions = {},
+): Promise<ConsolePage> {
+  const context = await browser.newContext({ viewport: LAPTOP, colorScheme: 'light', ...options });
+  context.setDefaultTimeout(WAIT_MS);
+  const page = await context.newPage();
+  const gatewayRequests: Request[] = [];
+  const errors: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().startsWith(local.baseUrl)) gatewayRequests.push(request);
+  });
+  page.on('pageerror', (error) => errors.push(String(error)));
+  page.on('console', (message) => {
+    // A timeline that is not there yet is a 404, and the browser itself says so.
+    const isOwn = !/Failed to load resource/.test(message.text());
+    if (message.type() === 'error' && isOwn) errors.push(message.text());
+  });
+  await page.goto(`${url}/${hash}`);
+  return { page, gatewayRequests, errors, close: () => context.close() };
+}
+
+/** Sends a message by the page's own form. */
+export async function say(page: Page, text: string): Promise<void> {
+  await page.getByTestId('send-text').fill(text);
+  await page.getByTestId('send-submit').click();
+}
+
+/** That no element is wider than the screen. */
+export async function assertFits(page: Page): Promise<void> {
+  const { width, screen } = await page.evaluate(() => ({
+    width: document.documentElement.scrollWidth,
+    screen: innerWidth,
+  }));
+  assert.ok(width <= screen, `the page is ${width} px wide`);
+}
+
+function consoleUrl({ said }: LocalSystem): string {
+  const url = said.map((line) => /^The console.*: (http\S+)$/.exec(line)?.[1]).find(Boolean);
+  if (!url) throw new Error(`No address of the console was printed:\n${said.join('\n')}`);
+  return url;
+}

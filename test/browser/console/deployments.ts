@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { object, type ObjectContext } from '@restatedev/restate-sdk';
+import type { Browser } from 'playwright-core';
+import type { Checks } from '../../support/checks.ts';
+import { serveAgents } from '../../support/restate.ts';
+import { openConsole, type ConsoleWorld } from './console-page.ts';
+
+/** The page of deployments: types and handlers, one that is registered here, and what hangs. */
+export async function checkDeployments(
+  checks: Checks,
+  browser: Browser,
+  world: ConsoleWorld,
+): Promise<void> {
+  const { page, close } = await openConsole(browser, world, '#/deployments');
+  await checks.check('shows who serves which agents, with their handlers', async () => {
+    const text = await page.getByTestId('deployment').first().innerText();
+    assert.match(text, /assistant virtual object: .*spawn/);
+    await page.getByTestId('invocations-empty').waitFor();
+  });
+  await checks.check('registers a deployment, and says why one is not', async () => {
+    await page.getByTestId('register-uri').fill('http://127.0.0.1:1');
+    await page.getByTestId('register-submit').click();
+    await page
+      .getByTestId('register-outcome')
+      .getByText(/^Not registered: /)
+      .waitFor();
+    const started = Promise.withResolvers<void>();
+    const agents = await serveAgents([
+      object({
+        name: 'sleeper',
+        handlers: {
+          spawn: async (ctx: ObjectContext) => {
+            started.resolve();
+            await ctx.sleep({ hours: 1 });
+          },
+        },
+      }),
+    ]);
+    await page.getByTestId('register-uri').fill(agents.uri);
+    await page.getByTestId('register-submit').click();
+    await page.getByTestId('register-outcome').getByText('Registered: sleeper').waitFor();
+    await world.gateway.agents.spawn({ type: 'sleeper', id: 's1' });
+    await started.promise;
+    const hanging = page.getByTestId('invocation');
+    await hanging.getByText('sleeper/s1/spawn').waitFor();
+    await hanging.getByRole('button', { name: 'Cancel' }).click();
+    await hanging.waitFor({ state: 'detached' });
+    await agents.close();
+  });
+  await checks.check('says that the registry cannot be read, and when it tries again', async () => {
+    await page.route('**/deployments.json', (route) => route.abort());
+    await page
+      .getByTestId('deployments-problem')
+      .getByText(/cannot be read: the console does not answer\. Next try in 5 s\./)
+      .waitFor();
+    await page.unroute('**/deployments.json');
+    await page.getByTestId('deployments-problem').waitFor({ state: 'hidden' });
+  });
+  await close();
+}

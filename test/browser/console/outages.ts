@@ -1,0 +1,71 @@
+import type { Browser } from 'playwright-core';
+import type { Checks } from '../../support/checks.ts';
+import { openConsole, type ConsoleWorld } from './console-page.ts';
+
+/** What the page says when a part of the system is away, and that it goes on by itself. */
+export async function checkOutages(
+  checks: Checks,
+  browser: Browser,
+  world: ConsoleWorld,
+): Promise<void> {
+  const { gateway, local } = world;
+  await gateway.agents.spawn({ type: 'echo', id: 'outage' });
+  const { page, close } = await openConsole(browser, world, '#/echo/outage');
+  const status = page.getByTestId('connection');
+  await status.getByText('Live').waitFor();
+
+  const outages: [string, string, object, RegExp][] = [
+    [
+      'the history store',
+      '**/streams/**',
+      problem(502, 'upstream_unreachable', 'The history store cannot be reached.'),
+      /The history store is not well: The history store cannot be reached\./,
+    ],
+    [
+      'the catalog engine',
+      '**/shapes/**',
+      problem(502, 'upstream_unreachable', 'The sync engine cannot be reached.'),
+      /The catalog engine is not well: /,
+    ],
+    [
+      'the token service',
+      '**/token',
+      problem(500, 'internal_error', 'A fault of the console.'),
+      /No read token: A fault of the console/,
+    ],
+  ];
+  for (const [what, pattern, answer, said] of outages) {
+    await checks.check(`says that ${what} is not well, and when it tries again`, async () => {
+      await page.route(pattern, (route) => route.fulfill(answer));
+      await page.reload();
+      await status.getByText(said).waitFor();
+      await page
+        .getByTestId('connection-retry')
+        .getByText(/Next try in \d+ s\.|Trying again…/)
+        .waitFor();
+      await page.unroute(pattern);
+      await status.getByText('Live').waitFor();
+      await page.locator('[data-what="spawned"]').waitFor();
+    });
+  }
+
+  await checks.check('says that the gateway is away, and goes on when it is back', async () => {
+    await page.route(`${local.baseUrl}/**`, (route) => route.abort('connectionrefused'));
+    await page.reload();
+    await status.getByText(/The gateway at http\S+ does not answer\./).waitFor();
+    await page.getByTestId('catalog-empty').getByText('cannot be read now').waitFor();
+    await page.unroute(`${local.baseUrl}/**`);
+    await page.locator('[data-what="spawned"]').waitFor();
+    await status.getByText('Live').waitFor();
+  });
+  await close();
+}
+
+function problem(status: number, code: string, detail: string): object {
+  return {
+    status,
+    contentType: 'application/problem+json',
+    headers: { 'access-control-allow-origin': '*' },
+    body: JSON.stringify({ status, code, detail, requestId: 'r1' }),
+  };
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import type { Checks } from '../../support/checks.ts';
+import {
+  assertFits,
+  openConsole,
+  PHONE,
+  say,
+  type ConsolePage,
+  type ConsoleWorld,
+} from './console-page.ts';
+
+const IMAGES = join(import.meta.dirname, '../../../docs/images');
+
+/** One round as somebody makes it who opens the console for the first time, and its pictures for the docs. */
+export async function checkRound(
+  checks: Checks,
+  browser: Browser,
+  world: ConsoleWorld,
+): Promise<void> {
+  const open = await openConsole(browser, world);
+  const { page } = open;
+  await checks.check('spawns agents, and the catalog shows them by itself', async () => {
+    for (const id of ['grace', 'ada']) {
+      await page.getByTestId('spawn-id').fill(id);
+      await page.getByTestId('spawn-submit').click();
+      await page.getByTestId('agent-title').getByText(id).waitFor();
+      await page.getByTestId('catalog-rows').getByText(id, { exact: true }).waitFor();
+    }
+  });
+  await checks.check('shows the words of a reply as they come, then the whole', () => reply(page));
+  await checks.check('interrupts a reply, which stops', async () => {
+    await say(page, 'Please count to 1000');
+    await page.locator('[data-testid="reply"][data-state="writing"]').waitFor();
+    await screenshot(page, 'console-laptop');
+    await page.getByTestId('control-interrupt').click();
+    await page.locator('[data-testid="reply"][data-state="interrupted"]').waitFor();
+    await page.getByTestId('agent-status').getByText('idle').waitFor();
+  });
+  await checks.check('shows every event as it is, to be copied', () => events(page));
+  await checks.check('a reload shows the same conversation', () => reload(page));
+  await checks.check('on a phone nothing is wider than the screen', async () => {
+    await page.setViewportSize(PHONE);
+    await page.locator('[data-testid="reply"]').last().waitFor();
+    await assertFits(page);
+    await screenshot(page, 'console-phone');
+  });
+  await checks.check('the page has read with tokens only, and said no error', () => honest(open));
+  await open.close();
+}
+
+async function reply(page: Page): Promise<void> {
+  await say(page, 'Hello, **who** are you?');
+  const answer = page.locator('[data-testid="reply"][data-state="done"]').first();
+  await answer.waitFor();
+  assert.match(await answer.getByTestId('answers').innerText(), /↳ Hello, \*\*who\*\* are you\?/);
+  assert.match(await answer.getByTestId('reply-text').innerText(), /^Hello! I answer/);
+  // Markdown of the message became an element, never markup.
+  assert.equal(await page.getByTestId('message').first().locator('strong').innerText(), 'who');
+}
+
+async function events(page: Page): Promise<void> {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.getByTestId('show-events').click();
+  const last = page.locator('[data-testid="event"][data-kind="interrupted"]');
+  await last.waitFor();
+  await last.getByTestId('copy').click();
+  await last.getByText('Copied').waitFor();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.equal((JSON.parse(copied) as { kind: string }).kind, 'interrupted');
+  await page.locator('#timeline-scroll').evaluate((scroller) => scroller.scrollTo(0, 0));
+  const message = page.locator('[data-testid="event"][data-kind="message"]').first();
+  await message.waitFor();
+  assert.match(await message.innerText(), /request\s+[\w-]{20,}/);
+  await page.getByRole('button', { name: 'Conversation' }).click();
+}
+
+async function reload(page: Page): Promise<void> {
+  const texts = (): Promise<string[]> => page.getByTestId('reply-text').allInnerTexts();
+  const before = await texts();
+  await page.reload();
+  await page.locator('[data-testid="reply"][data-state="interrupted"]').waitFor();
+  assert.deepEqual(await texts(), before);
+}
+
+async function honest({ gatewayRequests, errors }: ConsolePage): Promise<void> {
+  assert.ok(gatewayRequests.length > 0);
+  for (const request of gatewayRequests) {
+    assert.equal(request.method(), 'GET');
+    assert.match(request.headers()['authorization'] ?? '', /^Bearer [\w-]+\.[\w-]+\.[\w-]+$/);
+  }
+  assert.deepEqual(errors, []);
+}
+
+/** Taken anew only where it is asked for or missing: each run's own times would change the file. */
+async function screenshot(page: Page, name: string): Promise<void> {
+  const path = join(IMAGES, `${name}.png`);
+  if (existsSync(path) && !process.argv.includes('--screenshots')) return;
+  await mkdir(IMAGES, { recursive: true });
+  await page.screenshot({ path, animations: 'disabled' });
+}

@@ -1,0 +1,296 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
+import { killAllClis, reaches, runCli } from '../support/cli.ts';
+import {
+  API_KEY,
+  READ_TOKEN_SECRET,
+  startTestGateway,
+  type TestGateway,
+} from '../support/gateway.ts';
+import { startHistory, type RunningHistory } from '../support/history.ts';
+import { mintReadToken } from '../support/read-tokens.ts';
+import { recordingAgent } from '../support/recording-agent.ts';
+import { registerAgents, restateUrls, type RegisteredAgents } from '../support/restate.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const TYPE = 'cli-doctor-patient';
+const NARROW_KEY = 'a-key-that-opens-next-to-nothing';
+let folder: string;
+let agents: RegisteredAgents;
+let history: RunningHistory;
+let catalog: Catalog;
+let gateway: TestGateway;
+/** Behind it there is nothing. */
+let lonely: TestGateway;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cli-doctor-'));
+  const { ingressUrl, adminUrl } = restateUrls();
+  agents = await registerAgents([recordingAgent(TYPE).service]);
+  history = await startHistory();
+  catalog = await startCatalog({ port: 0, databasePath: ':memory:' });
+  gateway = await startTestGateway({
+    GATEWAY_RUNTIME_INGRESS_URL: ingressUrl,
+    GATEWAY_RUNTIME_ADMIN_URL: adminUrl,
+    GATEWAY_HISTORY_URL: history.url,
+    GATEWAY_SYNC_URL: catalog.url,
+    GATEWAY_API_KEYS: `${API_KEY},${NARROW_KEY} scopes=streams:read+shapes:read paths=/streams/elsewhere`,
+  });
+  lonely = await startTestGateway();
+});
+afterAll(async () => {
+  await killAllClis();
+  await rm(folder, { recursive: true });
+  await lonely.stop();
+  await gateway.stop();
+  await catalog.stop();
+  await history.stop();
+  await agents.stop();
+});
+
+/** What differs from run to run. */
+function steady(out: string): string {
+  return out
+    .replaceAll(/in \d+ ms/g, 'in N ms')
+    .replaceAll(/\(request \w{26}\)/g, '(request R)')
+    .replaceAll(/registered types: .*/g, (types) => (types.includes(TYPE) ? 'types' : types));
+}
+
+describe('agent-gateway doctor', () => {
+  it('leaves out what the key does not open, and says so', async () => {
+    const env = { ...reaches(gateway.url), AGENT_GATEWAY_KEY: NARROW_KEY };
+    const { code, out } = await runCli(['doctor'], { env });
+    expect(code).toBe(0);
+    const lines = steady(out).trimEnd().split('\n').slice(2);
+    expect(lines).toEqual([
+      '✓ key       the API key from AGENT_GATEWAY_KEY works; it opens shapes:read',
+      expect.stringMatching(/runtime   the API key does not open it$/),
+      expect.stringMatching(/registry  the API key does not open it$/),
+      expect.stringMatching(/history   the API key does not open it$/),
+      '✓ catalog   Electric answers, in N ms',
+    ]);
+  });
+
+  it('says what the key opens, and warns where its profile needs less', async () => {
+    const config = join(folder, 'config.json');
+    const profiles = {
+      wide: { url: gateway.url, key: API_KEY, scopes: 'commands+streams:read+shapes:read' },
+      right: { url: gateway.url, key: NARROW_KEY, scopes: 'streams:read+shapes:read' },
+    };
+    await writeFile(config, JSON.stringify({ profiles }), { mode: 0o600 });
+    const wide = await runCli(['doctor', '--config', config, '--profile', 'wide']);
+    expect(wide).toMatchObject({ code: 0, err: '' });
+    expect(wide.out.split('\n').slice(2, 5)).toEqual([
+      '✓ key       the API key from the profile "wide" works; it opens everything',
+      '! scopes    the key opens more than the profile says it needs: streams:write, streams:delete, registry:read, registry:write',
+      '            → Make a key that opens no more: agent-gateway keys generate --name NAME --scopes commands+streams:read+shapes:read',
+    ]);
+    const right = await runCli(['doctor', '--config', config, '--profile', 'right']);
+    expect(right).toMatchObject({ code: 0, err: '' });
+    expect(right.out).not.toContain('scopes ');
+  });
+
+  it('changes nothing', async () => {
+    const upstream = await startScriptedUpstream((_, response) => response.writeHead(404).end());
+    const own = await startTestGateway({
+      GATEWAY_HISTORY_URL: upstream.url,
+      GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
+    });
+    await runCli(['doctor'], { env: reaches(own.url) });
+    await own.stop();
+    await upstream.stop();
+    const changing = upstream.seen.filter(({ method }) => method !== 'GET');
+    expect(changing.length).toBeGreaterThan(0);
+    for (const { target } of changing) expect(target).toContain('/agent-gateway-doctor');
+  });
+
+  it('says of each part that it is well', async () => {
+    const { code, out, err } = await runCli(['doctor'], { env: reaches(gateway.url) });
+    expect({ code, err, out: steady(out) }).toEqual({
+      code: 0,
+      err: '',
+      out: [
+        `✓ gateway   ${gateway.url} (AGENT_GATEWAY_URL) answers, in N ms`,
+        '✓ clock     the same time here and there',
+        '✓ key       the API key from AGENT_GATEWAY_KEY works; it opens everything',
+        '✓ runtime   Restate answers, in N ms',
+        "✓ registry  Restate's admin API answers, in N ms; types",
+        '✓ history   the history store answers, in N ms',
+        '✓ catalog   Electric answers, in N ms\n',
+      ].join('\n'),
+    });
+  });
+
+  it('names the servers that are not there and the settings that say where they are', async () => {
+    const { code, out, err } = await runCli(['doctor'], { env: reaches(lonely.url) });
+    const gone =
+      '502 upstream_unreachable. The server behind this route could not be reached; try again. (request R)';
+    expect({ code, err, out: steady(out) }).toEqual({
+      code: 6,
+      err: '',
+      out: [
+        `✓ gateway   ${lonely.url} (AGENT_GATEWAY_URL) answers, in N ms`,
+        '✓ clock     the same time here and there',
+        '✓ key       the API key from AGENT_GATEWAY_KEY works; it opens everything',
+        `✗ runtime   ${gone}`,
+        '            → Is Restate running, and is GATEWAY_RUNTIME_INGRESS_URL of the gateway right?',
+        `✗ registry  ${gone}`,
+        "            → Is Restate's admin API running, and is GATEWAY_RUNTIME_ADMIN_URL of the gateway right?",
+        `✗ history   ${gone}`,
+        '            → Is the history store running, and is GATEWAY_HISTORY_URL of the gateway right?',
+        `✗ catalog   ${gone}`,
+        '            → Is Electric running, and is GATEWAY_SYNC_URL of the gateway right?\n',
+      ].join('\n'),
+    });
+  });
+
+  // A 401 of the admin API was taken for one of the gateway: the doctor said that the key was wrong.
+  it('names the settings of servers that refuse the gateway itself', async () => {
+    const refusing = await startScriptedUpstream((_, response) => response.writeHead(401).end());
+    const refused = await startTestGateway({
+      GATEWAY_RUNTIME_INGRESS_URL: refusing.url,
+      GATEWAY_RUNTIME_ADMIN_URL: refusing.url,
+      GATEWAY_HISTORY_URL: refusing.url,
+      GATEWAY_SYNC_URL: refusing.url,
+    });
+    const { code, out } = await runCli(['doctor'], { env: reaches(refused.url) });
+    await refused.stop();
+    await refusing.stop();
+    expect(code).toBe(6);
+    expect(out).toContain(
+      '✓ key       the API key from AGENT_GATEWAY_KEY works; it opens everything',
+    );
+    expect(out.split('\n').filter((line) => line.includes('→'))).toEqual(
+      ['RUNTIME_INGRESS_TOKEN', 'RUNTIME_ADMIN_TOKEN', 'HISTORY_TOKEN', 'SYNC_SECRET'].map(
+        (credential) =>
+          `            → Are GATEWAY_${credential.replace(/_[A-Z]+$/, '')}_URL and GATEWAY_${credential} ` +
+          'of the gateway right? Its log tells what came.',
+      ),
+    );
+  });
+
+  it('says that the key is refused, or missing, and asks nothing more', async () => {
+    const key = 'wrong-key-0123456789';
+    const wrong = await runCli(['doctor', '--json'], {
+      env: { AGENT_GATEWAY_URL: gateway.url, AGENT_GATEWAY_KEY: key },
+    });
+    const { ok, findings } = JSON.parse(wrong.out) as { ok: boolean; findings: object[] };
+    expect({ code: wrong.code, err: wrong.err, ok }).toEqual({ code: 3, err: '', ok: false });
+    expect(findings).toEqual([
+      { name: 'gateway', state: 'ok', detail: expect.any(String) },
+      { name: 'clock', state: 'ok', detail: expect.any(String) },
+      {
+        name: 'key',
+        state: 'bad',
+        detail: expect.stringMatching(/^401 invalid_credentials\. /),
+        hint: 'The key came from AGENT_GATEWAY_KEY.',
+      },
+      ...['runtime', 'registry', 'history', 'catalog'].map((name) => ({
+        name,
+        state: 'skipped',
+        detail: 'not asked without a key that works',
+      })),
+    ]);
+    expect(wrong.out).not.toContain(key);
+    const none = await runCli(['doctor', '--url', gateway.url]);
+    expect(none).toMatchObject({ code: 3, err: '' });
+    expect(none.out).toContain(
+      '✗ key       there is none\n            → Give an API key or a read',
+    );
+  });
+
+  it('knows a read token, and asks what it opens', async () => {
+    const env = { AGENT_GATEWAY_URL: gateway.url };
+    const shape = { table: 'entities', where: 'type = $1', params: { 1: 'chat' } };
+    const both = await mintReadToken(READ_TOKEN_SECRET, {
+      prefix: ['/streams/t/default', '/shapes/v1/shape'],
+      ttlSeconds: 60,
+      shape,
+    });
+    const well = await runCli(['doctor', '--key-file', '-'], { env, input: both });
+    expect(well).toMatchObject({ code: 0, err: '' });
+    expect(steady(well.out).split('\n').slice(2)).toEqual([
+      expect.stringMatching(
+        /^✓ key {7}the read token from the standard input works, until 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d$/,
+      ),
+      '– runtime   not opened by this read token',
+      '– registry  not opened by this read token',
+      '✓ history   the history store answers, in N ms',
+      '✓ catalog   Electric answers, in N ms',
+      '',
+    ]);
+    const forged = await mintReadToken('x'.repeat(32), { prefix: '/streams', ttlSeconds: 60 });
+    const ill = await runCli(['doctor', '--key-file', '-'], { env, input: forged });
+    expect(ill).toMatchObject({ code: 3, err: '' });
+    expect(ill.out).toContain(
+      "✗ key       401 invalid_credentials. The read token's signature is not",
+    );
+    expect(ill.out).not.toContain(forged.slice(0, 20));
+  });
+
+  // Without quotes "Note" is note in SQL: a token that works was called one that does not.
+  it('asks for the columns that a read token pins as they are written', async () => {
+    const engine = await startScriptedUpstream((_, response) => response.end('[]'));
+    const own = await startTestGateway({ GATEWAY_SYNC_URL: engine.url });
+    const token = await mintReadToken(READ_TOKEN_SECRET, {
+      prefix: '/shapes/v1/shape',
+      ttlSeconds: 60,
+      shape: { table: 'entities', columns: ['url', 'Note'] },
+    });
+    const env = { AGENT_GATEWAY_URL: own.url };
+    const { code } = await runCli(['doctor', '--key-file', '-'], { env, input: token });
+    await own.stop();
+    await engine.stop();
+    const asked = engine.seen.map(({ target }) => new URLSearchParams(target.split('?')[1]));
+    expect([code, ...asked.map((query) => query.get('columns'))]).toEqual([0, '"url","Note"']);
+  });
+
+  it('tells how far the clocks are apart', async () => {
+    let offsetMs = 0;
+    const server = await startScriptedUpstream((_, response) => {
+      const date = new Date(Date.now() + offsetMs).toUTCString();
+      response.writeHead(200, { date }).end('{"status":"ok"}');
+    });
+    const clockOf = async (ofGatewayMs: number): Promise<[number | null, string]> => {
+      offsetMs = ofGatewayMs;
+      const { code, out } = await runCli(['doctor'], { env: reaches(server.url) });
+      return [code, out.split('\n')[1] ?? ''];
+    };
+    // What else it asks is answered, too: only the clock is wrong.
+    const [ahead, behind, near] = [
+      await clockOf(-3_600_000),
+      await clockOf(3_600_000),
+      await clockOf(5_000),
+    ];
+    await server.stop();
+    expect(ahead).toEqual([
+      1,
+      expect.stringMatching(/^✗ clock {5}3(599|600|601) s ahead of the gateway's$/),
+    ]);
+    expect(behind).toEqual([
+      1,
+      expect.stringMatching(/^✗ clock {5}3(599|600|601) s behind the gateway's$/),
+    ]);
+    expect(near[1]).toMatch(/^✓ clock {5}[456] s behind the gateway's$/);
+  });
+
+  it('says that nothing is at the address, or something else', async () => {
+    const server = await startScriptedUpstream((_, response) => response.end('<html>'));
+    const other = await runCli(['doctor'], { env: reaches(server.url) });
+    await server.stop();
+    const nothing = await runCli(['doctor'], { env: reaches(server.url) });
+    expect([other.code, nothing.code]).toEqual([6, 6]);
+    expect(other.out.split('\n').slice(0, 3)).toEqual([
+      `✗ gateway   ${server.url} (AGENT_GATEWAY_URL): this is no agent gateway`,
+      '            → Something else answers at this address.',
+      '– key       not asked without a gateway',
+    ]);
+    expect(nothing.out.split('\n')[0]).toBe(
+      `✗ gateway   ${server.url} (AGENT_GATEWAY_URL): the connection is refused (ECONNREFUSED).`,
+    );
+    for (const { out, err } of [other, nothing]) expect(`${out}${err}`).not.toContain(API_KEY);
+  });
+});

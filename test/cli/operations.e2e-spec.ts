@@ -1,0 +1,264 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { object, type ObjectContext } from '@restatedev/restate-sdk';
+import { AgentGateway } from '../../client/src/index.ts';
+import { killAllClis, runCli, startCli, type CliResult } from '../support/cli.ts';
+import { serveAgents } from '../support/restate.ts';
+import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+
+const BIN = join(import.meta.dirname, '../../cli/bin');
+const NODE = join(import.meta.dirname, '../../node_modules/.bin');
+
+let system: LocalSystem;
+let gateway: AgentGateway;
+let env: Record<string, string>;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cli-operations-'));
+  system = await startLocalSystem(join(folder, 'data'));
+  gateway = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
+  env = { AGENT_GATEWAY_URL: system.baseUrl, AGENT_GATEWAY_KEY: system.apiKey };
+}, 60_000);
+afterAll(async () => {
+  await killAllClis();
+  await system.process.stop();
+  await rm(folder, { recursive: true });
+});
+
+const cli = (...args: string[]): Promise<CliResult> => runCli(args, { env });
+
+/** A command line as somebody types it, in a folder of its own. */
+function shell(command: string): Promise<CliResult> {
+  const PATH = [BIN, NODE, process.env.PATH].join(delimiter);
+  const options = { env: { PATH, HOME: folder, TZ: 'UTC', ...env }, cwd: folder };
+  return new Promise((resolve) => {
+    execFile('bash', ['-o', 'pipefail', '-c', command], options, (error, out, err) => {
+      resolve({ code: Number(error?.code ?? 0), out, err });
+    });
+  });
+}
+
+/** Until the catalog shows this status of it. */
+async function hasStatus(id: string, status: string): Promise<void> {
+  const query = { where: 'id = $1 AND status = $2', params: [id, status] };
+  for await (const rows of gateway.catalog(query)) if (rows.length > 0) return;
+}
+
+describe('agent-gateway send --tail', () => {
+  it('ends with the reply to its own message, whoever else talks to the agent', async () => {
+    await gateway.agents.spawn({ type: 'assistant', id: 'busy' });
+    const texts = ['count to 2', 'count to 3', 'count to 4'];
+    const results = await Promise.all(
+      texts.map((text) => cli('send', 'assistant/busy', text, '--tail', '--json')),
+    );
+    for (const [index, { code, out, err }] of results.entries()) {
+      const events = out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+      const asked = events.find(
+        ({ kind, content }) =>
+          kind === 'message' && JSON.stringify(content).includes(texts[index] ?? ''),
+      );
+      const last = events.at(-1);
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      expect([last?.kind, last?.replyTo]).toEqual(['reply', asked?.seq]);
+    }
+  });
+
+  it('says that the agent refused it, and why', async () => {
+    await gateway.agents.spawn({ type: 'assistant', id: 'gone' });
+    await gateway.agents.control('assistant/gone', 'archive');
+    await hasStatus('gone', 'archived');
+    const { code, out, err } = await cli('send', 'assistant/gone', 'hello?', '--tail');
+    expect(code).toBe(5);
+    expect(out).toContain('rejected');
+    expect(err).toBe('agent-gateway: The agent refused the message: archived.\n');
+  });
+
+  it('gives up after --timeout, and says that the message was accepted', async () => {
+    await gateway.agents.spawn({ type: 'assistant', id: 'paused' });
+    await gateway.agents.control('assistant/paused', 'pause');
+    await hasStatus('paused', 'paused');
+    const late = await cli('send', 'assistant/paused', 'hello?', '--tail', '--timeout', '1');
+    expect(late.code).toBe(1);
+    expect(late.err).toBe(
+      'agent-gateway: There is no reply after 1 s.\n' +
+        'agent-gateway: The message was accepted, so the agent may still reply: agent-gateway tail shows it.\n',
+    );
+  });
+
+  it('says that its reply was interrupted', async () => {
+    await gateway.agents.spawn({ type: 'assistant', id: 'stopped' });
+    const sent = startCli(['send', 'assistant/stopped', 'count to 200', '--tail'], { env });
+    await sent.until(({ out }) => out.includes('word'));
+    await gateway.agents.control('assistant/stopped', 'interrupt');
+    const { code, err } = await sent.ended;
+    expect({ code, err }).toEqual({ code: 1, err: 'agent-gateway: The reply was interrupted.\n' });
+  });
+});
+
+describe('agent-gateway tail', () => {
+  beforeAll(async () => {
+    const agent = await gateway.agents.spawn({ type: 'echo', id: 'long' });
+    for (const text of ['one', 'two', 'three']) {
+      await gateway.agents.send(agent, { kind: 'message', content: [{ type: 'text', text }] });
+    }
+    for await (const { seq } of gateway.timeline(agent)) if (seq === 6) break;
+  });
+
+  it('shows only the last events with --last, and goes on with those that come', async () => {
+    expect((await cli('tail', 'echo/long', '--last', '2', '--no-follow')).out).toMatch(
+      /^\S+ \S+ +5 {2}message +three\n\S+ \S+ +6 {2}reply +three\n$/,
+    );
+    const tail = startCli(['tail', 'echo/long', '--last', '1', '--json'], { env });
+    await tail.until(({ out }) => out.includes('"seq":6'));
+    await gateway.agents.send('echo/long', { kind: 'message', content: [] });
+    await tail.until(({ out }) => out.includes('"seq":8'));
+    expect(tail.out.match(/"seq":\d+/g)).toEqual(['"seq":6', '"seq":7', '"seq":8']);
+  });
+
+  // A writer hears that its reader has gone with its next write alone: of a quiet timeline that may be never.
+  it('ends at once when the reader of its pipe has had enough', async () => {
+    expect(await shell('agent-gateway tail echo/long --json | head -n 1')).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^\{"seq":0,.*\}\n$/),
+      err: '',
+    });
+    const watched = await shell('agent-gateway watch --json | head -n 1');
+    expect([watched.code, watched.err]).toEqual([0, '']);
+  });
+});
+
+describe('agent-gateway ls', () => {
+  it('sorts by a column, either way, and prints no more than is asked for', async () => {
+    const listed = async (...args: string[]): Promise<string[]> => {
+      const { out } = await cli('ls', '--json', ...args);
+      const rows = out.trim().split('\n');
+      return rows.map((line) => (JSON.parse(line) as { created_at: string }).created_at);
+    };
+    const up = await listed('--sort', 'created_at');
+    expect(up.length).toBeGreaterThan(3);
+    expect(up).toEqual([...up].sort());
+    expect(await listed('--sort', '-created_at')).toEqual([...up].reverse());
+    expect(await listed('--sort', 'created_at', '--limit', '2')).toEqual(up.slice(0, 2));
+  });
+});
+
+describe('agent-gateway describe', () => {
+  it('prints the row, the last events and what has not ended', async () => {
+    await gateway.agents.spawn({ type: 'assistant', id: 'seen' });
+    await gateway.agents.send('assistant/seen', {
+      kind: 'message',
+      content: [{ type: 'text', text: 'count to 200' }],
+    });
+    for await (const { kind } of gateway.timeline('assistant/seen')) if (kind === 'word') break;
+    const { code, out, err } = await cli('describe', 'assistant/seen');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^url +\/t\/default\/a\/assistant\/seen\n/);
+    expect(out).toMatch(/\nstatus +\w+\n/);
+    expect(out).toContain('\nlast events\n');
+    const whole = JSON.parse((await cli('describe', 'assistant/seen', '--json')).out) as {
+      row: { id: string };
+      events: unknown[];
+    };
+    expect([whole.row.id, whole.events.length]).toEqual(['seen', 5]);
+    expect(await cli('describe', 'assistant/nobody')).toEqual({
+      code: 4,
+      out: '',
+      err: 'agent-gateway: Nothing is known of assistant/nobody.\n',
+    });
+  });
+});
+
+describe('agent-gateway cancel', () => {
+  it('ends what an entity has not ended, and says where there is nothing', async () => {
+    const started = Promise.withResolvers<void>();
+    const hanging = object({
+      name: 'hanging',
+      handlers: {
+        spawn: async (ctx: ObjectContext) => {
+          started.resolve();
+          await ctx.sleep({ hours: 1 });
+        },
+      },
+    });
+    const agents = await serveAgents([hanging]);
+    await gateway.deployments.register(agents.uri);
+    const { invocationId } = await gateway.agents.spawn({ type: 'hanging', id: 'h1' });
+    await started.promise;
+    expect((await cli('describe', 'hanging/h1')).out).toContain(
+      `${invocationId}  hanging/h1/spawn`,
+    );
+    const ended = await cli('cancel', 'hanging/h1', '--kill');
+    expect(ended).toEqual({ code: 0, out: `${invocationId}: killed\n`, err: '' });
+    await agents.close();
+    const unknown = await cli('cancel', 'inv_1jHZDkSGVQI81DYWPVVPE4iFTa4tUpB7aR');
+    expect(unknown).toMatchObject({ code: 4, out: '' });
+    expect(await cli('cancel', 'echo/nobody')).toEqual({
+      code: 0,
+      out: '',
+      err: 'agent-gateway: It has no invocation that has not ended.\n',
+    });
+    expect(await cli('cancel', 'nothing')).toMatchObject({ code: 2 });
+  });
+});
+
+describe('agent-gateway deployments', () => {
+  it('lists, registers and removes', async () => {
+    const all = await gateway.deployments.list();
+    const own = all.find(({ services }) => services.some(({ name }) => name === 'echo'));
+    const { id = '', uri = '' } = own ?? {};
+    const { out } = await cli('deployments', 'ls');
+    expect(out).toContain(`\n${id}  ${uri}  assistant, catalogRow, echo\n`);
+    const dry = await cli('deployments', 'register', uri, '--dry-run', '--force');
+    expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('(nothing is changed)') });
+    expect(await cli('dp', 'register', uri)).toMatchObject({ code: 0, err: '' });
+    expect((await cli('deployments', 'remove', id)).code).not.toBe(0);
+    expect(await cli('deployments', 'rm', id, '--force')).toEqual({
+      code: 0,
+      out: `${id}: removed\n`,
+      err: '',
+    });
+    expect((await cli('deployments', 'list')).out).not.toContain(id);
+    expect(await cli('deployments', 'register', uri)).toMatchObject({ code: 0 });
+    const nobody = await cli('deployments', 'register', 'http://127.0.0.1:1');
+    expect(nobody).toMatchObject({ out: '' });
+    expect(nobody.code).toBeGreaterThan(0);
+  });
+});
+
+describe('agent-gateway profile', () => {
+  it('adds a key that works, for its owner alone, and uses it', async () => {
+    const path = join(folder, 'profiles/config.json');
+    const own = { AGENT_GATEWAY_CONFIG: path };
+    const add = (name: string, key: string): Promise<CliResult> =>
+      runCli(['profile', 'add', name, '--url', system.baseUrl], { env: own, input: `${key}\n` });
+    expect(await add('bad', 'wrong-key-0123456789')).toMatchObject({ code: 3, out: '' });
+    expect(await add('local', system.apiKey)).toEqual({
+      code: 0,
+      out: `local: ${system.baseUrl}, in ${path}\n`,
+      err: '',
+    });
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({
+      default: 'local',
+      profiles: { local: { url: system.baseUrl, key: system.apiKey } },
+    });
+    expect(await runCli(['ls', '--limit', '1'], { env: own })).toMatchObject({ code: 0, err: '' });
+    expect((await add('second', system.apiKey)).code).toBe(0);
+    expect((await runCli(['profile', 'use', 'second'], { env: own })).code).toBe(0);
+    const { out } = await runCli(['profile', 'ls'], { env: own });
+    expect(out).toContain('second *');
+    expect(out).not.toContain(system.apiKey);
+    expect((await runCli(['profile', 'rm', 'second'], { env: own })).code).toBe(0);
+    expect(await runCli(['profile', 'use', 'second'], { env: own })).toMatchObject({
+      code: 2,
+      err: 'agent-gateway: There is no profile "second".\n',
+    });
+  });
+});

@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SignJWT } from 'jose';
+import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const SETTINGS = {
+  PATH: process.env.PATH,
+  HOME: process.env.HOME,
+  GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
+};
+
+interface Result {
+  code: number;
+  out: string;
+  err: string;
+}
+
+function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    execFile(command, args, { cwd: ROOT, env }, (error, out, err) => {
+      if (error && typeof error.code !== 'number') reject(error);
+      else resolve({ code: Number(error?.code ?? 0), out, err });
+    });
+  });
+}
+
+/** As `npm run token` does, without npm's own second. */
+const token = (args: string[], env: NodeJS.ProcessEnv = SETTINGS): Promise<Result> =>
+  run(process.execPath, ['cli/src/main.ts', 'token', ...args], env);
+
+describe('npm run token', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream((_, response) => response.end('served'));
+    gateway = await startTestGateway({
+      GATEWAY_HISTORY_URL: upstream.url,
+      GATEWAY_SYNC_URL: upstream.url,
+    });
+  });
+  afterAll(() => Promise.all([gateway?.stop(), upstream?.stop()]));
+
+  it('prints a token and nothing else, as it is documented', async () => {
+    const args = ['--prefix', '/streams/t/acme/', '--ttl', '3600', '--subject', 'alice'];
+    const { code, out, err } = await run(
+      'npm',
+      ['run', '--silent', 'token', '--', 'mint', ...args],
+      SETTINGS,
+    );
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    const headers = { authorization: `Bearer ${out.trim()}` };
+    const answer = await fetch(`${gateway.url}/streams/t/acme/x`, { headers });
+    expect([answer.status, await answer.text()]).toEqual([200, 'served']);
+  });
+
+  it('says with check what the gateway does', async () => {
+    const prefixes = ['--prefix', '/streams/t/acme', '--prefix', '/shapes/v1/shape'];
+    const minted = await token(['mint', ...prefixes, '--ttl', '60']);
+    const paths = [
+      '/streams/t/acme/x',
+      '/streams/t/acme2/x',
+      '/streams/t/acme/%2e%2e/x',
+      '/streams/t/acme/__ds',
+      '/shapes/v1/shape?table=entities',
+      '/shapes/v1/shape?table=entities&where=1%3D1)%20OR%20(1%3D1',
+      '/shapes/v1/shape?table=secrets',
+    ];
+    const said = await Promise.all(paths.map((path) => token(['check', minted.out.trim(), path])));
+    for (const [i, path] of paths.entries()) {
+      const headers = [`Authorization: Bearer ${minted.out.trim()}`];
+      // Raw, as `fetch` would resolve the dot segments itself.
+      const { status } = parseRaw(await sendRaw(gateway.port, rawRequest(`GET ${path}`, headers)));
+      const expected = status === 200 ? 'yes' : `no: ${status}`;
+      expect([path, said[i]?.code]).toEqual([path, status === 200 ? 0 : 1]);
+      expect([path, said[i]?.out.slice(0, expected.length)]).toEqual([path, expected]);
+    }
+  });
+
+  it('judges by a key set at a URL, and ends when it has spoken', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+    const keys = [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1' }];
+    const keyServer = await startScriptedUpstream((_, response) => {
+      response.end(JSON.stringify({ keys }));
+    });
+    const signed = await new SignJWT({ prefix: '/streams' })
+      .setProtectedHeader({ alg: 'EdDSA', kid: 'k1' })
+      .setAudience('default')
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(privateKey);
+    const env = { ...SETTINGS, GATEWAY_READ_TOKEN_JWKS: keyServer.url };
+    const inspected = await token(['inspect', signed], env);
+    await keyServer.stop();
+    expect(inspected).toMatchObject({ code: 0, err: '' });
+    expect(inspected.out).toContain('Signed by EdDSA with the key k1.\n');
+    expect(inspected.out).toMatch(/accepts it\.\n$/);
+    const unjudged = await token(['check', signed, '/streams/x'], env);
+    expect(unjudged).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^no: 503 keys_unavailable\. /),
+    });
+  });
+
+  it('ends with 2 where it mints none, and where it is used wrongly, without a stack', async () => {
+    const [refused, misused, help] = await Promise.all([
+      token(['mint', '--prefix', '/api', '--ttl', '60']),
+      token(['mint', '--prefix', '/streams']),
+      token(['--help'], { PATH: process.env.PATH }),
+    ]);
+    expect([refused?.code, misused?.code, help?.code]).toEqual([2, 2, 0]);
+    for (const { out, err } of [refused, misused]) {
+      expect(out).toBe('');
+      expect(err).toMatch(/^agent-gateway: /);
+      expect(err).not.toMatch(/\n\s+at |Warning/);
+    }
+  });
+});

@@ -1,0 +1,247 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FetchError, isChangeMessage, isControlMessage } from '@electric-sql/client';
+import type { Row } from '@electric-sql/client';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
+import { startCatalog, type Catalog } from '../support/catalog.ts';
+import '../../local/catalog/unref-client-timers.ts';
+import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
+import { followCatalog } from '../support/follow-catalog.ts';
+import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { ReadToken } from '../support/read-token.ts';
+import { mintReadToken } from '../support/read-tokens.ts';
+import { watchedFetch } from '../support/watched-fetch.ts';
+
+const SHAPE = '/shapes/v1/shape';
+const FAST_BACKOFF = { initialDelay: 10, maxDelay: 50, multiplier: 1 };
+
+let folder: string;
+let catalog: Catalog;
+let proxy: CuttingProxy;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gateway-shapes-'));
+  catalog = await startCatalog({ port: 0, databasePath: join(folder, 'catalog.sqlite') });
+  proxy = await startCuttingProxy(catalog.url);
+  gateway = await startTestGateway({ GATEWAY_SYNC_URL: proxy.url });
+});
+afterAll(async () => {
+  await gateway?.stop();
+  await proxy?.stop();
+  await catalog?.stop();
+  await rm(folder, { recursive: true });
+});
+
+const stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+let types = 0;
+
+/** A type of agents of a test's own, so that no test sees the rows of another. */
+function newType() {
+  const type = `type-${types++}`;
+  const put = (id: string, values: Record<string, string> = {}) =>
+    putEntity(catalog, entity(`${type}-${id}`, { type, id, tenant: 'default', ...values }));
+  return { type, put };
+}
+
+type Seen = ['insert' | 'update' | 'delete', Partial<Row>] | ['must-refetch'];
+
+interface Following {
+  table?: string;
+  type?: string;
+  prefix?: string;
+  ttlSeconds?: number;
+}
+
+/** Follows as `docs/browser.md` shows it, with the unchanged client, and records every message. */
+function follow({ table = 'entities', type, prefix = SHAPE, ttlSeconds = 60 }: Following) {
+  const seen: Seen[] = [];
+  const watched = watchedFetch();
+  const stopped = new AbortController();
+  const ended = Promise.withResolvers<Error>();
+  let rows: readonly Row[] = [];
+  let minted = 0;
+  const rowListeners = new Set<() => void>();
+  const mint = async () => {
+    minted += 1;
+    return { token: await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds }), ttlSeconds };
+  };
+  const stream = followCatalog({
+    url: `${gateway.url}${SHAPE}`,
+    params: { table, ...(type && { where: 'type = $1', params: { 1: type } }) },
+    token: new ReadToken(mint, 0),
+    onRows: (current) => {
+      rows = current;
+      for (const listener of rowListeners) listener();
+    },
+    onStopped: ended.resolve,
+    signal: stopped.signal,
+    fetchClient: watched.fetch,
+    backoffOptions: FAST_BACKOFF,
+  });
+  stream.subscribe((messages) => {
+    for (const message of messages) {
+      if (isChangeMessage(message)) {
+        const { id, status } = message.value;
+        seen.push([message.headers.operation, { ...(id && { id }), status }]);
+      } else if (isControlMessage(message) && message.headers.control === 'must-refetch') {
+        seen.push(['must-refetch']);
+      }
+    }
+  });
+  stops.push(() => stopped.abort());
+  const ids = () => rows.map(({ id }) => id as string).toSorted();
+  return {
+    seen,
+    watched,
+    stopped: ended.promise,
+    minted: () => minted,
+    /** Fulfils once the rows are those with these ids. */
+    untilIds: (...wanted: string[]) =>
+      new Promise<void>((resolve) => {
+        const check = () => {
+          if (ids().join() !== wanted.join()) return;
+          rowListeners.delete(check);
+          resolve();
+        };
+        rowListeners.add(check);
+        check();
+      }),
+  };
+}
+
+describe('the Electric client', () => {
+  it('catches up, goes live and outlives its tokens, with every change once', async () => {
+    const { type, put } = newType();
+    await put('a');
+
+    const { seen, watched, minted, untilIds } = follow({ type, ttlSeconds: 0.6 });
+    await untilIds('a');
+    await put('b');
+    await untilIds('a', 'b');
+    for (const id of ['c', 'd']) {
+      await watched.next(({ status }) => status === 401);
+      await put('a', { status: `before-${id}` });
+      await put(id);
+      await untilIds(...['a', 'b', 'c', 'd'].slice(0, id === 'c' ? 3 : 4));
+    }
+
+    expect(seen).toEqual([
+      ['insert', { id: 'a', status: 'idle' }],
+      ['insert', { id: 'b', status: 'idle' }],
+      ['update', { status: 'before-c' }],
+      ['insert', { id: 'c', status: 'idle' }],
+      ['update', { status: 'before-d' }],
+      ['insert', { id: 'd', status: 'idle' }],
+    ]);
+    expect(minted()).toBeGreaterThanOrEqual(3);
+  });
+
+  it('sees the rows of its tenant only', async () => {
+    const { type, put } = newType();
+    await put('mine');
+    await put('theirs', { tenant: 'acme' });
+
+    const { seen, untilIds } = follow({ type });
+    await untilIds('mine');
+    await put('later');
+    await untilIds('later', 'mine');
+
+    expect(seen.map(([, row]) => row?.id)).toEqual(['mine', 'later']);
+  });
+
+  it('asks again by itself while the gateway answers 502, and goes on where it was', async () => {
+    const { type, put } = newType();
+    await put('a');
+    const { seen, watched, untilIds } = follow({ type });
+    await untilIds('a');
+
+    const failed = watched.next(({ status }) => status === 502);
+    proxy.refuse();
+    await failed;
+    await put('b');
+    proxy.restore();
+    await untilIds('a', 'b');
+
+    expect(seen).toEqual([
+      ['insert', { id: 'a', status: 'idle' }],
+      ['insert', { id: 'b', status: 'idle' }],
+    ]);
+  });
+
+  it('takes an answer that breaks off for no whole one, and asks for it again', async () => {
+    const { type, put } = newType();
+    const names = Array.from({ length: 60 }, (_, i) => `n${String(i).padStart(2, '0')}`);
+    for (const name of names) await put(name);
+    const cut = proxy.cutAfter(2_000);
+
+    const { seen, watched, untilIds } = follow({ type });
+    await cut;
+    await untilIds(...names);
+
+    expect(seen.map(([, row]) => row?.id)).toEqual(names);
+    expect(watched.statuses().slice(0, 2)).toEqual([200, 200]);
+  });
+
+  it('fetches all again after a 409, and goes on', async () => {
+    const { type, put } = newType();
+    await put('a');
+    const { seen, watched, untilIds } = follow({ type });
+    await untilIds('a');
+
+    catalog.rotate();
+    await put('b');
+    await untilIds('a', 'b');
+    await put('c');
+    await untilIds('a', 'b', 'c');
+
+    expect(seen).toEqual([
+      ['insert', { id: 'a', status: 'idle' }],
+      ['must-refetch'],
+      ['insert', { id: 'a', status: 'idle' }],
+      ['insert', { id: 'b', status: 'idle' }],
+      ['insert', { id: 'c', status: 'idle' }],
+    ]);
+    expect(watched.statuses().filter((status) => status === 409)).toHaveLength(1);
+  });
+
+  it('has all rows, the new one too, after a restart of the sync engine', async () => {
+    const { type, put } = newType();
+    await put('a');
+    const { watched, untilIds } = follow({ type });
+    await untilIds('a');
+
+    const failed = watched.next(({ status }) => status === 502);
+    await catalog.stop();
+    await failed;
+    const port = Number(new URL(catalog.url).port);
+    catalog = await startCatalog({ port, databasePath: join(folder, 'catalog.sqlite') });
+    await put('b');
+    await untilIds('a', 'b');
+
+    expect(watched.statuses().filter((status) => status === 409)).toHaveLength(1);
+  });
+
+  it.each([
+    ['a table that tokens may not read', { table: 'notes' }, 'table_not_allowed'],
+    ['a token for something else', { prefix: '/streams/t/default' }, 'prefix_not_covered'],
+  ])('stops for good at the 403 of %s, after one request', async (_, following, code) => {
+    const { stopped, watched, minted } = follow(following);
+
+    const error = (await stopped) as FetchError;
+    // The client parses `application/json` only: the problem is in `text`.
+    expect([
+      error.status,
+      error.json,
+      (JSON.parse(error.text ?? '') as { code: string }).code,
+    ]).toEqual([403, undefined, code]);
+    expect(watched.statuses()).toEqual([403]);
+    expect(minted()).toBe(1);
+  });
+});

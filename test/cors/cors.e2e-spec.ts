@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  AUTHORIZED,
+  READ_TOKEN_SECRET,
+  startTestGateway,
+  type TestGateway,
+} from '../support/gateway.ts';
+import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
+import { mintReadToken } from '../support/read-tokens.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const PAGE = 'https://app.example';
+const PINNED = [PAGE, 'http://localhost:5173', 'capacitor://localhost'];
+
+/** As real upstreams do it, and worse: each of these would widen what the gateway says. */
+const UPSTREAM_CORS = {
+  'access-control-allow-origin': 'https://evil.example',
+  'access-control-allow-credentials': 'true',
+  'access-control-expose-headers': '*',
+  'access-control-allow-methods': 'GET, POST, PUT, DELETE',
+  'access-control-allow-headers': '*',
+  'access-control-max-age': '86400',
+  'Access-Control-Allow-Private-Network': 'true',
+};
+
+const EXPOSED =
+  'ETag, Stream-Next-Offset, Stream-Cursor, Stream-Up-To-Date, Stream-Closed, ' +
+  'Stream-SSE-Data-Encoding, electric-handle, electric-offset, electric-schema, electric-cursor, ' +
+  'electric-up-to-date, electric-has-data, Retry-After, WWW-Authenticate, X-Request-Id';
+const ALLOWED =
+  'Authorization, Content-Type, If-None-Match, Last-Event-ID, Cache-Control, X-Request-Id, ' +
+  'traceparent, tracestate';
+
+/** Every header of an answer that has to do with CORS, each line by itself, and `Vary`. */
+function corsLines(answer: string): { status: number; cors: string[]; vary: string[] } {
+  const { status, head } = parseRaw(answer);
+  const lines = head.split('\r\n').slice(1);
+  return {
+    status,
+    cors: lines.filter((line) => /^access-control-/i.test(line)).sort(),
+    vary: lines.filter((line) => /^vary:/i.test(line)).map((line) => line.slice('vary: '.length)),
+  };
+}
+
+describe('CORS', () => {
+  let upstream: ScriptedUpstream;
+  let open: TestGateway;
+  let pinned: TestGateway;
+  let token: string;
+
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream((request, response) => {
+      const status = Number(/status=(\d+)/.exec(request.url ?? '')?.[1] ?? 200);
+      response.writeHead(status, { ...UPSTREAM_CORS, vary: 'origin, accept-encoding' });
+      response.end(status === 204 || status === 304 ? undefined : '{}');
+    });
+    const env = {
+      // A command waits so long for the runtime, which is not there.
+      GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '500',
+      GATEWAY_HISTORY_URL: upstream.url,
+      GATEWAY_SYNC_URL: upstream.url,
+      GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
+    };
+    open = await startTestGateway(env);
+    pinned = await startTestGateway({ ...env, GATEWAY_CORS_ALLOW_ORIGINS: PINNED.join(' , ') });
+    const prefix = ['/streams/t', '/shapes/v1/shape'];
+    token = await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds: 60 });
+  });
+  beforeEach(() => void upstream.seen.splice(0));
+  afterAll(() => Promise.all([open?.stop(), pinned?.stop(), upstream?.stop()]));
+
+  async function ask(gateway: TestGateway, line: string, ...headers: string[]) {
+    return corsLines(await sendRaw(gateway.port, rawRequest(line, headers)));
+  }
+
+  const authorized = `Authorization: ${AUTHORIZED.authorization}`;
+  const from = (origin: string): string => `Origin: ${origin}`;
+  const open200 = ['Access-Control-Allow-Origin: *', `Access-Control-Expose-Headers: ${EXPOSED}`];
+
+  describe('on a read', () => {
+    it.each([200, 201, 204, 304, 400, 404, 409, 429, 500, 502, 503])(
+      'that the upstream answers with %d is given by the gateway alone, each header once',
+      async (status) => {
+        for (const path of ['/streams/t/x', '/shapes/v1/shape']) {
+          const answer = await ask(open, `GET ${path}?status=${status}`, authorized, from(PAGE));
+          expect([path, answer.status, answer.cors]).toEqual([path, status, open200]);
+        }
+      },
+    );
+
+    it('with HEAD is as with GET', async () => {
+      expect(await ask(open, 'HEAD /streams/t/x', authorized, from(PAGE))).toMatchObject({
+        status: 200,
+        cors: open200,
+      });
+    });
+
+    // A browser's cache could give a page what was asked for without an Origin.
+    it('that names no origin is the same, where any origin may read', async () => {
+      expect((await ask(open, 'GET /streams/t/x', authorized)).cors).toEqual(open200);
+    });
+
+    it('never lets credentials along', async () => {
+      const headers = [authorized, from(PAGE), 'Cookie: session=1'];
+      const { cors } = await ask(open, 'GET /streams/t/x', ...headers);
+      expect(cors.filter((line) => /credentials/i.test(line))).toEqual([]);
+    });
+  });
+
+  describe('on an error of the gateway', () => {
+    it.each([
+      ['400', 'GET /streams/t/../x', () => [authorized], 400],
+      ['400 of an encoded path', 'GET /streams/t/%2e%2e/x', () => [], 400],
+      ['400 of a shape', 'GET /shapes/v1/shape?table=entities&table=x', () => [bearer()], 400],
+      ['401 without a credential', 'GET /streams/t/x', () => [], 401],
+      ['401 of a bad one', 'GET /shapes/v1/shape', () => ['Authorization: Bearer nonsense'], 401],
+      ['403 of a prefix', 'GET /streams/other', () => [bearer()], 403],
+      ['403 of a table', 'GET /shapes/v1/shape?table=secrets', () => [bearer()], 403],
+    ])('is there: %s', async (_, line, credentials, status) => {
+      expect(await ask(open, line, ...credentials(), from(PAGE))).toEqual({
+        status,
+        cors: open200,
+        vary: [],
+      });
+      expect(await ask(pinned, line, ...credentials(), from(PAGE))).toEqual({
+        status,
+        cors: [`Access-Control-Allow-Origin: ${PAGE}`, open200[1]],
+        vary: ['Origin'],
+      });
+    });
+
+    it.each(['/streams/t/x', '/shapes/v1/shape'])('is there on the 502 of %s', async (path) => {
+      const alone = await startTestGateway();
+      const answer = await ask(alone, `GET ${path}`, authorized, from(PAGE));
+      await alone.stop();
+      expect(answer).toEqual({ status: 502, cors: open200, vary: [] });
+    });
+
+    const bearer = (): string => `Authorization: Bearer ${token}`;
+  });
+
+  describe('with pinned origins', () => {
+    it.each(PINNED)('names %s to that very origin', async (origin) => {
+      expect(await ask(pinned, 'GET /streams/t/x', authorized, from(origin))).toEqual({
+        status: 200,
+        cors: [`Access-Control-Allow-Origin: ${origin}`, open200[1]],
+        vary: ['origin, accept-encoding, Authorization'],
+      });
+    });
+
+    it.each([
+      'https://evil.example',
+      'http://app.example',
+      'https://app.example:8443',
+      'https://app.example.evil.example',
+      'https://xapp.example',
+      'https://APP.example',
+      'https://app.example/',
+      'capacitor://localhost:80',
+      'null',
+      '*',
+      `${PAGE}, https://evil.example`,
+      '',
+    ])('gives no header to %j, and varies by Origin all the same', async (origin) => {
+      expect(await ask(pinned, 'GET /streams/t/x', authorized, from(origin))).toEqual({
+        status: 200,
+        cors: [],
+        vary: ['origin, accept-encoding, Authorization'],
+      });
+    });
+
+    it('varies by Origin on every answer of the routes, whoever asks', async () => {
+      for (const line of ['GET /streams/t/x', 'GET /shapes/v1/shape', 'POST /streams/t/x']) {
+        expect((await ask(pinned, line)).vary).toEqual(['Origin']);
+      }
+      expect((await ask(pinned, 'OPTIONS /streams/t/x')).vary).toEqual(['Origin']);
+    });
+
+    it('gives no header to two Origin headers', async () => {
+      const headers = [authorized, from('https://evil.example'), from(PAGE)];
+      expect((await ask(pinned, 'GET /streams/t/x', ...headers)).cors).toEqual([]);
+    });
+  });
+
+  describe('in a preflight', () => {
+    const preflight = (method: string): string => `Access-Control-Request-Method: ${method}`;
+    const granted = (origin: string): string[] => [
+      `Access-Control-Allow-Headers: ${ALLOWED}`,
+      'Access-Control-Allow-Methods: GET, HEAD',
+      `Access-Control-Allow-Origin: ${origin}`,
+      'Access-Control-Max-Age: 7200',
+    ];
+
+    it.each(['GET', 'HEAD'])(
+      'grants %s without a credential and without an upstream',
+      async (method) => {
+        for (const path of ['/streams/t/x', '/shapes/v1/shape', '/streams/t/../x']) {
+          const headers = [
+            from(PAGE),
+            preflight(method),
+            'Access-Control-Request-Headers: authorization',
+          ];
+          expect(await ask(open, `OPTIONS ${path}`, ...headers)).toEqual({
+            status: 204,
+            cors: granted('*'),
+            vary: [],
+          });
+          expect(await ask(pinned, `OPTIONS ${path}`, ...headers)).toEqual({
+            status: 204,
+            cors: granted(PAGE),
+            vary: ['Origin'],
+          });
+        }
+        expect(upstream.seen).toEqual([]);
+      },
+    );
+
+    it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'get', 'GET, POST', ''])(
+      'grants nothing for %j',
+      async (method) => {
+        const headers = [authorized, from(PAGE), preflight(method)];
+        expect((await ask(open, 'OPTIONS /streams/t/x', ...headers)).cors).toEqual([]);
+        expect((await ask(pinned, 'OPTIONS /streams/t/x', ...headers)).cors).toEqual([]);
+        expect(upstream.seen).toEqual([]);
+      },
+    );
+
+    it('grants nothing to an origin that is not pinned', async () => {
+      const headers = [from('https://evil.example'), preflight('GET')];
+      expect(await ask(pinned, 'OPTIONS /streams/t/x', ...headers)).toEqual({
+        status: 204,
+        cors: [],
+        vary: ['Origin'],
+      });
+    });
+
+    it('grants no private network', async () => {
+      const headers = [
+        from(PAGE),
+        preflight('GET'),
+        'Access-Control-Request-Private-Network: true',
+      ];
+      expect((await ask(open, 'OPTIONS /streams/t/x', ...headers)).cors).toEqual(granted('*'));
+    });
+  });
+
+  describe('is not there', () => {
+    it.each(['POST', 'PUT', 'DELETE', 'PATCH'])('on %s, let in or not', async (method) => {
+      for (const credential of [[authorized], []]) {
+        const { cors } = await ask(open, `${method} /streams/t/x`, ...credential, from(PAGE));
+        expect(cors).toEqual([]);
+      }
+    });
+
+    it.each([
+      ['GET /health', 200],
+      ['GET /registry/deployments', 200],
+      ['POST /registry/deployments', 200],
+      ['POST /api/spawn', 400],
+      ['POST /api/a/chat/a1/send', 502],
+      ['GET /api/spawn', 404],
+      ['GET /', 404],
+      ['GET /streamsx/t', 404],
+    ])('on %s', async (line, status) => {
+      const headers = [authorized, from(PAGE)];
+      expect(await ask(open, line, ...headers)).toMatchObject({ status, cors: [] });
+      expect(await ask(pinned, line, ...headers)).toMatchObject({
+        status,
+        cors: [],
+        vary: expect.not.arrayContaining(['Origin']),
+      });
+      const path = line.split(' ')[1] ?? '';
+      const asked = 'Access-Control-Request-Method: GET';
+      expect((await ask(open, `OPTIONS ${path}`, ...headers, asked)).cors).toEqual([]);
+    });
+  });
+});

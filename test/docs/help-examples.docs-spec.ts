@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { killAllClis, runCli, type CliResult } from '../support/cli.ts';
+import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+
+const BIN = join(import.meta.dirname, '../../cli/bin');
+const NODE = join(import.meta.dirname, '../../node_modules/.bin');
+
+let system: LocalSystem;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'help-examples-'));
+  system = await startLocalSystem(join(folder, 'data'));
+});
+afterAll(async () => {
+  await killAllClis();
+  await system.process.stop();
+  await rm(folder, { recursive: true });
+});
+
+/** A command line as somebody types it, in a folder of its own. */
+function shell(command: string): Promise<CliResult> {
+  const options = {
+    cwd: folder,
+    env: {
+      PATH: [BIN, NODE, process.env.PATH].join(delimiter),
+      HOME: folder,
+      AGENT_GATEWAY_URL: system.baseUrl,
+      AGENT_GATEWAY_KEY: system.apiKey,
+      GATEWAY_READ_TOKEN_SECRETS: readTokenSecret(system.said),
+    },
+  };
+  return new Promise((resolve) => {
+    const child = execFile(
+      'bash',
+      ['-o', 'pipefail', '-c', command],
+      options,
+      (error, out, err) => {
+        resolve({ code: Number(error?.code ?? 0), out, err });
+      },
+    );
+    child.stdin?.end();
+  });
+}
+
+describe('the examples of --help', () => {
+  it('do what they show, typed into a shell as they are', async () => {
+    await shell('agent-gateway spawn assistant/ada');
+    await writeFile(join(folder, 'message.json'), '{"kind":"message","content":[]}');
+    await shell('mkdir -p ~/.config/agent-gateway');
+    await shell('agent-gateway keys generate --name x > key-file 2> entry');
+    await shell(
+      "sed 's/.*: //' entry > api-keys; agent-gateway token mint --prefix /streams --prefix /shapes --ttl 1h > token-file; cp token-file read-token; git init -q .",
+    );
+    expect(await shell(`printf %s ${system.apiKey} > own-key`)).toMatchObject({ code: 0 });
+    for (const example of await examplesOfHelp()) {
+      const { command, code } = asItCanRun(example);
+      const result = await shell(command);
+      expect([example, result.code, result.err.replaceAll(/\n/g, ' ')]).toEqual([
+        example,
+        code,
+        expect.not.stringMatching(/fault of the program|Warning: the key/),
+      ]);
+    }
+    // Some fifty programs one after another, on a machine that may be busy.
+  }, 300_000);
+});
+
+function readTokenSecret(said: readonly string[]): string {
+  return said.map((line) => /GATEWAY_READ_TOKEN_SECRETS=(\S+)/.exec(line)?.[1]).find(Boolean) ?? '';
+}
+
+async function examplesOfHelp(): Promise<string[]> {
+  const examples: string[] = [];
+  const visit = async (words: string[]): Promise<void> => {
+    const { out } = await runCli([...words, '--help']);
+    const [, shown = ''] = out.split('\nExamples:\n');
+    examples.push(
+      ...[...(shown.split('\n\n')[0] ?? '').matchAll(/^ {2}(.*agent-gateway.*)$/gm)].map(
+        ([, line = '']) => line,
+      ),
+    );
+    const [, commands = ''] = /Commands:\n([^]*?)(?:\n\n|$)/.exec(out) ?? [];
+    const names = [...out.matchAll(/^ {2}([a-z]+)(?:\|[a-z]+)? /gm)].map(([, name = '']) => name);
+    if (words.length > 0 && commands === '') return;
+    for (const name of new Set(names)) if (name !== 'help') await visit([...words, name]);
+  };
+  await visit([]);
+  expect(examples.length).toBeGreaterThan(35);
+  return [...new Set(examples)];
+}
+
+/** What cannot end by itself is ended, and what stands for something of the reader's gets what there is here. */
+function asItCanRun(example: string): { command: string; code: number } {
+  const isEndless = /gateway (?:tail(?!.*--no-follow)|watch)/.test(example);
+  const command = example
+    .replace(
+      /^source <\(.* zsh\).*$/,
+      "zsh -fc 'autoload -U compinit && compinit -u && source <(agent-gateway completion zsh)'",
+    )
+    .replace(/\| source .*$/, "> fish-completion && fish -N -c 'source fish-completion'")
+    .replace('https://gateway.example --key-file key-file', system.baseUrl + ' --key-file own-key')
+    .replace('https://gateway.example --key-file key', system.baseUrl + ' --key-file own-key')
+    .replace('< key-file', example.includes('profile add') ? '< own-key' : '< key-file')
+    .replaceAll('http://127.0.0.1:8787', system.baseUrl);
+  if (isEndless) return { command: `timeout -k 2 -s INT 2 bash -c ${quoted(command)}`, code: 124 };
+  // These name an invocation, a deployment and an address that nobody has.
+  const isOfNobody = /inv_1jH|dp_14L/.test(example);
+  const isOfNoAddress = example.includes('127.0.0.1:9080');
+  return { command, code: isOfNobody ? 4 : isOfNoAddress ? 1 : 0 };
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { choosePorts } from '../../local/stack/ports.ts';
+import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { rawRequest } from '../support/raw-client.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const KEY = `Authorization: ${AUTHORIZED.authorization}`;
+const MIB = 1_048_576;
+/** More than the systems on the way hold for a client that takes nothing. */
+const LARGE_BYTES = 512 * MIB;
+const itOnLinux = process.platform === 'linux' ? it : it.skip;
+
+/** A client that stopped in the middle of an answer kept it, and its upstream connection, for good. */
+describe('a client that takes nothing of what waits for it', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+  const sockets: Socket[] = [];
+  let answer: (response: ServerResponse) => void;
+
+  beforeEach(async () => {
+    const { management } = await choosePorts({ management: 0 });
+    upstream = await startScriptedUpstream((_request, response) => answer(response));
+    gateway = await startTestGateway({
+      GATEWAY_HISTORY_URL: upstream.url,
+      GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
+      GATEWAY_CLIENT_STALL_TIMEOUT_MS: '1200',
+      GATEWAY_MANAGEMENT_PORT: String(management),
+    });
+  });
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await gateway.stop();
+    await upstream.stop();
+  });
+
+  /** A client that has sent a request and reads only what the test reads. */
+  async function client(request: string): Promise<Socket> {
+    const socket = connect({ port: gateway.port, host: '127.0.0.1' });
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.pause();
+    socket.write(request);
+    return socket;
+  }
+
+  const sendLarge = (response: ServerResponse): void => {
+    const piece = Buffer.alloc(MIB, 'x');
+    let left = LARGE_BYTES;
+    const write = (): void => {
+      while (left > 0) {
+        left -= piece.length;
+        if (!response.write(piece)) return void response.once('drain', write);
+      }
+      response.end();
+    };
+    write();
+  };
+  const closeOf = (response: ServerResponse): Promise<unknown> => once(response, 'close');
+  const ended = async (): Promise<string | undefined> => {
+    const text = await (await fetch(`${gateway.managementUrl}/metrics`)).text();
+    return /^gateway_clients_ended_total\{reason="stalled"\} (\d+)$/m.exec(text)?.[1];
+  };
+
+  it.each([
+    ['a read', 'GET /streams/large'],
+    ['a registry call', 'GET /registry/large'],
+    ['an append', 'POST /streams/large'],
+  ])('is broken off with its upstream request, in the answer to %s', async (_, line) => {
+    const upstreamClosed = new Promise((resolve) => {
+      answer = (response) => {
+        resolve(closeOf(response));
+        sendLarge(response);
+      };
+    });
+    const stopped = await client(rawRequest(line, [KEY]));
+    await upstreamClosed;
+    expect(await ended()).toBe('1');
+    const closed = new Promise((resolve) => stopped.once('close', resolve));
+    stopped.resume();
+    await closed;
+    expect(stopped.bytesRead).toBeLessThan(LARGE_BYTES);
+  });
+
+  it('is broken off in an event stream, while another one of the same stream goes on', async () => {
+    let events: ServerResponse | undefined;
+    answer = (response) => {
+      events = response;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('event: control\ndata: {}\n\n');
+    };
+    const request = rawRequest('GET /streams/s?offset=1_0&live=sse', [KEY]);
+    const quick = await client(request);
+    let bytes = 0;
+    quick.on('data', (chunk: Buffer) => (bytes += chunk.length)).resume();
+    while (bytes === 0) await once(quick, 'data');
+    const stopped = await client(request);
+    await once(stopped, 'readable');
+    const event = `data: ${'x'.repeat(16_000)}\n\nevent: control\ndata: {}\n\n`;
+    // Slowly enough that it is not too far behind the other one at any time.
+    const feed = setInterval(() => events?.write(event), 2);
+    while ((await ended()) === '0' && !gateway.logLines.some((line) => /slow_reader/.test(line))) {
+      await once(quick, 'data');
+    }
+    clearInterval(feed);
+    expect(quick.destroyed).toBe(false);
+    expect(upstream.openSockets.size).toBe(1);
+  });
+
+  // Node had handed all of it to the kernel, which holds it for good; only the kernel knows.
+  itOnLinux('is broken off although its answer is whole', async () => {
+    answer = (response) => response.end(Buffer.alloc(2 * MIB));
+    // Longer than a client's own buffers, which take some of it whatever it reads.
+    const request = `GET /streams/x HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`;
+    const stopped = await client(request.repeat(8));
+    await once(stopped, 'readable');
+    while ((await ended()) !== '1') await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+
+  it('is not one that takes some now and then, nor one for whom nothing is there', async () => {
+    answer = sendLarge;
+    const drip = await client(rawRequest('GET /streams/large', [KEY]));
+    await once(drip, 'readable');
+    // Much at a time: a system tells the sender of room in its buffers only when there is much of it.
+    let taken = 0;
+    drip.on('data', (chunk: Buffer) => {
+      taken += chunk.length;
+      if (taken >= 2 * MIB) drip.pause();
+    });
+    const dripping = setInterval(() => {
+      taken = 0;
+      drip.resume();
+    }, 100);
+    for (let others = 1; others <= 3; others++) {
+      const closed = new Promise((resolve) => {
+        answer = (response) => {
+          resolve(closeOf(response));
+          sendLarge(response);
+        };
+      });
+      await client(rawRequest('GET /streams/large', [KEY]));
+      await closed;
+      expect(await ended()).toBe(String(others));
+    }
+    clearInterval(dripping);
+    expect(drip.destroyed).toBe(false);
+
+    answer = () => undefined;
+    const parked = await client(rawRequest('GET /streams/p?offset=1&live=long-poll', [KEY]));
+    while (upstream.seen.length < 5) await new Promise((next) => setImmediate(next));
+    const closed = new Promise((resolve) => {
+      answer = (response) => {
+        resolve(closeOf(response));
+        sendLarge(response);
+      };
+    });
+    await client(rawRequest('GET /streams/large', [KEY]));
+    await closed;
+    expect(parked.destroyed).toBe(false);
+  });
+});

@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import {
+  createServer,
+  getCACertificates,
+  setDefaultCACertificates,
+  type Server,
+  type TLSSocket,
+} from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AUTHORIZED } from '../support/credentials.ts';
+import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { TLS_IDENTITY } from '../support/tls-identity.ts';
+
+/** Anybody on the way can end a connection, and so made a part of a body the whole of it. */
+describe('a body over TLS that only the end of its connection ends', () => {
+  const trusted = getCACertificates('default');
+  const sockets = new Set<TLSSocket>();
+  let upstream: Server;
+  let gateway: MeasuredGateway;
+
+  beforeAll(async () => {
+    setDefaultCACertificates([...trusted, TLS_IDENTITY.cert]);
+    upstream = createServer(TLS_IDENTITY, (socket) => {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\n[1,2'));
+    });
+    upstream.listen(0, 'localhost');
+    await once(upstream, 'listening');
+    const url = `https://localhost:${(upstream.address() as AddressInfo).port}`;
+    gateway = await startMeasuredGateway({
+      GATEWAY_HISTORY_URL: url,
+      GATEWAY_RUNTIME_ADMIN_URL: url,
+    });
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    for (const socket of sockets) socket.destroy();
+    upstream?.close();
+    setDefaultCACertificates(trusted);
+  });
+
+  // Toward the client all were broken off; metrics took those of `http-proxy` for good ends.
+  it.each([
+    ['GET', '/streams/x?offset=-1', 'history', 1],
+    ['POST', '/streams/x', 'history', 2],
+    ['GET', '/registry/deployments', 'runtime-admin', 1],
+  ])('is broken off on %s %s, and counts as broken', async (method, path, name, count) => {
+    const init = { method, headers: AUTHORIZED, body: method === 'POST' ? 'x' : undefined };
+    await expect(fetch(gateway.url + path, init).then((answer) => answer.text())).rejects.toThrow();
+    const labels = { upstream: name, kind: 'broken' };
+    await gateway.until('gateway_upstream_failures_total', labels, count);
+  });
+});

@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AgentGateway, type TimelineEvent } from '../../client/src/index.ts';
+import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+
+const AGENTS = 1_000;
+const AT_ONCE = 50;
+const TYPES = ['assistant', 'echo'] as const;
+/** Reached only by what hangs: two cores need half a minute. */
+const HANG_MS = 300_000;
+
+describe('a thousand agents of the local system', () => {
+  let dataDir: string;
+  let system: LocalSystem;
+  let gateway: AgentGateway;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'gateway-many-agents-'));
+    system = await startLocalSystem(dataDir);
+    gateway = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
+  });
+  afterAll(async () => {
+    await system?.process.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  // Of 300 that were spawned ten at a time up to 71 lost their timeline, and some wrote `"seq":0` twice.
+  it(
+    'spawned fifty at a time, have each a whole timeline and a row',
+    async () => {
+      const agents = Array.from(
+        { length: AGENTS },
+        (_, index) => `${TYPES[index % TYPES.length]}/many-${index}`,
+      );
+      await eachOf(agents, async (agent) => {
+        await gateway.agents.spawn({ type: agent.split('/')[0]!, id: agent.split('/')[1] });
+        await gateway.agents.send(agent, 'count to 3');
+      });
+      const faults: string[] = [];
+      await eachOf(agents, async (agent) => {
+        const events = await untilReply(gateway, agent);
+        if (!isWhole(agent, events)) faults.push(`${agent}: ${JSON.stringify(events)}`);
+      });
+
+      expect(faults).toEqual([]);
+      const urls = agents.map((agent) => `/t/default/a/${agent}`).toSorted();
+      expect((await catalogUrls(system)).toSorted()).toEqual(urls);
+    },
+    HANG_MS,
+  );
+});
+
+/** Does the task for each, fifty at a time. */
+async function eachOf<T>(items: T[], task: (item: T) => Promise<void>): Promise<void> {
+  const left = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of left) await task(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+async function untilReply(gateway: AgentGateway, agent: string): Promise<TimelineEvent[]> {
+  const events: TimelineEvent[] = [];
+  for await (const event of gateway.timeline(agent)) {
+    events.push(event);
+    if (event.kind === 'reply') break;
+  }
+  return events;
+}
+
+/** From the spawn to the reply, each number once and in order. */
+function isWhole(agent: string, events: TimelineEvent[]): boolean {
+  const kinds = agent.startsWith('echo/')
+    ? ['spawned', 'message', 'reply']
+    : ['spawned', 'message', 'word', 'word', 'word', 'reply'];
+  return (
+    JSON.stringify(events.map(({ kind }) => kind)) === JSON.stringify(kinds) &&
+    events.every(({ seq }, index) => seq === index)
+  );
+}
+
+async function catalogUrls({ get }: LocalSystem): Promise<string[]> {
+  const response = await get('/shapes/v1/shape?table=entities&offset=-1');
+  const messages = (await response.json()) as { value?: { url: string } }[];
+  return messages.flatMap(({ value }) => (value ? [value.url] : []));
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { at, ciValues, objectOf, overlay, render, type Tree } from './chart.ts';
+import type { Checks } from './checks.ts';
+import { environmentOf } from './features.ts';
+
+const PACKAGE = join(import.meta.dirname, '../../package.json');
+const PRODUCTION_PAGE = join(import.meta.dirname, '../../docs/production.md');
+/** From which people begin. */
+const FILES = ['production-values.yaml', 'tenant-acme-values.yaml', 'tenant-globex-values.yaml'];
+
+/** Lines of the checklist of docs/production.md that values can keep, and what keeps them. */
+const KEPT: [line: RegExp, keeps: (values: Tree) => void][] = [
+  [
+    /given by digest/,
+    (values) => assert.match(String(at(values, 'image.digest')), /^sha256:[0-9a-f]{64}$/),
+  ],
+  [
+    /from a manager of secrets/,
+    (values) => {
+      assert.ok(at(values, 'secrets.existingSecret'));
+      assert.ok(!render(values).some(({ kind }) => kind === 'Secret'));
+    },
+  ],
+  [
+    /Browsers get read tokens/,
+    (values) => {
+      const keys = ['secrets.existingKeys.readTokenSecrets', 'settings.readTokenJwks'];
+      assert.ok(keys.some((key) => at(values, key)));
+    },
+  ],
+  [
+    /names your origins/,
+    (values) => {
+      const environment = environmentOf(objectOf(render(values), 'Deployment'));
+      assert.match(String(environment.get('GATEWAY_CORS_ALLOW_ORIGINS')), /^https:/);
+      assert.match(String(environment.get('GATEWAY_PUBLIC_URL')), /^https:/);
+    },
+  ],
+  [
+    /what they will be forever/,
+    (values) => {
+      assert.ok(at(values, 'settings.tenant'));
+      assert.match(String(at(values, 'settings.runtimeKeyTemplate')), /\{tenant\}/);
+    },
+  ],
+  [
+    /has the tenant column, and Electric has a secret/,
+    (values) => {
+      assert.notEqual(at(values, 'settings.shapesTables'), '*');
+      assert.ok(at(values, 'settings.shapesTenantColumn'));
+      assert.ok(at(values, 'secrets.existingKeys.syncSecret'));
+    },
+  ],
+  [
+    /Three copies in three zones/,
+    (values) => {
+      const objects = render(values);
+      const scaler = objects.find(({ kind }) => kind === 'HorizontalPodAutoscaler');
+      const copies = at(scaler ?? values, scaler ? 'spec.minReplicas' : 'replicaCount');
+      assert.ok(Number(copies) >= 3);
+      objectOf(objects, 'PodDisruptionBudget');
+      const spread = at(
+        objectOf(objects, 'Deployment'),
+        'spec.template.spec.topologySpreadConstraints.0.topologyKey',
+      );
+      assert.equal(spread, 'topology.kubernetes.io/zone');
+    },
+  ],
+  [
+    /`\/registry` closed to the public/,
+    (values) => {
+      const objects = render(values);
+      const doors = objects.filter(({ kind }) => ['Ingress', 'HTTPRoute'].includes(kind));
+      assert.equal(doors.length, 1);
+      assert.doesNotMatch(JSON.stringify(doors[0]?.spec), /"\/(?:registry)?"/);
+      objectOf(objects, 'BackendTrafficPolicy');
+    },
+  ],
+  [
+    /Network policies/,
+    (values) => {
+      const policy = objectOf(render(values), 'NetworkPolicy');
+      const ways = [
+        ...(at(policy, 'spec.egress') as Tree[]),
+        ...(at(policy, 'spec.ingress') as Tree[]),
+      ];
+      const open = ways.filter((way) => way.to === undefined && way.from === undefined);
+      // The collector alone may be anywhere.
+      assert.ok(open.length <= 1, JSON.stringify(open));
+    },
+  ],
+  [/Alerts reach somebody/, (values) => void objectOf(render(values), 'PrometheusRule')],
+];
+
+/** The values that people begin from keep the page that they are told to read. */
+export async function checkChecklist(checks: Checks): Promise<void> {
+  const lines = readFileSync(PRODUCTION_PAGE, 'utf8').match(/^- \[ \] .*(?:\n {2,}.*)*/gm) ?? [];
+  for (const [line, keeps] of KEPT) {
+    const found = lines.filter((one) => line.test(one));
+    for (const file of FILES) {
+      await checks.check(`${file} keeps ${line.source} of the checklist`, () => {
+        assert.equal(found.length, 1);
+        keeps(ciValues(file));
+      });
+    }
+  }
+  await checks.check('the version label is that of the image', () => {
+    const label = (image: Tree): unknown => {
+      const objects = render(overlay(ciValues('minimal-values.yaml'), { image }));
+      const labels = objects.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/version']);
+      assert.equal(new Set(labels).size, 1);
+      return labels[0];
+    };
+    const digest = `sha256:${'4d8a0b7f9b0e'.padEnd(64, '0')}`;
+    assert.equal(label({ tag: '1.2.3-rc.1' }), '1.2.3-rc.1');
+    assert.equal(label({ tag: '1.2.3', digest }), '1.2.3');
+    assert.equal(label({ digest }), 'sha256-4d8a0b7f9b0e');
+    const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
+    assert.equal(label({}), version);
+  });
+}

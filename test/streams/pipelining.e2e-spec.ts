@@ -1,0 +1,259 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { openWire, type Wire } from '../support/wire.ts';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const KEY = `Authorization: ${AUTHORIZED.authorization}`;
+
+describe('requests that a client sends behind each other without waiting', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+  let held: { request: IncomingMessage; response: ServerResponse }[];
+  let wire: Wire;
+
+  beforeEach(async () => {
+    held = [];
+    upstream = await startScriptedUpstream((request, response) => {
+      held.push({ request, response });
+    });
+    gateway = await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url });
+    wire = await openWire(gateway.port);
+  });
+  afterEach(async () => {
+    wire.reset();
+    await gateway.stop();
+    await upstream.stop();
+  });
+
+  const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`;
+  const put = (path: string): string =>
+    `PUT ${path} HTTP/1.1\r\nHost: g\r\n${KEY}\r\nContent-Length: 2\r\n\r\nhi`;
+  const untilHeld = async (count: number): Promise<void> => {
+    while (held.length < count) await turn();
+  };
+  const statuses = (): (string | undefined)[] =>
+    [...wire.received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => status);
+  const logged = (): Record<string, unknown>[] =>
+    gateway.logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  // 400 reads on one connection were all under way at once, and each answer that nobody read was held.
+  it('are worked on a few at a time, and all are answered in their order', async () => {
+    const all = Array.from({ length: 40 }, (_, i) => `/streams/n${i}`);
+    await wire.write(all.map(get).join(''));
+    for (let answered = 0; answered < all.length; answered++) {
+      const isHeld = () => held.find(({ request }) => request.url === `/n${answered}`);
+      while (!isHeld()) await turn();
+      await fetch(`${gateway.url}/health`);
+      expect(held.length).toBeLessThanOrEqual(answered + 8);
+      isHeld()?.response.end(`body of n${answered};`);
+      await wire.until(`body of n${answered};`);
+    }
+    const order = [...wire.received.matchAll(/body of (n\d+);/g)].map(([, name]) => name);
+    expect(order).toEqual(all.map((path) => path.slice('/streams/'.length)));
+  });
+
+  it('are dropped with the client, those too that had not begun', async () => {
+    await wire.write(Array.from({ length: 30 }, (_, i) => get(`/streams/n${i}`)).join(''));
+    await untilHeld(8);
+    const closed = held.map(
+      ({ request }) => new Promise((resolve) => request.socket.once('close', resolve)),
+    );
+    wire.reset();
+    await Promise.all(closed);
+    const answer = fetch(`${gateway.url}/streams/next`, { headers: AUTHORIZED });
+    await untilHeld(9);
+    held[8]?.response.end('next');
+    expect(await (await answer).text()).toBe('next');
+    expect(held.length).toBe(9);
+  });
+
+  // Node keeps each request that it has parsed: 1 MB of them made 220 MB that nothing counted.
+  it('close the connection when they are more than a thousand behind one that is the last', async () => {
+    const head = `PUT /streams/x HTTP/1.1\r\nHost: g\r\n${KEY}\r\n`;
+    const doubtful = `${head}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`;
+    await wire.write(get('/streams/parked') + doubtful);
+    await untilHeld(1);
+    const closed = new Promise((resolve) => wire.socket.once('close', resolve));
+    const more = 'GET / HTTP/1.1\r\n\r\n'.repeat(2_000);
+    wire.socket.write(more);
+    await closed;
+    expect(held).toHaveLength(1);
+  });
+
+  // It was made, and nobody heard of it: the answer before it had been broken off, and the connection with it.
+  it('are not begun behind an answer that is broken off before its turn', async () => {
+    const all = ['parked', 'broken', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7'];
+    await wire.write(all.map((name) => get(`/streams/${name}`)).join('') + put('/streams/late'));
+    await untilHeld(8);
+    const broken = held.find(({ request }) => request.url === '/broken')?.response;
+    broken?.writeHead(200, { 'content-length': '100000' });
+    broken?.write('x'.repeat(50_000));
+    for (let i = 0; i < 20; i++) await turn();
+    broken?.destroy();
+    await fetch(`${gateway.url}/health`);
+    while (
+      !logged().some(({ path, message }) => path === '/streams/broken' && message === 'request')
+    )
+      await turn();
+    await fetch(`${gateway.url}/health`);
+    expect(held.map(({ request }) => request.url)).not.toContain('/late');
+  });
+
+  it('close the connection when they are more than a thousand', async () => {
+    await wire.write(get('/streams/parked'));
+    await untilHeld(1);
+    for (let i = 0; i < 3_000 && !wire.socket.destroyed; i += 100) {
+      await wire.write('GET /health HTTP/1.1\r\nHost: g\r\n\r\n'.repeat(100));
+      await Promise.race([wire.ended, new Promise((resolve) => setImmediate(resolve))]);
+    }
+    // A connection that is paused is not read any further; one that is not is closed.
+    const isClosed = await Promise.race([
+      wire.ended.then(() => true),
+      fetch(`${gateway.url}/health`).then(() => wire.socket.destroyed),
+    ]);
+    held[0]?.response.end('first');
+    if (isClosed) expect(statuses()).toEqual([]);
+    else await wire.until('first');
+    expect((await fetch(`${gateway.url}/health`)).status).toBe(200);
+  });
+
+  // It was answered at once, and the answer to the PUT was lost.
+  it('are answered before CONNECT is refused', async () => {
+    await wire.write(`${put('/streams/a')}CONNECT elsewhere.test:80 HTTP/1.1\r\nHost: g\r\n\r\n`);
+    await untilHeld(1);
+    await fetch(`${gateway.url}/health`);
+    expect(wire.received).toBe('');
+    held[0]?.response.writeHead(201).end('made');
+    expect(await wire.ended).toBe('end');
+    expect(statuses()).toEqual(['201', '400']);
+    expect(wire.received).toMatch(/made[^]*"code":"malformed_path"/);
+  });
+
+  // The one with the doubtful body was refused and the connection closed; the one behind it was made all the same.
+  it.each([
+    ['another coding', 'HTTP/1.1', 'gzip, chunked', '400'],
+    ['an empty coding', 'HTTP/1.1', ', chunked', '400'],
+    ['a coding in HTTP/1.0', 'HTTP/1.0', 'chunked', '200'],
+  ])('are not taken behind a body with %s', async (_, version, coding, status) => {
+    const doubtful = `POST /streams/a ${version}\r\nHost: g\r\n${KEY}\r\nConnection: keep-alive\r\nTransfer-Encoding: ${coding}\r\n\r\n`;
+    await wire.write(`${doubtful}2\r\nhi\r\n0\r\n\r\n${put('/streams/behind')}`);
+    if (status === '200') {
+      await untilHeld(1);
+      held[0]?.response.end();
+    }
+    expect(await wire.ended).toBe('end');
+    await fetch(`${gateway.url}/health`);
+    expect(statuses()).toEqual([status]);
+    expect(upstream.seen.map(({ method }) => method)).toEqual(status === '200' ? ['POST'] : []);
+  });
+
+  // Node put the head of the answer in front of "100 Continue", which so became a part of the body: the last bytes of
+  // the answer were then the beginning of the next one.
+  it('are asked for their bodies only where nothing of the answer is there', async () => {
+    const first = `GET /streams/first HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`;
+    const expecting = `DELETE /streams/second HTTP/1.1\r\nHost: g\r\n${KEY}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nhi`;
+    await wire.write(first + expecting + get('/streams/third'));
+    await untilHeld(3);
+    const second = held.find(({ request }) => request.url === '/second');
+    // An answer that cannot be used: the gateway's own takes its place before the first one's turn is over.
+    const isRefused = new Promise((resolve) => second?.response.once('close', resolve));
+    second?.response.writeHead(401).end('no');
+    await isRefused;
+    await fetch(`${gateway.url}/health`);
+    held.find(({ request }) => request.url === '/first')?.response.end('one\n');
+    expect(await wire.ended).toBe('end');
+    expect(statuses()).toEqual(['200', '502']);
+    const [, length, body] =
+      /HTTP\/1\.1 502[^]*?Content-Length: (\d+)\r\n[^]*?\r\n\r\n([^]*)$/.exec(wire.received) ?? [];
+    expect(body).toMatch(/^\{"type":.*\}$/);
+    expect(Number(length)).toBe(body?.length);
+  });
+
+  it('are asked for their bodies when those before are answered', async () => {
+    const expecting = `PUT /streams/second HTTP/1.1\r\nHost: g\r\n${KEY}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n`;
+    await wire.write(get('/streams/first') + expecting);
+    await untilHeld(1);
+    held[0]?.response.end('one\n');
+    await wire.until('HTTP/1.1 100 Continue\r\n\r\n');
+    await wire.write('hi');
+    await untilHeld(2);
+    held[1]?.response.end('two');
+    await wire.until('two');
+    expect(statuses()).toEqual(['200', '100', '200']);
+  });
+
+  it('are given up with CONNECT too when the client goes', async () => {
+    await wire.write(`${get('/streams/a')}CONNECT elsewhere.test:80 HTTP/1.1\r\nHost: g\r\n\r\n`);
+    await untilHeld(1);
+    const closed = new Promise((resolve) => held[0]?.request.socket.once('close', resolve));
+    wire.reset();
+    await closed;
+  });
+
+  // Node forgets those whose turn has not come when it hands a connection over: their reads stayed open for good.
+  it('are all given up with CONNECT when the client goes', async () => {
+    const connect = 'CONNECT elsewhere.test:80 HTTP/1.1\r\nHost: g\r\n\r\n';
+    await wire.write(get('/streams/a') + get('/streams/b') + put('/streams/c') + connect);
+    await untilHeld(3);
+    const closed = held.map(
+      ({ request }) => new Promise((resolve) => request.socket.once('close', resolve)),
+    );
+    wire.reset();
+    await Promise.all(closed);
+  });
+
+  describe('before what is no request', () => {
+    const GARBAGE = 'NO REQUEST AT ALL\r\n\r\n';
+
+    it('are answered first where they change something', async () => {
+      await wire.write(put('/streams/a') + GARBAGE);
+      await untilHeld(1);
+      await fetch(`${gateway.url}/health`);
+      held[0]?.response.writeHead(201).end('made');
+      expect(await wire.ended).toBe('end');
+      expect(statuses()).toEqual(['201', '400']);
+    });
+
+    it('are broken off where they only read, and no refusal takes their place', async () => {
+      await wire.write(get('/streams/a'));
+      await untilHeld(1);
+      await wire.write(GARBAGE);
+      await wire.ended;
+      expect(wire.received).toBe('');
+    });
+
+    // The refusal came where the ninth request's answer had its place.
+    it('are answered as far as they had begun, and no refusal takes the place of those that wait', async () => {
+      const reads = Array.from({ length: 8 }, (_, i) => get(`/streams/n${i}`)).join('');
+      await wire.write(put('/streams/a') + reads + GARBAGE);
+      await untilHeld(8);
+      for (const { response } of held) response.end('\n');
+      expect(await wire.ended).toBe('end');
+      expect(statuses()).toEqual(Array.from({ length: 8 }, () => '200'));
+    });
+
+    it('do not begin any more when they wait', async () => {
+      const reads = Array.from({ length: 9 }, (_, i) => get(`/streams/n${i}`)).join('');
+      await wire.write(reads + put('/streams/late') + GARBAGE);
+      await wire.ended;
+      expect(upstream.seen.map(({ method }) => method)).not.toContain('PUT');
+    });
+  });
+
+  it('are refused in the middle of a body, and those before get their answers', async () => {
+    const broken = `POST /streams/b HTTP/1.1\r\nHost: g\r\n${KEY}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`;
+    await wire.write(put('/streams/a') + broken);
+    await untilHeld(1);
+    held[0]?.response.writeHead(201).end('made');
+    expect(await wire.ended).toBe('end');
+    expect(statuses()).toEqual(['201', '400']);
+    const lines = logged().filter(({ message }) => message === 'request');
+    expect(lines.find(({ status }) => status === 400)).toMatchObject({
+      method: 'POST',
+      path: '/streams/b',
+      reason: 'HPE_INVALID_CHUNK_SIZE',
+    });
+  });
+});

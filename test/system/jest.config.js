@@ -1,0 +1,42 @@
+import { resolve } from 'node:path';
+
+import { jestBase } from '../jest-base.js';
+
+// What is promised of access, CORS, errors and limits holds whoever finds the handler of a read; see `GatewayOptions`.
+const SUITES_OF_BOTH_WAYS = [
+  'cors/cors',
+  'shapes/shapes',
+  'streams/{pipelining,proxy-access,proxy-headers,proxy-paths}',
+  'tokens/{api-key-scopes,auth,read-tokens}',
+  'failures/read-token-expiry',
+];
+// Absolute: Jest takes that of a project to be relative to that of the whole.
+const rootDir = resolve(import.meta.dirname, '../..');
+
+/** @type {import('jest').Config} */
+export default {
+  rootDir,
+  projects: [
+    {
+      ...jestBase,
+      rootDir,
+      displayName: 'system',
+      testMatch: ['<rootDir>/test/{cli,client,failures,reads,system}/*.e2e-spec.ts'],
+      globalSetup: '<rootDir>/test/global-setup.ts',
+      globalTeardown: '<rootDir>/test/global-teardown.ts',
+    },
+    {
+      ...jestBase,
+      rootDir,
+      displayName: 'reads by Express',
+      testMatch: [
+        ...SUITES_OF_BOTH_WAYS.map((suite) => `<rootDir>/test/${suite}.e2e-spec.ts`),
+        '<rootDir>/test/faults/limits.fault-spec.ts',
+      ],
+      globals: { EXPRESS_FOR_READS: true },
+    },
+  ],
+  // Of all projects: Jest ignores it in one.
+  testTimeout: 30_000,
+  maxWorkers: 2,
+};

@@ -1,0 +1,232 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runMain, startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+
+const run = promisify(execFile);
+const PARTS = ['restate', 'history', 'catalog', 'agents', 'gateway', 'console'];
+const ADA_TIMELINE = '/streams/t/default/agents/assistant/ada/timeline';
+
+/** Each starts the whole system; a machine that does other things beside takes its time. */
+const THREE_STARTS_TIMEOUT_MS = 120_000;
+
+describe('npm run local', () => {
+  let dataDir: string;
+  let started: LocalSystem[];
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'gateway-local-'));
+    started = [];
+  });
+  afterEach(async () => {
+    await Promise.all(started.map((system) => system.process.stop()));
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  async function start(...args: string[]): Promise<LocalSystem> {
+    const system = await startLocalSystem(dataDir, ...args);
+    started.push(system);
+    return system;
+  }
+
+  it('prints four lines that spawn, send, read the timeline and watch the catalog', async () => {
+    const system = await start();
+    const { commands, get } = system;
+    const [spawn = '', send = '', read = '', watch = ''] = commands;
+    expect(commands).toHaveLength(4);
+
+    const accepted = {
+      url: '/t/default/a/assistant/ada',
+      streamPath: ADA_TIMELINE.replace('/streams', ''),
+      streamUrl: ADA_TIMELINE,
+      restate: { invocationId: expect.stringMatching(/^inv_/) },
+    };
+    const written = timelineWritten(system);
+    expect(await paste(spawn)).toEqual(accepted);
+    await written;
+    expect(await paste(send)).toEqual(accepted);
+
+    await eventOfKind('reply', await get(`${ADA_TIMELINE}?offset=-1&live=sse`));
+    const events = (await paste(read)) as { seq: number; kind: string }[];
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index));
+    expect(events.slice(0, 2).map(({ kind }) => kind)).toEqual(['spawned', 'message']);
+    expect(events.at(-1)?.kind).toBe('reply');
+
+    expect(await paste(watch)).toContainEqual(
+      expect.objectContaining({
+        value: expect.objectContaining({ url: '/t/default/a/assistant/ada', type: 'assistant' }),
+      }),
+    );
+  });
+
+  it('prints a line that gives another shell the address, the key and what signs read tokens', async () => {
+    const { said, get } = await start();
+    const line = said.find((text) => text.startsWith('  export ')) ?? '';
+    const written = '/streams/t/default/mine';
+    const minted = 'node cli/src/main.ts token mint --prefix /streams/t/default --ttl 60';
+    const { stdout } = await run('/bin/sh', [
+      '-c',
+      `${line}
+      curl -sS -X PUT -H "Authorization: Bearer $GATEWAY_API_KEY" -H 'Content-Type: text/plain' -d x "$GATEWAY_URL${written}"
+      curl -sS -H "Authorization: Bearer $(${minted})" "$GATEWAY_URL${written}?offset=-1"`,
+    ]);
+    expect(stdout).toBe('x');
+    expect(await (await get(`${written}?offset=-1`)).text()).toBe('x');
+  });
+
+  it('ends with every part within five seconds of a Ctrl-C', async () => {
+    const { process: main, partPid } = await start();
+    const startedAtMs = performance.now();
+
+    process.kill(main.pid, 'SIGINT');
+
+    expect(await main.exited).toEqual({ code: 0, signal: null });
+    expect(performance.now() - startedAtMs).toBeLessThan(5_000);
+    for (const part of PARTS) expect(isAlive(partPid(part))).toBe(false);
+  });
+
+  it(
+    'keeps agents, timelines and the key from one start to the next, and --fresh all but the key',
+    async () => {
+      const first = await start();
+      const written = timelineWritten(first);
+      await paste(first.commands[0] ?? '');
+      await written;
+      await entityInCatalog(first);
+      const timeline = await (await first.get(`${ADA_TIMELINE}?offset=-1`)).text();
+      await first.process.stop();
+
+      const second = await start();
+      expect(second.apiKey).toBe(first.apiKey);
+      expect(await (await second.get(`${ADA_TIMELINE}?offset=-1`)).text()).toBe(timeline);
+      expect(await catalogUrls(second)).toEqual(['/t/default/a/assistant/ada']);
+      await second.process.stop();
+
+      const third = await start('--fresh');
+      expect(third.apiKey).toBe(first.apiKey);
+      expect((await third.get(`${ADA_TIMELINE}?offset=-1`)).status).toBe(404);
+      expect(await catalogUrls(third)).toEqual([]);
+    },
+    THREE_STARTS_TIMEOUT_MS,
+  );
+
+  it('refuses a second start in the same folder', async () => {
+    await start();
+
+    const second = runMain(dataDir, []);
+
+    expect(await second.exited).toEqual({ code: 1, signal: null });
+    expect(second.lastLines().at(-1)).toBe(
+      `The local system is running already, with its data in ${dataDir}.`,
+    );
+  });
+
+  it('says which port is taken and takes another', async () => {
+    const first = await start();
+    const agentsPort = Number(/agents listening on \S+:(\d+)/.exec(first.said.join('\n'))?.[1]);
+    await first.process.stop();
+    const occupant = await listenOn(agentsPort);
+    try {
+      const second = await start();
+      const moved = /port (\d+) \(agents\) is taken: using (\d+)/.exec(second.said.join('\n'));
+      expect(moved?.[1]).toBe(String(agentsPort));
+      expect(second.said.join('\n')).toContain(
+        `agents listening on http://127.0.0.1:${moved?.[2]}`,
+      );
+    } finally {
+      occupant.close();
+    }
+  });
+
+  it.each(['restate', 'catalog'])(
+    'names %s when it dies, and stops the rest with exit code 1',
+    async (part) => {
+      const { process: main, partPid } = await start();
+
+      process.kill(partPid(part), 'SIGKILL');
+
+      expect(await main.exited).toEqual({ code: 1, signal: null });
+      expect(main.lastLines().join('\n')).toMatch(
+        new RegExp(`^${part} ended by SIGKILL\\. It`, 'm'),
+      );
+      for (const other of PARTS) expect(isAlive(partPid(other))).toBe(false);
+    },
+  );
+
+  it('takes its parts along when it is killed itself', async () => {
+    const { process: main, baseUrl } = await start();
+    const gateway = connect(Number(new URL(baseUrl).port), '127.0.0.1');
+    await once(gateway, 'connect');
+    const cut = new Promise((resolve) => gateway.on('error', () => {}).on('close', resolve));
+
+    await main.kill();
+
+    await cut;
+    await expect(fetch(`${baseUrl}/health`)).rejects.toThrow('fetch failed');
+  });
+});
+
+/** The answer of a line that was printed to be pasted into a shell. */
+async function paste(command: string): Promise<unknown> {
+  const { stdout } = await run('/bin/sh', ['-c', command]);
+  return JSON.parse(stdout);
+}
+
+/** The next append, as the gateway logs it: until the first one the timeline does not exist. */
+async function timelineWritten({ process: main }: LocalSystem): Promise<void> {
+  await main.waitForLine((line) => line.includes(`POST ${ADA_TIMELINE} 200`));
+}
+
+/** Reads an event stream until the timeline has an event of that kind. */
+async function eventOfKind(kind: string, response: Response): Promise<void> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.includes(`"kind":"${kind}"`)) return;
+  }
+  throw new Error(`The event stream ended (${response.status}) without a ${kind}: ${text}`);
+}
+
+/** Follows the catalog until it shows an entity. */
+async function entityInCatalog({ get }: LocalSystem): Promise<void> {
+  for (let query = 'offset=-1'; ;) {
+    const { headers, rows } = await readCatalog(get, query);
+    if (rows.length > 0) return;
+    const [offset, handle] = [headers.get('electric-offset'), headers.get('electric-handle')];
+    query = `offset=${offset}&handle=${handle}&live=true`;
+  }
+}
+
+async function catalogUrls({ get }: LocalSystem): Promise<string[]> {
+  return (await readCatalog(get, 'offset=-1')).rows;
+}
+
+async function readCatalog(
+  get: LocalSystem['get'],
+  query: string,
+): Promise<{ headers: Headers; rows: string[] }> {
+  const response = await get(`/shapes/v1/shape?table=entities&${query}`);
+  const messages = (await response.json()) as { value?: { url: string } }[];
+  const rows = messages.flatMap(({ value }) => (value ? [value.url] : []));
+  return { headers: response.headers, rows };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function listenOn(port: number): Promise<Server> {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}

@@ -1,0 +1,351 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { copyFile, mkdir, mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { choosePorts } from '../../local/stack/ports.ts';
+import { isSupported } from '../../src/own-node.ts';
+import { builtGateway, type BuiltGateway } from '../support/built-gateway.ts';
+import { API_KEY, AUTHORIZED, startTestGateway } from '../support/gateway.ts';
+import { rawRequest } from '../support/raw-client.ts';
+import { canRecordModules, recordModules } from '../support/recorded-modules.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const END_TIMEOUT_MS = 20_000;
+/** The least that has to be set, on free ports. */
+const REQUIRED = { GATEWAY_API_KEYS: API_KEY, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0' };
+
+let built: BuiltGateway;
+beforeAll(() => {
+  built = builtGateway();
+});
+afterAll(() => built.stop());
+
+/** What a test has opened, for it to be closed however the test ends. */
+const closings: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closings.splice(0)) await close();
+});
+
+interface Ending {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the program where it is expected to end by itself. */
+function run(env: Record<string, string>, node = process.execPath): Promise<Ending> {
+  return new Promise((resolve) => {
+    execFile(node, [built.main], { env, timeout: END_TIMEOUT_MS }, (error, stdout, stderr) => {
+      resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+    });
+  });
+}
+
+describe('the start', () => {
+  it('needs nothing but environment variables, and says where it listens', async () => {
+    const gateway = await built.start(REQUIRED);
+    expect(gateway.log).toEqual([
+      {
+        level: 'info',
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        service: 'agent-gateway',
+        host: '0.0.0.0',
+        port: gateway.port,
+        message: 'the gateway listens',
+      },
+    ]);
+    const health = await fetch(`http://127.0.0.1:${gateway.port}/health`);
+    expect(health.status).toBe(200);
+    await gateway.process.kill();
+  });
+
+  // With that package installed, as it is for development, Terminus loaded it for its own decorators:
+  // the start took twice as long.
+  (canRecordModules ? it : it.skip)('loads nothing that only describes the gateway', async () => {
+    const record = await recordModules();
+    closings.push(() => record.remove());
+    const gateway = await built.start({ ...REQUIRED, ...record.environment });
+    await gateway.process.kill();
+    const loaded = await record.loaded();
+    const fromPackage = (name: string) => loaded.filter((url) => url.includes(`/${name}/`));
+    expect(fromPackage('@nestjs/terminus')).not.toEqual([]);
+    expect(fromPackage('@nestjs/swagger')).toEqual([]);
+  });
+
+  it('opens to the keys of the variable and to those of the file', async () => {
+    const folder = await newFolder();
+    const file = join(folder, 'keys');
+    const digest = createHash('sha256').update('the-hashed-key-of-the-file').digest('hex');
+    await writeFile(file, `the-plain-key-of-the-file\nsha256:${digest}\n`);
+    const history = await startScriptedUpstream((_request, response) => response.end());
+    closings.push(() => history.stop());
+    const gateway = await startTestGateway({
+      GATEWAY_API_KEYS_FILE: file,
+      GATEWAY_HISTORY_URL: history.url,
+    });
+    closings.push(() => gateway.stop());
+    const keys = [API_KEY, 'the-plain-key-of-the-file', 'the-hashed-key-of-the-file'];
+    const statuses = [...keys, digest, `sha256:${digest}`].map(async (key) => {
+      const headers = { authorization: `Bearer ${key}` };
+      return (await fetch(`${gateway.url}/streams/x`, { headers })).status;
+    });
+    expect(await Promise.all(statuses)).toEqual([200, 200, 200, 401, 401]);
+  });
+
+  it('ends with exit code 1 and one message about every wrong setting', async () => {
+    const env = {
+      GATEWAY_API_KEYS: 'short-key',
+      GATEWAY_READ_TOKEN_SECRETS: 'short-secret',
+      GATEWAY_PORT: 'http',
+      GATEWAY_HISTORY_URL: 'history:4437',
+      GATEWAY_READ_TOKEN_SECRETS_FILE: '/no/such/file',
+      GATEWAY_API_KEYS_FILE: '',
+    };
+    expect(await run(env)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: [
+        'the gateway cannot start, 5 settings are wrong:',
+        '  - GATEWAY_PORT must be a whole number from 0 to 65535',
+        '  - GATEWAY_HISTORY_URL must be an http or https URL without user name, query or fragment, such as http://host:1234/path',
+        '  - GATEWAY_API_KEYS entry 1 must have at least 16 characters, or be sha256:<64 hex digits>',
+        '  - GATEWAY_READ_TOKEN_SECRETS entry 1 must have at least 32 bytes',
+        '  - GATEWAY_READ_TOKEN_SECRETS_FILE must be a readable file (ENOENT)',
+        '',
+      ].join('\n'),
+    });
+  });
+
+  // GATEWAY_CORS_ALLOWED_ORIGINS was ignored in silence, and CORS stayed open to every origin.
+  it('warns of a misspelt setting by its name alone, and goes on', async () => {
+    const gateway = await built.start({
+      ...REQUIRED,
+      GATEWAY_CORS_ALLOWED_ORIGINS: 'https://app.example',
+      GATEWAY_SERVICE_HOST: '10.0.0.1',
+      GATEWAY_URL: 'http://gateway:8787',
+    });
+    expect(gateway.log).toEqual([
+      {
+        level: 'warn',
+        time: expect.any(String),
+        service: 'agent-gateway',
+        setting: 'GATEWAY_CORS_ALLOWED_ORIGINS',
+        message:
+          'GATEWAY_CORS_ALLOWED_ORIGINS is no setting and has no effect; ' +
+          'the nearest one is GATEWAY_CORS_ALLOW_ORIGINS',
+      },
+      expect.objectContaining({ level: 'info', message: 'the gateway listens' }),
+    ]);
+    await gateway.process.kill();
+  });
+
+  it.each(['GATEWAY_PORT', 'GATEWAY_MANAGEMENT_PORT'])(
+    'ends with exit code 1 and a plain message when %s is taken',
+    async (setting) => {
+      const other = createServer().listen(0, '127.0.0.1');
+      closings.push(() => other.close());
+      await once(other, 'listening');
+      const { port } = other.address() as AddressInfo;
+      const env = { ...REQUIRED, GATEWAY_HOST: '127.0.0.1', [setting]: String(port) };
+      const { code, stderr } = await run(env);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `agent-gateway: cannot listen on 127.0.0.1, port ${port} (${setting}): another process has it\n`,
+      });
+    },
+  );
+
+  it('ends with exit code 1 and a plain message when the address is not of this machine', async () => {
+    const { code, stderr } = await run({ ...REQUIRED, GATEWAY_HOST: '192.0.2.1' });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'agent-gateway: cannot listen on 192.0.2.1, port 0 (GATEWAY_PORT): ' +
+        'this machine has no such address (GATEWAY_HOST)\n',
+    });
+  });
+});
+
+describe('the end', () => {
+  const start = (env: Record<string, string> = {}) =>
+    built.start({ ...REQUIRED, GATEWAY_DRAIN_TIMEOUT_MS: '1000', ...env });
+
+  /** A gateway with a read that its upstream leaves parked. */
+  async function startWithParkedRead(env: Record<string, string> = {}) {
+    const arrived = Promise.withResolvers<void>();
+    const silent = await startScriptedUpstream(() => arrived.resolve());
+    closings.push(() => silent.stop());
+    const gateway = await start({ GATEWAY_HISTORY_URL: silent.url, ...env });
+    const url = `http://127.0.0.1:${gateway.port}/streams/x?live=long-poll`;
+    const parkedStatus = fetch(url, { headers: AUTHORIZED }).then(
+      ({ status }) => status,
+      () => undefined,
+    );
+    await arrived.promise;
+    return { gateway, parkedStatus };
+  }
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('comes with exit code 0 on %s', async (signal) => {
+    const gateway = await start();
+    gateway.signal(signal);
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+    expect(gateway.log.map(({ message }) => message)).toEqual([
+      'the gateway listens',
+      'the gateway drains',
+      'the gateway has stopped',
+    ]);
+  });
+
+  it('comes with exit code 0 whatever the connections are doing', async () => {
+    const { gateway, parkedStatus } = await startWithParkedRead();
+    await open(gateway.port, '');
+    await open(gateway.port, 'GET /health HTTP/1.1\r\nHost: half');
+    await open(gateway.port, rawRequest('POST /api/spawn', ['Content-Length: 10'], 'half'));
+    await open(gateway.port, 'GET /health HTTP/1.1\r\nHost: kept\r\n\r\n');
+
+    gateway.signal('SIGTERM');
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+
+    expect(await parkedStatus).toBe(503);
+  });
+
+  it('is announced by the readiness probe while reads are still open', async () => {
+    const { management } = await choosePorts({ management: 0 });
+    const { gateway, parkedStatus } = await startWithParkedRead({
+      GATEWAY_MANAGEMENT_PORT: String(management),
+    });
+    const probe = async (name: string) =>
+      (await fetch(`http://127.0.0.1:${management}/health/${name}`)).status;
+    const drains = gateway.process.waitForLine((line) => line.includes('the gateway drains'));
+    expect(await probe('ready')).toBe(200);
+
+    gateway.signal('SIGTERM');
+    await drains;
+    expect(await probe('ready')).toBe(503);
+    expect(await probe('live')).toBe(200);
+
+    expect(await parkedStatus).toBe(503);
+    await gateway.exited;
+  });
+
+  // The terminal sends a Ctrl-C to all of the group, and npm hands it on: the second one ended the
+  // process at once, with exit code 1 and whatever was under way.
+  it('is not hurried by a signal that arrives twice', async () => {
+    const gateway = await start();
+    gateway.signal('SIGINT');
+    gateway.signal('SIGINT');
+    gateway.signal('SIGTERM');
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('is hurried by another signal later on', async () => {
+    const { gateway, parkedStatus } = await startWithParkedRead({
+      GATEWAY_DRAIN_TIMEOUT_MS: '4000',
+    });
+    const idle = await open(gateway.port, '');
+    gateway.signal('SIGTERM');
+    // Idle connections are closed after a fifth of the time.
+    await once(idle, 'close');
+    gateway.signal('SIGTERM');
+    expect(await gateway.exited).toEqual({ code: 1, signal: null });
+    expect(await parkedStatus).toBeUndefined();
+  });
+});
+
+describe('on a Node whose private parts are others', () => {
+  it('says so in place of a stack', async () => {
+    const change =
+      'import common from "node:_http_common"; common.HTTPParser.prototype.execute = () => 0';
+    const { code, stdout, stderr } = await run({
+      ...REQUIRED,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(change)}`,
+    });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `agent-gateway does not work on this Node, ${process.version}: its HTTP parser is another than expected. Run it on Node 24.\n`,
+    });
+  });
+});
+
+describe('on a Node that is too old', () => {
+  const oldNode = findOldNode();
+  const ifThereIsOne = oldNode === undefined ? it.skip : it;
+
+  ifThereIsOne('runs on the Node of the project, and ends with it', async () => {
+    const env = { ...REQUIRED, GATEWAY_DRAIN_TIMEOUT_MS: '500' };
+    const gateway = await built.start(env, oldNode);
+    const { pid } = gateway.process;
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    expect(await readlink(`/proc/${children.trim()}/exe`)).toBe(
+      join(import.meta.dirname, '../../node_modules/node/bin/node'),
+    );
+
+    gateway.signal('SIGTERM');
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  });
+
+  ifThereIsOne('hands on the exit code and the message of a failed start', async () => {
+    const { code, stderr } = await run({ GATEWAY_API_KEYS: 'short' }, oldNode);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        'the gateway cannot start, a setting is wrong:\n' +
+        '  - GATEWAY_API_KEYS entry 1 must have at least 16 characters, or be sha256:<64 hex digits>\n',
+    });
+  });
+
+  ifThereIsOne('says so where the project has no Node of its own', async () => {
+    const folder = await newFolder();
+    await mkdir(join(folder, 'dist'));
+    await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+    for (const file of ['main.js', 'own-node.js']) {
+      await copyFile(join(dirname(built.main), file), join(folder, 'dist', file));
+    }
+    const ending = await new Promise((resolve) => {
+      execFile(String(oldNode), [join(folder, 'dist/main.js')], (error, stdout, stderr) =>
+        resolve({ code: error?.code, stdout, stderr }),
+      );
+    });
+    const version = execFileSync(String(oldNode), ['--version'], { encoding: 'utf8' }).trim();
+    expect(ending).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `agent-gateway needs Node 22.19 to 26; this is ${version}.\n`,
+    });
+  });
+});
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-start-'));
+  closings.push(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+async function open(port: number, bytes: string): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  closings.push(() => socket.destroy());
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  if (bytes !== '') socket.write(bytes);
+  return socket;
+}
+
+/** A Node of this machine that is older than the gateway needs, if there is one. */
+function findOldNode(): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin'];
+  return folders
+    .map((folder) => join(folder, 'node'))
+    .find((node) => {
+      try {
+        const version = execFileSync(node, ['--version'], { encoding: 'utf8', stdio: 'pipe' });
+        return !isSupported(version.trim().slice(1));
+      } catch {
+        return false;
+      }
+    });
+}

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseExposition, sampleValue } from '../support/exposition.ts';
+import { AUTHORIZED } from '../support/gateway.ts';
+import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+
+const TEXT = 'text/plain; version=0.0.4; charset=utf-8';
+const OPENMETRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
+/** What Prometheus 3 sends. */
+const PROMETHEUS_ACCEPT =
+  'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,' +
+  'application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;q=0.4,' +
+  'text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
+
+describe('/metrics of the management port', () => {
+  let gateway: MeasuredGateway;
+  const ask = (headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(`${gateway.managementUrl}/metrics`, { headers });
+
+  beforeAll(async () => {
+    gateway = await startMeasuredGateway();
+    // Something of every kind, so that every family has a series.
+    await fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
+    await fetch(`${gateway.url}/streams/x?live=sse`, { headers: AUTHORIZED });
+    await gateway.until('gateway_problems_total', { code: 'upstream_unreachable' }, 2);
+  });
+  afterAll(() => gateway.stop());
+
+  it('is in the text format, for no cache, and asks for no credential', async () => {
+    const response = await ask();
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe(TEXT);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('vary')).toBe('Accept');
+    expect(parseExposition(await response.text()).length).toBeGreaterThan(30);
+  });
+
+  it.each([
+    ['*/*', TEXT],
+    ['text/html', TEXT],
+    ['text/plain;version=0.0.4', TEXT],
+    ['application/openmetrics-text;version=1.0.0,text/plain;q=0.5', OPENMETRICS],
+    ['application/openmetrics-text;q=0.1, text/plain', TEXT],
+    ['application/openmetrics-text;q=0, */*', TEXT],
+    [PROMETHEUS_ACCEPT, OPENMETRICS],
+  ])('answers who accepts %s as %s', async (accept, contentType) => {
+    const response = await ask({ accept });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe(contentType);
+  });
+
+  it('tells the same in both formats, each of them valid, in any order', async () => {
+    // The registry's own switch to OpenMetrics renamed the counters of every later text.
+    const names = async (accept: string): Promise<string[]> => {
+      const text = await (await ask({ accept })).text();
+      const format = accept === '*/*' ? 'text' : 'openmetrics';
+      const samples = parseExposition(text, format).flatMap((family) => family.samples);
+      return samples.map(({ name }) => name);
+    };
+    const before = await names('*/*');
+    expect(await names('application/openmetrics-text')).toEqual(before);
+    expect(await names('*/*')).toEqual(before);
+  });
+
+  it('says which version this is', async () => {
+    const families = await gateway.metrics();
+    const info = families.find(({ name }) => name === 'gateway_build_info');
+    expect(info?.samples).toEqual([
+      {
+        name: 'gateway_build_info',
+        labels: {
+          version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+          node_version: process.versions.node,
+        },
+        value: 1,
+      },
+    ]);
+  });
+
+  it('tells of the process: processor, memory, garbage collection, event loop', async () => {
+    const families = await gateway.metrics();
+    const value = (name: string, labels = {}) => sampleValue(families, name, labels);
+    expect(value('process_cpu_seconds_total')).toBeGreaterThan(0);
+    expect(value('process_resident_memory_bytes')).toBeGreaterThan(10_000_000);
+    expect(value('process_open_fds')).toBeGreaterThan(2);
+    expect(value('nodejs_heap_size_used_bytes')).toBeGreaterThan(1_000_000);
+    expect(value('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
+    const state = (nodejs_eventloop_state: string) => ({ nodejs_eventloop_state });
+    expect(value('nodejs_eventloop_time_seconds_total', state('active'))).toBeGreaterThan(0);
+    expect(value('nodejs_eventloop_time_seconds_total', state('idle'))).toBeGreaterThanOrEqual(0);
+    for (const kind of ['major', 'minor', 'incremental', 'weakcb']) {
+      expect(value('nodejs_gc_duration_seconds_count', { kind })).toBeGreaterThanOrEqual(0);
+    }
+  });
+
+  it('is not on the public port', async () => {
+    const response = await fetch(`${gateway.url}/metrics`, { headers: AUTHORIZED });
+    expect(response.status).toBe(404);
+  });
+
+  it('counts one gateway alone where a process has several', async () => {
+    const other = await startMeasuredGateway();
+    const labels = { code: 'upstream_unreachable' };
+    expect(await other.value('gateway_problems_total', labels)).toBe(0);
+    expect(await gateway.value('gateway_problems_total', labels)).toBe(2);
+    await other.stop();
+  });
+
+  it('has every declared route from the start on, as nothing yet', async () => {
+    const families = await gateway.metrics();
+    const requests = families.find(({ name }) => name === 'gateway_requests_total');
+    const routes = new Set(
+      requests?.samples
+        .filter(({ labels }) => labels.http_response_status_class === '5xx')
+        .map(({ labels }) => `${labels.http_request_method} ${labels.http_route}`),
+    );
+    expect([...routes].sort()).toEqual([
+      'DELETE /registry/{*path}',
+      'DELETE /streams/{*path}',
+      'GET /health',
+      'GET /registry/{*path}',
+      'GET /shapes/{*path}',
+      'GET /streams/{*path}',
+      'PATCH /registry/{*path}',
+      'POST /api/a/:type/:id/control',
+      'POST /api/a/:type/:id/send',
+      'POST /api/spawn',
+      'POST /api/t/:tenant/a/:type/:id/control',
+      'POST /api/t/:tenant/a/:type/:id/send',
+      'POST /api/t/:tenant/spawn',
+      'POST /registry/{*path}',
+      'POST /streams/{*path}',
+      'PUT /registry/{*path}',
+      'PUT /streams/{*path}',
+    ]);
+  });
+});

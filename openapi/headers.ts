@@ -42,7 +42,7 @@ const HEADERS = {
   },
   ETag: { description: 'For `If-None-Match`.', schema: text, example: '"L3Q:-1:0000_0042"' },
   'Stream-Next-Offset': {
-    description: 'Where to go on: the `offset` of the next read.',
+    description: 'Where to go on: the `offset` of the next read. A subset has none.',
     schema: { type: 'string', minLength: 1 },
     example: '0000000000000000_0000000000000042',
   },
@@ -74,7 +74,7 @@ const HEADERS = {
     example: '3833821-1721812114261',
   },
   'electric-offset': {
-    description: 'Where to go on: the `offset` of the next read.',
+    description: 'Where to go on: the `offset` of the next read. A subset has none.',
     schema: text,
     example: '26800584_4',
   },

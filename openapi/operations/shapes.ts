@@ -128,8 +128,9 @@ const upstream: Answers = {
   200: {
     description:
       'Rows or changes, and where to go on. With `live_sse=true` a stream of events, a message in each.',
-    always: ['electric-handle', 'electric-offset'],
+    always: ['electric-handle'],
     sometimes: [
+      'electric-offset',
       'electric-schema',
       'electric-cursor',
       'electric-up-to-date',

@@ -64,8 +64,14 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
       useFactory: (
         secrets: SecretList<Buffer>,
         keySet: TokenKeySet | undefined,
-        { tenant, readTokens: { maxTtlSeconds } }: GatewayConfig,
-      ) => new ReadTokenVerifier(secrets, keySet, { tenant, maxTtlSeconds }),
+        { tenant, readTokens: { maxTtlSeconds }, limits: { maxOpenReads } }: GatewayConfig,
+      ) =>
+        // Each open read may have a token of its own.
+        new ReadTokenVerifier(secrets, keySet, {
+          tenant,
+          maxTtlSeconds,
+          maxKnownTokens: maxOpenReads,
+        }),
     },
     RouteRules,
     ApiKeyGuard,

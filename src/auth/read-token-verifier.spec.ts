@@ -8,7 +8,7 @@ import { spellings, twinOf } from '../../test/support/token-spellings.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const NOW = NOW_MS / 1000;
-const RULES = { tenant: 'acme', maxTtlSeconds: 3_600 };
+const RULES = { tenant: 'acme', maxTtlSeconds: 3_600, maxKnownTokens: 10 };
 const CLAIMS = { aud: 'acme', iat: NOW - 10, exp: NOW + 600, prefix: '/streams/t/acme' };
 const SECRET = Buffer.from('first-secret-0123456789-0123456789-ab');
 const OLD_SECRET = Buffer.from('older-secret-0123456789-0123456789-ab');

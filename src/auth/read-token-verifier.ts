@@ -20,24 +20,30 @@ import {
 const SECRET_ALGORITHM = 'HS256';
 const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
+export interface VerifierRules extends ClaimRules {
+  /** Size of the cache of verified tokens. Beyond it, every long-poll verifies its token again. */
+  maxKnownTokens: number;
+}
+
 /** Verifies read tokens: the signature first, then the claims. */
 export class ReadTokenVerifier {
   private readonly secrets: Pick<SecretList<Buffer>, 'entries'>;
   private readonly keySet: TokenKeySet | undefined;
   private readonly rules: ClaimRules;
   private readonly now: () => number;
-  private readonly verified = new VerifiedTokens();
+  private readonly verified: VerifiedTokens;
 
   /** `now` gives milliseconds since 1970. */
   constructor(
     secrets: Pick<SecretList<Buffer>, 'entries'>,
     keySet: TokenKeySet | undefined,
-    rules: ClaimRules,
+    rules: VerifierRules,
     now: () => number = Date.now,
   ) {
     this.secrets = secrets;
     this.keySet = keySet;
     this.rules = rules;
+    this.verified = new VerifiedTokens(rules.maxKnownTokens);
     this.now = now;
   }
 

@@ -1,29 +1,38 @@
 import type { ReadToken } from './read-token.ts';
 
-/** So many tokens are remembered; the one that was verified longest ago makes room. */
-const MAX_TOKENS = 10_000;
-
 /**
- * Read tokens that have been verified, so that a client that comes back with the same one, as with
- * every long-poll, costs one verification. Known by their digest, never as such, and forgotten all at
- * once when the keys change: a token of a withdrawn key must not live on here.
+ * A cache of verified read tokens: a client sends the same token with every long-poll, and only the first one is
+ * verified. Tokens are stored by digest, never as such. The least recently used one makes room for the next. The cache is
+ * emptied when the keys change, because a token of a withdrawn key must not stay valid.
  */
 export class VerifiedTokens {
+  private readonly maxTokens: number;
   private readonly tokens = new Map<string, ReadToken>();
   private secrets: unknown;
   private keySet: unknown;
 
-  /** `secrets` and `keySet` are those in use now, told from others by identity. */
+  constructor(maxTokens: number) {
+    this.maxTokens = maxTokens;
+  }
+
+  /** `secrets` and `keySet` are those in use now, compared by identity. */
   get(digest: string, secrets: unknown, keySet: unknown): ReadToken | undefined {
     this.forgetUnless(secrets, keySet);
-    return this.tokens.get(digest);
+    const token = this.tokens.get(digest);
+    if (!token) return undefined;
+    // A Map iterates in the order of insertion: the first entry is the least recently used one.
+    this.tokens.delete(digest);
+    this.tokens.set(digest, token);
+    return token;
   }
 
   /** Remembers a token that was verified with the very keys in use now. */
   add(digest: string, token: ReadToken, secrets: unknown, keySet: unknown): void {
     this.forgetUnless(secrets, keySet);
-    const [oldest] = this.tokens.size >= MAX_TOKENS ? this.tokens.keys() : [];
-    if (oldest !== undefined) this.tokens.delete(oldest);
+    if (this.tokens.size >= this.maxTokens) {
+      const { value: leastRecent } = this.tokens.keys().next();
+      if (leastRecent !== undefined) this.tokens.delete(leastRecent);
+    }
     this.tokens.set(digest, token);
   }
 

@@ -106,5 +106,9 @@ export function tokenVerifier(settings: TokenSettings): ReadTokenVerifier {
   const { secrets, jwks, tenant, maxTtlSeconds } = settings;
   const silent = { error: () => undefined, info: () => undefined };
   const keySet = jwks === undefined ? undefined : new TokenKeySet(jwkSetSource(jwks), silent);
-  return new ReadTokenVerifier({ entries: secrets }, keySet, { tenant, maxTtlSeconds });
+  return new ReadTokenVerifier({ entries: secrets }, keySet, {
+    tenant,
+    maxTtlSeconds,
+    maxKnownTokens: 0,
+  });
 }

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 
 export const PARTS = [
   'plain',
+  'tokens',
   'same-url',
   'fan-out',
   'memory',

@@ -6,10 +6,12 @@ import type { MemoryTable } from './scenarios/memory.ts';
 import type { PlainTables } from './scenarios/plain.ts';
 import type { SameUrlTables } from './scenarios/same-url.ts';
 import type { StartTable } from './scenarios/start.ts';
+import type { TokensTable } from './scenarios/tokens.ts';
 
 /** What each part measured. */
 export interface Measurements {
   plain: PlainTables;
+  tokens: TokensTable;
   'same-url': SameUrlTables;
   'fan-out': FanOutTable;
   memory: MemoryTable;

@@ -33,13 +33,13 @@ export function gateway(options: GatewayOptions = {}): Contender {
 }
 
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
-  const { port } = await choosePorts({ port: 0 });
-  const origin = `http://127.0.0.1:${port}`;
+  const ports = await choosePorts({ port: 0, managementPort: 0 });
+  const origin = `http://127.0.0.1:${ports.port}`;
   const server = await startServerProcess({
     name: options.id ?? 'gateway',
     command: process.execPath,
     args: [...(options.nodeArgs ?? []), GATEWAY_MAIN],
-    env: gatewayEnvironment(port, options.env),
+    env: gatewayEnvironment(ports, options.env),
     readyUrl: `${origin}/health`,
   });
   // It drains first, and a profile is written behind that.
@@ -52,13 +52,14 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
 }
 
 export function gatewayEnvironment(
-  port: number,
+  { port, managementPort }: { port: number; managementPort: number },
   env: Record<string, string> = {},
 ): Record<string, string> {
   return {
     GATEWAY_HOST: '127.0.0.1',
     GATEWAY_PORT: String(port),
-    GATEWAY_MANAGEMENT_PORT: '0',
+    // On, as users have it: with it come the metrics, and what they cost.
+    GATEWAY_MANAGEMENT_PORT: String(managementPort),
     GATEWAY_API_KEYS: API_KEY,
     GATEWAY_RUNTIME_INGRESS_URL: NOBODY,
     GATEWAY_RUNTIME_ADMIN_URL: NOBODY,

@@ -33,7 +33,7 @@ function nodePeer(
           PEER_API_KEY: API_KEY,
           PEER_PREFIX: STREAMS_PREFIX,
           PEER_UPSTREAM_ORIGIN: upstream.origin,
-          PEER_UPSTREAM_PATH: upstream.pathname,
+          PEER_UPSTREAM_PATH: upstream.pathname.replace(/\/$/, ''),
           ...env,
         },
         readyUrl: `${origin}/health`,

@@ -15,6 +15,8 @@ export interface Load {
   origin: string;
   connections: number;
   seconds: number;
+  /** A file with a read token in each line, to be sent in turn; the API key without it. */
+  tokensFile?: string;
 }
 
 export interface LoadResult {
@@ -39,7 +41,11 @@ export async function runWrk(load: Load): Promise<LoadResult> {
     ...load.args,
   ];
   const { stdout } = await promisify(execFile)(programPath('wrk'), args, {
-    env: { BENCH_API_KEY: API_KEY, BENCH_SCRIPT: join(import.meta.dirname, load.script) },
+    env: {
+      BENCH_API_KEY: API_KEY,
+      BENCH_SCRIPT: join(import.meta.dirname, load.script),
+      ...(load.tokensFile !== undefined && { BENCH_TOKENS: load.tokensFile }),
+    },
   });
   const line = /^BENCH (.*)$/m.exec(stdout)?.[1];
   if (line === undefined) throw new Error(`wrk said nothing of use:\n${stdout}`);
@@ -70,11 +76,20 @@ export interface ReadsLoad {
   distinctUrls: number;
   /** Of the one stream, with its query. */
   path?: string;
+  /** See `Load`. */
+  tokensFile?: string | undefined;
 }
 
 export function loadReads(load: ReadsLoad): Promise<LoadResult> {
   const { origin, pathname } = new URL(load.url);
-  const { connections, seconds } = load;
+  const { connections, seconds, tokensFile } = load;
   const args = [String(load.distinctUrls), pathname, load.path ?? ''];
-  return runWrk({ script: 'reads.lua', args, origin, connections, seconds });
+  return runWrk({
+    script: 'reads.lua',
+    args,
+    origin,
+    connections,
+    seconds,
+    ...(tokensFile !== undefined && { tokensFile }),
+  });
 }

@@ -18,7 +18,12 @@ listen((request, response) => {
     if (!HOP_BY_HOP.has(name.toLowerCase()) && value !== authorization) headers.push(name, value);
   }
   pool.dispatch(
-    { method: request.method, path: upstreamTarget(request.url), headers },
+    {
+      method: request.method,
+      path: upstreamTarget(request.url),
+      headers,
+      body: request.method === 'POST' ? request : undefined,
+    },
     {
       onRequestStart(controller) {
         response.on('close', () => {

@@ -1,69 +1,83 @@
 import type { Measurements, Results } from '../results.ts';
-import { fanOutTables } from './fan-out-tables.ts';
+import { fanOutSummary, fanOutTables } from './fan-out-tables.ts';
 import { leftOut, mebibytes, table } from './format.ts';
 import { goals } from './goals.ts';
-import { commandsTable, largeBodyTable, memoryTables, startTable } from './other-tables.ts';
-import { readsTables } from './reads-tables.ts';
+import {
+  commandsTable,
+  largeBodyTable,
+  parkedTable,
+  startTable,
+  stepsTable,
+  tokensTable,
+} from './other-tables.ts';
+import { plainSummary, readsTables, sameUrlSummary } from './reads-tables.ts';
 import { sizing } from './sizing.ts';
 
-/** All that a page has to have a place for. */
-const NAMES = [
-  'goals',
-  'machine',
-  'plain-node',
-  'plain-nginx',
-  'same-url-node',
-  'same-url-nginx',
-  'same-url-store',
-  'fan-out',
-  'memory',
-  'large-body',
-  'commands',
-  'start',
-  'sizing',
-];
-
-/** The pieces of Markdown that come from measurements, by name. */
+/** The blocks of the page, by name. Each is one table that answers one question. */
 export function blocks(results: Results): Map<string, string> {
   const { measurements } = results;
-  const all = new Map(NAMES.map((name) => [name, '_Not measured in this run._']));
-  all.set('goals', goalsTable(measurements));
-  all.set('machine', machine(results));
-  const sizingText = sizing(measurements);
-  if (sizingText !== undefined) all.set('sizing', sizingText);
-  for (const part of Object.keys(measurements) as (keyof Measurements)[]) {
-    for (const [name, block] of partBlocks(part, measurements)) all.set(name, block);
-  }
-  return all;
+  const { plain, tokens, memory, commands } = measurements;
+  const sameUrl = measurements['same-url'];
+  const fanOut = measurements['fan-out'];
+  return new Map(
+    Object.entries({
+      goals: goalsTable(measurements),
+      machine: machine(results),
+      plain: plain && plainSummary(plain),
+      tokens: tokens && tokensTable(tokens),
+      'same-url': sameUrl && sameUrlSummary(sameUrl),
+      'fan-out': fanOut && fanOutSummary(fanOut),
+      memory: memory && parkedTable(memory),
+      commands: commands && commandsTable(commands),
+      sizing: sizing(measurements),
+    }).map(([name, block]) => [name, block ?? '_Not measured in this run._']),
+  );
 }
 
-/** Of one part. */
+/** Every table of every part, for those who want more than the page has. */
+export function allTables(results: Results): string {
+  const { measurements } = results;
+  const parts = (Object.keys(measurements) as (keyof Measurements)[]).flatMap((part) =>
+    partBlocks(part, measurements),
+  );
+  const sections = [['Machine', machine(results)], ...parts];
+  return [
+    '# All measurements of the last run',
+    '`npm run bench` writes this file. [Performance](../../docs/performance.md) says what the numbers mean.',
+    ...sections.map(([name, block]) => `## ${name}\n\n${block}`),
+  ].join('\n\n');
+}
+
+/** The tables of one part. */
 export function partBlocks(
   part: keyof Measurements,
   measured: Partial<Measurements>,
 ): [name: string, block: string][] {
-  const { plain, memory, commands, start } = measured;
+  const { plain, tokens, memory, commands, start } = measured;
   if (part === 'plain' && plain) {
     return [
-      ['plain-node', readsTables(plain.node)],
-      ['plain-nginx', readsTables(plain.nginx)],
+      ['Plain reads, Node upstream', readsTables(plain.node)],
+      ['Plain reads, nginx upstream', readsTables(plain.nginx)],
     ];
   }
+  if (part === 'tokens' && tokens) return [['Read tokens', tokensTable(tokens)]];
   const sameUrl = measured['same-url'];
   if (part === 'same-url' && sameUrl) {
     return [
-      ['same-url-node', readsTables(sameUrl.node)],
-      ['same-url-nginx', readsTables(sameUrl.nginx)],
-      ['same-url-store', readsTables(sameUrl.store)],
+      ['One URL, Node upstream', readsTables(sameUrl.node)],
+      ['One URL, nginx upstream', readsTables(sameUrl.nginx)],
+      ['One URL, real store', readsTables(sameUrl.store)],
     ];
   }
   const fanOut = measured['fan-out'];
-  if (part === 'fan-out' && fanOut) return [['fan-out', fanOutTables(fanOut)]];
-  if (part === 'memory' && memory) return [['memory', memoryTables(memory)]];
+  if (part === 'fan-out' && fanOut) return [['Fan-out', fanOutTables(fanOut)]];
+  if (part === 'memory' && memory) {
+    return [['Memory', `${parkedTable(memory)}\n\n${stepsTable(memory)}`]];
+  }
   const largeBody = measured['large-body'];
-  if (part === 'large-body' && largeBody) return [['large-body', largeBodyTable(largeBody)]];
-  if (part === 'commands' && commands) return [['commands', commandsTable(commands)]];
-  if (part === 'start' && start) return [['start', startTable(start)]];
+  if (part === 'large-body' && largeBody) return [['A large body', largeBodyTable(largeBody)]];
+  if (part === 'commands' && commands) return [['Commands', commandsTable(commands)]];
+  if (part === 'start' && start) return [['Start', startTable(start)]];
   return [];
 }
 

@@ -39,3 +39,26 @@ function fanOutTable(title: string, rows: FanOutRow[]): string {
     ]),
   );
 }
+
+/** The gateway and nginx with each number of readers, in one table. */
+export function fanOutSummary({ rows }: FanOutTable): string {
+  const shown = rows.filter(({ id }) => id === 'gateway' || id === 'nginx');
+  return table(
+    [
+      'an event to',
+      'by',
+      'p50 ms',
+      'p99 ms',
+      'store requests',
+      'CPU µs a delivery, store included',
+    ],
+    shown.map((row) => [
+      occasion(row),
+      nameOf(row),
+      short(row.p50Ms.median),
+      short(row.p99Ms.median),
+      count(row.storeRequestsPerEvent.median),
+      short(row.contenderCpuUs.median + row.storeCpuUs.median),
+    ]),
+  );
+}

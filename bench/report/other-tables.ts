@@ -2,17 +2,21 @@ import type { CommandsTable } from '../scenarios/commands.ts';
 import type { LargeBodyTable } from '../scenarios/large-body.ts';
 import type { MemoryTable, ParkedMemory } from '../scenarios/memory.ts';
 import type { StartTable } from '../scenarios/start.ts';
+import type { TokensTable } from '../scenarios/tokens.ts';
 import { count, leftOut, mebibytes, nameOf, range, short, table } from './format.ts';
 
-export function memoryTables({ shared, unshared, steps }: MemoryTable): string {
-  const parked = table(
-    ['parked reads of one timeline', 'just started', 'parked', 'parked, after events', 'a reader'],
+export function parkedTable({ shared, own }: MemoryTable): string {
+  return table(
+    ['parked readers', 'just started', 'parked', 'after events', 'a reader, after events'],
     [
-      parkedRow(`${count(shared.readers)}, shared`, shared),
-      parkedRow(`${count(unshared.readers)}, sharing off`, unshared),
+      parkedRow(`${count(shared.readers)} on one timeline`, shared),
+      parkedRow(`${count(own.readers)}, each on its own timeline`, own),
     ],
   );
-  const through = table(
+}
+
+export function stepsTable({ steps }: MemoryTable): string {
+  return table(
     ['one after the other', 'at most', 'at rest after it'],
     steps.map(({ name, peakBytes, afterBytes }) => [
       name,
@@ -20,7 +24,6 @@ export function memoryTables({ shared, unshared, steps }: MemoryTable): string {
       mebibytes(afterBytes),
     ]),
   );
-  return `${parked}\n\n${through}`;
 }
 
 function parkedRow(name: string, { readers, bytes, failure }: ParkedMemory): string[] {
@@ -30,7 +33,7 @@ function parkedRow(name: string, { readers, bytes, failure }: ParkedMemory): str
     mebibytes(bytes.atStart),
     mebibytes(bytes.parked),
     mebibytes(bytes.afterEvents),
-    `${short((bytes.parked - bytes.atStart) / readers / 1024)} KiB`,
+    `${short((bytes.afterEvents - bytes.atStart) / readers / 1024)} KiB`,
   ];
 }
 
@@ -48,15 +51,37 @@ export function largeBodyTable({ bodyBytes, rows, missing }: LargeBodyTable): st
 
 export function commandsTable({ rows }: CommandsTable): string {
   return table(
-    ['commands', 'at once', 'a second', 'p50 ms', 'p99 ms'],
+    ['commands', 'at once', 'a second', 'p50 ms', 'p99 ms', 'CPU µs'],
     rows.map((row) => [
       nameOf(row) + (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
       String(row.connections),
       range(row.commandsPerSecond, count),
       range(row.p50Ms, short),
       short(row.p99Ms.median),
+      row.cpuUsPerCommand ? short(row.cpuUsPerCommand.median) : '',
     ]),
   );
+}
+
+export function tokensTable({ keptTokens, rows }: TokensTable): string {
+  return table(
+    ['credentials sent in turn', 'reads a second', 'p50 ms', 'p99 ms', 'CPU µs a read'],
+    rows.map((row) => [
+      credentials(row.tokens, keptTokens) +
+        (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
+      range(row.requestsPerSecond, count),
+      short(row.p50Ms.median),
+      short(row.p99Ms.median),
+      short(row.cpuUsPerRequest.median),
+    ]),
+  );
+}
+
+function credentials(tokens: number, kept: number): string {
+  if (tokens === 0) return 'one API key';
+  if (tokens === 1) return 'one read token';
+  const isOver = tokens > kept ? `, more than the ${count(kept)} that are kept` : '';
+  return `${count(tokens)} read tokens${isOver}`;
 }
 
 export function startTable({ starts, firstAnswerMs }: StartTable): string {

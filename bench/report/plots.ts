@@ -18,7 +18,6 @@ export function plots(measured: Partial<Measurements>): Map<string, string> {
   const fanOut = measured['fan-out'];
   if (fanOut) {
     files.set('performance-delivery.svg', deliveryPlot(fanOut));
-    files.set('performance-delivery-cpu.svg', cpuPlot(fanOut));
   }
   return files;
 }
@@ -71,25 +70,7 @@ function deliveryPlot(table: FanOutTable): string {
   });
 }
 
-function cpuPlot(table: FanOutTable): string {
-  const { readers, values } = byReaders(table);
-  return linePlot({
-    title: 'Processor time of proxy and history store for one event to one reader, by readers',
-    xTitle: 'readers parked on one timeline',
-    yTitle: 'CPU µs for one event to one reader',
-    xTicks: readers.map(count),
-    lines: [
-      { label: 'nginx and the store', colour: 'green', values: values('nginx', cpuUs) },
-      { label: 'gateway and the store', colour: 'blue', values: values('gateway', cpuUs) },
-    ],
-  });
-}
-
 type Row = FanOutTable['rows'][number];
-
-function cpuUs(row: Row): number {
-  return row.contenderCpuUs.median + row.storeCpuUs.median;
-}
 
 function byReaders(table: FanOutTable): {
   readers: number[];

@@ -1,5 +1,9 @@
+import type { Measurements } from '../results.ts';
 import type { ReadsRow, ReadsTable } from '../scenarios/reads.ts';
 import { count, leftOut, nameOf, range, short, table } from './format.ts';
+
+/** At these all contenders are measured. */
+const LEVELS = [64, 512];
 
 /** One table for each number of connections, the fastest first. */
 export function readsTables({ rows, missing }: ReadsTable): string {
@@ -42,4 +46,57 @@ function numbers(row: ReadsRow, gateway: number): string[] {
 function trouble({ errors, failure }: ReadsRow): string {
   if (failure !== undefined) return ` (failed: ${failure})`;
   return errors > 0 ? ` (${errors} requests went wrong)` : '';
+}
+
+/** Reads a second of the gateway, two peers and the limit, before both kinds of upstream. */
+export function plainSummary({ node, nginx }: Measurements['plain']): string {
+  return summary(
+    'reads a second',
+    { 'Node upstream': node, 'nginx upstream': nginx },
+    ['nginx', 'gateway', 'fastify-http-proxy', 'bare-sockets'],
+    { 'CPU µs a read': node },
+  );
+}
+
+export function sameUrlSummary({ node, nginx, store }: Measurements['same-url']): string {
+  return summary(
+    'reads a second of one URL',
+    { 'Node upstream': node, 'nginx upstream': nginx, 'real store': store },
+    ['nginx', 'gateway', 'bare-undici', 'direct'],
+    {},
+  );
+}
+
+/** A row for each contender; a column for each upstream and number of connections. */
+function summary(
+  title: string,
+  upstreams: Record<string, ReadsTable>,
+  ids: readonly string[],
+  cpu: Record<string, ReadsTable>,
+): string {
+  const columns = Object.entries(upstreams).flatMap(([name, { rows }]) =>
+    LEVELS.filter((level) => rows.some(({ connections }) => connections === level)).map(
+      (connections) => ({ name: `${name}, ${connections} connections`, rows, connections }),
+    ),
+  );
+  const [lowest] = LEVELS;
+  const find = (rows: ReadsRow[], id: string, connections: number | undefined) =>
+    rows.find((row) => row.id === id && row.connections === connections);
+  return table(
+    [title, ...columns.map(({ name }) => name), ...Object.keys(cpu)],
+    ids.map((id) => {
+      const named = Object.values(upstreams).flatMap(
+        ({ rows }) => rows.find((row) => row.id === id) ?? [],
+      );
+      return [
+        named[0] ? nameOf(named[0]) : id,
+        ...columns.map(({ rows, connections }) =>
+          count(find(rows, id, connections)?.requestsPerSecond.median ?? Number.NaN),
+        ),
+        ...Object.values(cpu).map(({ rows }) =>
+          short(find(rows, id, lowest)?.cpuUsPerRequest?.median ?? Number.NaN),
+        ),
+      ];
+    }),
+  );
 }

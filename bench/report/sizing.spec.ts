@@ -33,7 +33,7 @@ const measured: Partial<Measurements> = {
     ],
     missing: [],
   },
-  memory: { shared: parked(10_000, 10 * 1024), unshared: parked(8_000, 100 * 1024), steps: [] },
+  memory: { shared: parked(10_000, 10 * 1024), own: parked(8_000, 100 * 1024), steps: [] },
 };
 
 /** The columns of the table's rows, without their padding. */

@@ -25,11 +25,11 @@ interface Cost {
 /** What the numbers mean for how many pods; undefined unless fan-out and memory were measured. */
 export function sizing(measured: Partial<Measurements>): string | undefined {
   const shared = cost(measured, 'gateway', 'shared');
-  const unshared = cost(measured, 'gateway-unshared', 'unshared');
-  if (!shared || !unshared) return undefined;
+  const own = cost(measured, 'gateway-unshared', 'own');
+  if (!shared || !own) return undefined;
   const rows = EVENTS_PER_SECOND.map((eventsPerSecond) => {
     const many = readersPerPod(shared, eventsPerSecond);
-    const one = readersPerPod(unshared, eventsPerSecond);
+    const one = readersPerPod(own, eventsPerSecond);
     return [eventText(eventsPerSecond), count(many), pods(many), count(one), pods(one)];
   });
   const head = [
@@ -39,10 +39,10 @@ export function sizing(measured: Partial<Measurements>): string | undefined {
     'readers a pod, each its own timeline',
     'pods for a million',
   ];
-  return `A parked reader takes ${kib(shared)} of memory where many share a timeline, and ${kib(unshared)}
+  return `A parked reader takes ${kib(shared)} of memory where many share a timeline, and ${kib(own)}
 where each has its own, with its own connection to the store. To deliver an event takes the gateway
 ${short(shared.cpuUsPerEvent)} µs of processor time where many share a timeline, and
-${short(unshared.cpuUsPerEvent)} µs where each has its own. So a pod that may use ${POD.coreShare * 100} % of one core and
+${short(own.cpuUsPerEvent)} µs where each has its own. So a pod that may use ${POD.coreShare * 100} % of one core and
 ${mebibytes(POD.memoryBytes)}, where \`GATEWAY_MAX_OPEN_READS\` is ${count(POD.openReads)} unless it is set, holds:
 
 ${table(head, rows)}`;
@@ -51,12 +51,12 @@ ${table(head, rows)}`;
 function cost(
   { 'fan-out': fanOut, memory }: Partial<Measurements>,
   id: string,
-  sharing: 'shared' | 'unshared',
+  timelines: 'shared' | 'own',
 ): Cost | undefined {
   const most = fanOut?.rows
     .filter((row) => row.id === id && row.live === 'long-poll' && row.failure === undefined)
     .sort((a, b) => b.readers - a.readers)[0];
-  const parked = memory?.[sharing];
+  const parked = memory?.[timelines];
   if (!most || !parked || parked.failure !== undefined) return undefined;
   const { atStart, afterEvents } = parked.bytes;
   const held = Math.max(parked.bytes.parked, afterEvents);

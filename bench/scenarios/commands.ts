@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { AUTHORIZED } from '../contenders/contender.ts';
 import { startGateway } from '../contenders/gateway.ts';
+import { bareUndici } from '../contenders/node-peer.ts';
 import { runWrk, type LoadResult } from '../load/wrk.ts';
+import { groupCpuMs } from '../measure/cpu-time.ts';
 import { interleave, type Series } from '../measure/interleave.ts';
 import { spread, type Spread } from '../measure/statistics.ts';
 import { withStarted } from '../started.ts';
@@ -13,12 +15,14 @@ const CONNECTIONS = [1, 32] as const;
 const WARM_UP_SECONDS = 2;
 
 export interface CommandsRow {
-  id: 'gateway' | 'direct';
+  id: WayName;
   label: string;
   connections: number;
   commandsPerSecond: Spread;
   p50Ms: Spread;
   p99Ms: Spread;
+  /** Processor time of the way alone, in microseconds; null where it is no process. */
+  cpuUsPerCommand: Spread | null;
   failure?: string;
 }
 
@@ -26,16 +30,19 @@ export interface CommandsTable {
   rows: CommandsRow[];
 }
 
+type WayName = 'gateway' | 'bare-undici' | 'direct';
+
 interface Way {
-  id: 'gateway' | 'direct';
+  id: WayName;
   label: string;
+  pid: number | undefined;
   origin: string;
   /** Of a message to an entity: what comes before its id in the path, and behind. */
   before: string;
   behind: string;
 }
 
-/** Messages to agents of a real Restate, straight and through the gateway. */
+/** Messages to agents of a real Restate: straight, through the gateway, and through the least that Node can be. */
 export function measureCommands(context: BenchContext): Promise<CommandsTable> {
   return withStarted(async (started) => {
     const { options, say } = context;
@@ -49,10 +56,14 @@ export function measureCommands(context: BenchContext): Promise<CommandsTable> {
         nodeArgs: context.gatewayNodeArgs('commands'),
       }),
     );
+    const bare =
+      bareUndici.missing() === undefined ? await bareUndici.start(runtime.ingressUrl) : undefined;
+    if (bare) started.add(bare);
     const ways: Way[] = [
       {
         id: 'gateway',
         label: 'agent gateway',
+        pid: gateway.pid,
         origin: new URL(gateway.url).origin,
         before: '/api/a/bench/',
         behind: '/send',
@@ -60,11 +71,22 @@ export function measureCommands(context: BenchContext): Promise<CommandsTable> {
       {
         id: 'direct',
         label: 'Restate, direct',
+        pid: undefined,
         origin: runtime.ingressUrl,
         before: '/bench/',
         behind: '/wake/send',
       },
     ];
+    if (bare) {
+      ways.push({
+        id: 'bare-undici',
+        label: bareUndici.label,
+        pid: bare.pid,
+        origin: new URL(bare.url).origin,
+        before: `${new URL(bare.url).pathname}/bench/`,
+        behind: '/wake/send',
+      });
+    }
     for (const way of ways) {
       await check(way);
       if (options.warmUpRequests > 0) await send(runtime, way, 32, WARM_UP_SECONDS);
@@ -104,28 +126,35 @@ async function check({ origin, before, behind, label }: Way): Promise<void> {
 /** Waits until the agent has handled what was accepted: it is not to weigh on who comes next. */
 async function send(
   runtime: Runtime,
-  { origin, before, behind }: Way,
+  { origin, before, behind, pid }: Way,
   connections: number,
   seconds: number,
-): Promise<LoadResult> {
+): Promise<Sent> {
   const handledBefore = await runtime.handled();
   const args = [before, behind];
+  const cpuMsBefore = await groupCpuMs(pid);
   const result = await runWrk({ script: 'commands.lua', args, origin, connections, seconds });
+  const usedMs = (await groupCpuMs(pid)) - cpuMsBefore;
   if (result.errors > 0)
     throw new Error(`${result.errors} of ${result.requests} commands went wrong`);
   await runtime.untilHandled(handledBefore + result.requests);
-  return result;
+  return { ...result, cpuUsPerCommand: (usedMs * 1000) / result.requests };
 }
 
+type Sent = LoadResult & { cpuUsPerCommand: number };
+
 function summary(
-  series: Series<LoadResult> = { values: [] },
+  series: Series<Sent> = { values: [] },
 ): Omit<CommandsRow, 'id' | 'label' | 'connections'> {
   const { values, failure } = series;
-  const of = (pick: (each: LoadResult) => number): Spread => spread(values.map(pick));
+  const of = (pick: (each: Sent) => number): Spread => spread(values.map(pick));
   return {
     commandsPerSecond: of(({ requestsPerSecond }) => requestsPerSecond),
     p50Ms: of(({ p50Ms }) => p50Ms),
     p99Ms: of(({ p99Ms }) => p99Ms),
+    cpuUsPerCommand: values.some(({ cpuUsPerCommand }) => cpuUsPerCommand > 0)
+      ? of(({ cpuUsPerCommand }) => cpuUsPerCommand)
+      : null,
     ...(failure !== undefined && { failure }),
   };
 }

@@ -8,11 +8,13 @@ import { measureMemory } from './memory.ts';
 import { measurePlain } from './plain.ts';
 import { measureSameUrl } from './same-url.ts';
 import { measureStart } from './start.ts';
+import { measureTokens } from './tokens.ts';
 
 type Measure<Part extends PartName> = (context: BenchContext) => Promise<Measurements[Part]>;
 
 const MEASURES: { [Part in PartName]: Measure<Part> } = {
   plain: measurePlain,
+  tokens: measureTokens,
   'same-url': measureSameUrl,
   'fan-out': measureFanOut,
   memory: measureMemory,

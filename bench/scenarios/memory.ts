@@ -1,18 +1,21 @@
 import { startGateway, type RunningGateway } from '../contenders/gateway.ts';
 import { DESCRIPTORS } from '../descriptors.ts';
 import { download, stall } from '../load/download.ts';
+import { followOwnTimelines } from '../load/own-timelines.ts';
 import { loadReads } from '../load/wrk.ts';
 import { peakResidentBytes, residentBytes } from '../measure/memory.ts';
 import { settle } from '../measure/settle.ts';
+import { untilCounted } from '../measure/until-counted.ts';
 import { withStarted } from '../started.ts';
 import { LARGE_STREAM, startNginxUpstream } from '../upstreams/nginx-upstream.ts';
-import { startStore } from '../upstreams/store.ts';
+import { append, createStream, startStore, type Store } from '../upstreams/store.ts';
 import type { BenchContext } from './context.ts';
 import { deliver } from './delivery.ts';
 
 const STALL_MS = 3_000;
 /** Enough that every reader was answered and has parked again a few times. */
 const EVENTS = 5;
+const AT_ONCE = 50;
 
 /** What the gateway held in memory, in bytes: the most during a step, and after it at rest. */
 export interface MemoryStep {
@@ -21,7 +24,7 @@ export interface MemoryStep {
   afterBytes: number;
 }
 
-/** Readers parked on one timeline. */
+/** Parked readers. */
 export interface ParkedMemory {
   readers: number;
   /** The gateway's, when nobody is there, when all are parked, and when events have reached them. */
@@ -31,8 +34,10 @@ export interface ParkedMemory {
 }
 
 export interface MemoryTable {
+  /** All on one timeline. */
   shared: ParkedMemory;
-  unshared: ParkedMemory;
+  /** Each on a timeline of its own, and so with an upstream connection of its own. */
+  own: ParkedMemory;
   /** One gateway, one step after the other. */
   steps: MemoryStep[];
 }
@@ -41,43 +46,109 @@ export interface MemoryTable {
 export async function measureMemory(context: BenchContext): Promise<MemoryTable> {
   const most = Math.max(...context.options.readers);
   return {
-    shared: await parked(context, most, 'true'),
-    // Each has a connection upstream, too, and a process may open so many files only.
-    unshared: await parked(context, Math.min(most, Math.floor(DESCRIPTORS / 2.5)), 'false'),
+    shared: await parked(context, most, 'on one timeline', onOneTimeline),
+    own: await parked(
+      context,
+      Math.min(Math.ceil(most / 2), Math.floor(DESCRIPTORS / 4)),
+      'each on its own',
+      onOwnTimelines,
+    ),
     steps: await steps(context),
   };
+}
+
+interface Readers {
+  store: Store;
+  running: RunningGateway;
+  readers: number;
+  events: number;
+  onParked: () => Promise<void>;
+  onDelivered: () => Promise<void>;
 }
 
 function parked(
   { options, say }: BenchContext,
   readers: number,
-  sharedReads: 'true' | 'false',
+  where: string,
+  read: (readers: Readers) => Promise<void>,
 ): Promise<ParkedMemory> {
   return withStarted(async (started) => {
     const store = started.add(await startStore());
-    const env = { GATEWAY_HISTORY_URL: store.streamsUrl, GATEWAY_SHARED_READS: sharedReads };
-    const running = started.add(await startGateway({ env }));
+    const running = started.add(
+      await startGateway({ env: { GATEWAY_HISTORY_URL: store.streamsUrl } }),
+    );
     const bytes = { atStart: await residentBytes(running.pid), parked: 0, afterEvents: 0 };
-    const events = Math.min(EVENTS, options.events);
-    const onParked = async (): Promise<void> => {
-      bytes.parked = await residentBytes(running.pid);
-    };
-    const onDelivered = async (): Promise<void> => {
-      bytes.afterEvents = await residentBytes(running.pid);
-    };
     let failure: string | undefined;
     try {
-      await deliver({ store, running, readers, events, onParked, onDelivered });
+      await read({
+        store,
+        running,
+        readers,
+        events: Math.min(EVENTS, options.events),
+        onParked: async () => {
+          bytes.parked = await residentBytes(running.pid);
+        },
+        onDelivered: async () => {
+          bytes.afterEvents = await residentBytes(running.pid);
+        },
+      });
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error);
       say(`${readers} parked reads: ${failure}`);
     }
-    const sharing = sharedReads === 'true' ? 'shared' : 'not shared';
     say(
-      `${readers} parked reads, ${sharing}: ${mib(bytes.parked)}, at the start ${mib(bytes.atStart)}`,
+      `${readers} parked reads, ${where}: ${mib(bytes.parked)}, after events ${mib(bytes.afterEvents)}, at the start ${mib(bytes.atStart)}`,
     );
     return { readers, bytes, ...(failure !== undefined && { failure }) };
   });
+}
+
+async function onOneTimeline(plan: Readers): Promise<void> {
+  await deliver(plan);
+}
+
+async function onOwnTimelines(plan: Readers): Promise<void> {
+  const { store, running, readers, events } = plan;
+  const paths = Array.from(
+    { length: readers },
+    (_, n) => `/t/default/agents/chat/own-${n}/timeline`,
+  );
+  const offsets = await eachOf(paths, (path) => createStream(store.streamsUrl + path));
+  const timelines = followOwnTimelines({
+    url: running.url,
+    streamPaths: paths,
+    offset: offsets[0] ?? '-1',
+  });
+  const untilParked = async (afterEvents: number): Promise<void> => {
+    const reads = (afterEvents + 1) * readers;
+    await untilCounted(reads, () => store.reads(), 'reads have come to the store');
+    await settle([running.pid, store.pid]);
+  };
+  try {
+    await untilParked(0);
+    await plan.onParked();
+    for (let seq = 0; seq < events; seq++) {
+      const event = { seq, text: 'x'.repeat(200) };
+      await eachOf(paths, (path) => append(store.streamsUrl + path, event));
+      await timelines.received(seq + 1);
+      await untilParked(seq + 1);
+    }
+    await plan.onDelivered();
+  } finally {
+    timelines.stop();
+  }
+}
+
+/** In their order, so many at once. */
+async function eachOf<Item, Result>(
+  items: readonly Item[],
+  act: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let at = 0; at < items.length; at += AT_ONCE) {
+    results.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(act))));
+  }
+  return results;
 }
 
 function steps({ options, say }: BenchContext): Promise<MemoryStep[]> {

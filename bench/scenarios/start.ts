@@ -29,16 +29,16 @@ export async function measureStart({ options, say }: BenchContext): Promise<Star
 }
 
 async function startOnce(): Promise<number> {
-  const { port } = await choosePorts({ port: 0 });
+  const ports = await choosePorts({ port: 0, managementPort: 0 });
   const startedAtMs = performance.now();
   const gateway = startProcess({
     name: 'gateway',
     command: process.execPath,
     args: [GATEWAY_MAIN],
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...gatewayEnvironment(port) },
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...gatewayEnvironment(ports) },
   });
   try {
-    const answered = untilAnswered(port);
+    const answered = untilAnswered(ports.port);
     await Promise.race([answered, rejectWhenEnded(gateway)]);
     return performance.now() - startedAtMs;
   } finally {

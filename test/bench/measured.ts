@@ -39,6 +39,18 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
       ]);
     },
   },
+  tokens: {
+    'every number of tokens is read with': ({ tokens }) => {
+      assert.deepEqual(
+        tokens?.rows.map((row) => row.tokens),
+        [0, 1, 12_000, 40_000, 60_000],
+      );
+      for (const row of tokens?.rows ?? []) {
+        assert.equal(row.failure, undefined);
+        assertPositive(row.requestsPerSecond, row.cpuUsPerRequest);
+      }
+    },
+  },
   'same-url': {
     'every contender reads, before each upstream': ({ 'same-url': tables }) => {
       const ids = ['gateway', 'nginx', 'bare-undici', 'direct'];
@@ -75,7 +87,7 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
       for (const { peakBytes, afterBytes } of memory.steps) {
         assert.ok(peakBytes > 0 && afterBytes > 0);
       }
-      for (const { bytes, failure } of [memory.shared, memory.unshared]) {
+      for (const { bytes, failure } of [memory.shared, memory.own]) {
         assert.equal(failure, undefined);
         assert.ok(bytes.atStart > 0 && bytes.parked > 0 && bytes.afterEvents > 0);
       }
@@ -100,9 +112,16 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
     },
   },
   commands: {
-    'both ways take commands': ({ commands }) => {
+    'every way takes commands': ({ commands }) => {
       const rows = commands?.rows.map(({ id, connections }) => `${id} ${connections}`);
-      assert.deepEqual(rows, ['gateway 1', 'direct 1', 'gateway 32', 'direct 32']);
+      assert.deepEqual(rows, [
+        'gateway 1',
+        'direct 1',
+        'bare-undici 1',
+        'gateway 32',
+        'direct 32',
+        'bare-undici 32',
+      ]);
       for (const row of commands?.rows ?? []) {
         assert.equal(row.failure, undefined);
         assertPositive(row.commandsPerSecond, row.p50Ms, row.p99Ms);

@@ -47,7 +47,6 @@ export async function checkPage(
     assert.deepEqual(lines, [
       ['performance-rate.svg', 4],
       ['performance-delivery.svg', 4],
-      ['performance-delivery-cpu.svg', 2],
     ]);
     return Promise.resolve();
   });

@@ -1,0 +1,119 @@
+import { createHmac } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startGateway } from '../contenders/gateway.ts';
+import { loadReads, type LoadResult } from '../load/wrk.ts';
+import { groupCpuMs } from '../measure/cpu-time.ts';
+import { interleave, type Series } from '../measure/interleave.ts';
+import { spread, type Spread } from '../measure/statistics.ts';
+import { withStarted } from '../started.ts';
+import { startNodeUpstream } from '../upstreams/node-upstream.ts';
+import type { BenchContext } from './context.ts';
+
+const SECRET = 'bench-read-token-secret-0123456789-0123456789';
+const TTL_SECONDS = 3_600;
+const CONNECTIONS = 64;
+const DISTINCT_URLS = 20_000;
+/** What the cache of verified tokens holds here. */
+const OPEN_READS = 40_000;
+/** Sent in turn; 0 stands for the API key. With the last each request brings a token that the cache has dropped. */
+const TOKENS = [0, 1, 12_000, 40_000, 60_000];
+
+/** Plain reads with so many different read tokens in turn. */
+export interface TokensRow {
+  /** 0: all with one API key. */
+  tokens: number;
+  requestsPerSecond: Spread;
+  p50Ms: Spread;
+  p99Ms: Spread;
+  /** Processor time of the gateway, in microseconds a request. */
+  cpuUsPerRequest: Spread;
+  failure?: string;
+}
+
+export interface TokensTable {
+  /** How many verified tokens the gateway keeps. */
+  keptTokens: number;
+  rows: TokensRow[];
+}
+
+/** What browsers send: plain reads with read tokens, up to more than the gateway remembers. */
+export function measureTokens({ options, say }: BenchContext): Promise<TokensTable> {
+  return withStarted(async (started) => {
+    const folder = await mkdtemp(join(tmpdir(), 'gateway-bench-tokens-'));
+    started.add({ stop: () => rm(folder, { recursive: true }) });
+    const upstream = started.add(await startNodeUpstream());
+    const running = started.add(
+      await startGateway({
+        env: {
+          GATEWAY_HISTORY_URL: upstream.streamsUrl,
+          GATEWAY_READ_TOKEN_SECRETS: SECRET,
+          GATEWAY_MAX_OPEN_READS: String(OPEN_READS),
+        },
+      }),
+    );
+    const kinds = await Promise.all(
+      TOKENS.map(async (tokens) => ({
+        id: String(tokens),
+        tokens,
+        tokensFile: tokens === 0 ? undefined : await writeTokens(folder, tokens),
+      })),
+    );
+    type Kind = (typeof kinds)[number];
+    const read = async ({ tokensFile }: Kind, seconds: number): Promise<Measured> => {
+      const before = await groupCpuMs(running.pid);
+      const result = await loadReads({
+        url: running.url,
+        connections: CONNECTIONS,
+        seconds,
+        distinctUrls: DISTINCT_URLS,
+        tokensFile,
+      });
+      if (result.errors > 0) throw new Error(`${result.errors} reads went wrong`);
+      const usedMs = (await groupCpuMs(running.pid)) - before;
+      return { ...result, cpuUsPerRequest: (usedMs * 1000) / result.requests };
+    };
+    if (options.warmUpRequests > 0) for (const kind of kinds) await read(kind, 2);
+    const series = await interleave(kinds, options.rounds, async (kind, round) => {
+      const result = await read(kind, options.seconds);
+      const rate = Math.round(result.requestsPerSecond);
+      say(`${kind.tokens} tokens, round ${round + 1}: ${rate}/s`);
+      return result;
+    });
+    const rows = kinds.map(({ id, tokens }) => ({ tokens, ...summary(series.get(id)) }));
+    return { keptTokens: OPEN_READS, rows };
+  });
+}
+
+type Measured = LoadResult & { cpuUsPerRequest: number };
+
+/** A file with a token in each line. */
+async function writeTokens(folder: string, count: number): Promise<string> {
+  const path = join(folder, String(count));
+  const iat = Math.floor(Date.now() / 1000);
+  const header = encode({ alg: 'HS256' });
+  const lines = Array.from({ length: count }, (_, n) => {
+    const claims = { aud: 'default', iat, exp: iat + TTL_SECONDS, prefix: '/streams/t/default/' };
+    const signed = `${header}.${encode({ ...claims, sub: `reader-${count}-${n}` })}`;
+    return `${signed}.${createHmac('sha256', SECRET).update(signed).digest('base64url')}\n`;
+  });
+  await writeFile(path, lines.join(''));
+  return path;
+}
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url');
+}
+
+function summary(series: Series<Measured> = { values: [] }): Omit<TokensRow, 'tokens'> {
+  const { values, failure } = series;
+  const of = (pick: (each: Measured) => number): Spread => spread(values.map(pick));
+  return {
+    requestsPerSecond: of((each) => each.requestsPerSecond),
+    p50Ms: of((each) => each.p50Ms),
+    p99Ms: of((each) => each.p99Ms),
+    cpuUsPerRequest: of((each) => each.cpuUsPerRequest),
+    ...(failure !== undefined && { failure }),
+  };
+}

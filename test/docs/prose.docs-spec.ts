@@ -1,0 +1,74 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import {
+  TextlintKernel,
+  type TextlintKernelPlugin,
+  type TextlintKernelRule,
+  type TextlintMessage,
+} from '@textlint/kernel';
+import { describe, expect, it } from '@jest/globals';
+import { ROOT, readPages, readProjectFile } from './pages.ts';
+
+const PAGES = readPages()
+  .map(({ path }) => path)
+  // A changelog is of its time; the tables of the bench have no sentences.
+  .filter((path) => !/^(?:CHANGELOG|bench\/results\/)/.test(path));
+/** About 35 words. */
+const MAX_SENTENCE_CHARACTERS = 240;
+
+const kernel = new TextlintKernel();
+const require = createRequire(import.meta.url);
+const markdown = load<TextlintKernelPlugin['plugin']>('@textlint/textlint-plugin-markdown');
+const prh = load<TextlintKernelRule['rule']>('textlint-rule-prh');
+const sentenceLength = load<TextlintKernelRule['rule']>('textlint-rule-sentence-length');
+
+async function complaints(path: string, text = readProjectFile(path)): Promise<string[]> {
+  const { messages } = await kernel.lintText(text, {
+    ext: '.md',
+    filePath: path,
+    plugins: [{ pluginId: 'markdown', plugin: markdown }],
+    rules: [
+      {
+        ruleId: 'words',
+        rule: prh,
+        options: { rulePaths: [join(ROOT, 'test/docs/prose.yml')] },
+      },
+      {
+        ruleId: 'sentence-length',
+        rule: sentenceLength,
+        options: { max: MAX_SENTENCE_CHARACTERS },
+      },
+    ],
+  });
+  return messages.map(complaint);
+}
+
+/** These packages are CommonJS without types, compiled from a default export. */
+function load<Exported>(name: string): Exported {
+  const module = require(name) as { default?: Exported };
+  return module.default ?? (module as Exported);
+}
+
+function complaint({ line, message }: TextlintMessage): string {
+  return `line ${line}: ${message.replaceAll(/\s+/g, ' ')}`;
+}
+
+// docs/style.md has the rules; test/docs/prose.yml has the words.
+describe('the prose of', () => {
+  it.each(PAGES)('%s has short sentences and common words', async (path) => {
+    // The page that shows both sides holds the words of the one.
+    const text = readProjectFile(path).replaceAll(/^\|.*$/gm, (row) =>
+      path === 'docs/style.md' ? '' : row,
+    );
+    expect(await complaints(path, text)).toEqual([]);
+  });
+});
+
+describe('the rules for prose', () => {
+  it.each([
+    ['a private word', 'The reader is told so.'],
+    ['a long sentence', `The gateway ${'reads and '.repeat(40)}writes.`],
+  ])('refuse %s', async (_, text) => {
+    expect(await complaints('page.md', text)).toHaveLength(1);
+  });
+});

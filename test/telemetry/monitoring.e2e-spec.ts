@@ -64,13 +64,15 @@ interface ChartValues {
 }
 
 /** The queries of the pages, in blocks of their own. */
-const inPages: Named[] = ['observability.md', 'alerts.md', 'production.md'].flatMap((page) => {
-  const text = readFileSync(join(ROOT, 'docs', page), 'utf8');
-  return [...text.matchAll(/^```promql[^\n]*\n(.*?)^```$/gms)].map(([, query = '']): Named => [
-    page,
-    query,
-  ]);
-});
+const inPages: Named[] = ['observability.md', 'metrics.md', 'alerts.md', 'production.md'].flatMap(
+  (page) => {
+    const text = readFileSync(join(ROOT, 'docs', page), 'utf8');
+    return [...text.matchAll(/^```promql[^\n]*\n(.*?)^```$/gms)].map(([, query = '']): Named => [
+      page,
+      query,
+    ]);
+  },
+);
 
 let upstream: ScriptedUpstream;
 let gateway: MeasuredGateway;
@@ -169,8 +171,8 @@ describe('every query', () => {
   });
 });
 
-describe('docs/observability.md', () => {
-  const text = readFileSync(join(ROOT, 'docs/observability.md'), 'utf8');
+describe('docs/metrics.md', () => {
+  const text = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8');
   /** Of each row of its tables: name, type and labels. */
   const documented = [
     ...text.matchAll(/^\| `(\w+)` +\| (counter|gauge|histogram) +\| (.*?) +\| .+ \|$/gm),

@@ -57,10 +57,10 @@ async function main(): Promise<void> {
 /** Until a signal comes, which ends all in good order, or a part ends by itself, which is an error. */
 async function run(context: Context): Promise<void> {
   const parts = new RunningParts();
-  const told = stopSignal();
+  const stopped = stopSignal();
   try {
-    await Promise.race([told, parts.ended, startAll(context, parts)]);
-    await Promise.race([told, parts.ended]);
+    await Promise.race([stopped, parts.ended, startAll(context, parts)]);
+    await Promise.race([stopped, parts.ended]);
   } finally {
     say('local', 'stopping everything');
     await parts.stop(STOP_GRACE_MS);

@@ -7,7 +7,7 @@ import { ConnectionCap } from './server/connection-cap.ts';
 import { Connections } from './server/connections.ts';
 import { GatewayAdapter } from './server/gateway.adapter.ts';
 import { GatewayState } from './server/gateway-state.ts';
-import { Newcomers } from './server/newcomers.ts';
+import { AcceptBurst } from './server/accept-burst.ts';
 import { OpenRequests } from './server/open-requests.ts';
 import { closeInOrder } from './server/orderly-close.ts';
 import { refuseUnparsed } from './server/parser-refusals.ts';
@@ -30,7 +30,7 @@ export function configureApp(
   const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
   const adapter = part(GatewayAdapter);
   const connections = part(Connections);
-  const newcomers = part(Newcomers);
+  const acceptBurst = part(AcceptBurst);
   const filter = part(ProblemFilter);
   const { server } = adapter;
   const { requests: observers } = telemetry;
@@ -45,7 +45,7 @@ export function configureApp(
     ],
     findHandler: expressForReads ? () => undefined : (path) => adapter.prefixHandler(path),
     router: adapter.express,
-    isHeldUp: () => newcomers.areComing(),
+    mustWait: () => acceptBurst.isUnderWay(),
     onFailure: (error, request, response) => filter.answer(error, request, response),
   });
   catchStrayErrors(server, app.get(LOGGER, { strict: false }));

@@ -30,17 +30,17 @@ describe('TurnQueue', () => {
 
   it('puts all of it off for as long as it is held up', async () => {
     const done: number[] = [];
-    let isHeldUp = true;
+    let mustWait = true;
     const queue = new TurnQueue<number>(
       (item) => done.push(item),
-      () => isHeldUp,
+      () => mustWait,
     );
     queue.add(1);
     await nextTurn();
     queue.add(2);
     await nextTurn();
     expect(done).toEqual([]);
-    isHeldUp = false;
+    mustWait = false;
     await nextTurn();
     expect(done).toEqual([1, 2]);
   });

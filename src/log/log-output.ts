@@ -48,7 +48,7 @@ export class LogOutput implements DestinationStream, LogCounts {
   /** What of the first block has been written. */
   private writtenOfFirst = 0;
   /** The write under way in the background, if one is. */
-  private flight: { bytes: number } | undefined;
+  private pendingWrite: { bytes: number } | undefined;
   private untoldLines = 0;
   private retryMs = MIN_RETRY_MS;
   private isDue = false;
@@ -83,7 +83,7 @@ export class LogOutput implements DestinationStream, LogCounts {
   /** Writes what the output takes before it returns: the last words of a process that fails. */
   flushSync(): void {
     if (this.isOver) return;
-    this.leaveFlight();
+    this.leaveWrite();
     const giveUpAtMs = performance.now() + FLUSH_TIMEOUT_MS;
     while (this.waitingBytes > 0) {
       const error = this.writeNow();
@@ -131,20 +131,27 @@ export class LogOutput implements DestinationStream, LogCounts {
 
   private writeInBackground(): void {
     if (this.waitingBytes === 0) this.rest();
-    if (this.waitingBytes === 0 || this.flight) return;
+    if (this.waitingBytes === 0 || this.pendingWrite) return;
     const { bytes, filled } = this.blocks[0] as Block;
-    const flight = { bytes: filled - this.writtenOfFirst };
-    this.flight = flight;
-    write(this.output.fd, bytes, this.writtenOfFirst, flight.bytes, null, (error, written) => {
-      if (this.flight !== flight) return;
-      this.flight = undefined;
-      if (error) {
-        this.retryLater();
-        return;
-      }
-      this.onWritten(written);
-      this.writeInBackground();
-    });
+    const pendingWrite = { bytes: filled - this.writtenOfFirst };
+    this.pendingWrite = pendingWrite;
+    write(
+      this.output.fd,
+      bytes,
+      this.writtenOfFirst,
+      pendingWrite.bytes,
+      null,
+      (error, written) => {
+        if (this.pendingWrite !== pendingWrite) return;
+        this.pendingWrite = undefined;
+        if (error) {
+          this.retryLater();
+          return;
+        }
+        this.onWritten(written);
+        this.writeInBackground();
+      },
+    );
   }
 
   private onWritten(bytes: number): void {
@@ -177,15 +184,15 @@ export class LogOutput implements DestinationStream, LogCounts {
   }
 
   /** Leaves the write under way to its thread, with the memory that it reads from; the rest goes another way. */
-  private leaveFlight(): void {
-    const { flight, blocks } = this;
+  private leaveWrite(): void {
+    const { pendingWrite, blocks } = this;
     const [first] = blocks;
-    if (!flight || !first) return;
-    this.flight = undefined;
-    const rest = first.bytes.subarray(this.writtenOfFirst + flight.bytes, first.filled);
+    if (!pendingWrite || !first) return;
+    this.pendingWrite = undefined;
+    const rest = first.bytes.subarray(this.writtenOfFirst + pendingWrite.bytes, first.filled);
     blocks[0] = { bytes: Buffer.from(rest), filled: rest.length };
     this.writtenOfFirst = 0;
-    this.waitingBytes -= flight.bytes;
+    this.waitingBytes -= pendingWrite.bytes;
     if (rest.length === 0) this.dropFirst();
     this.retryLater();
   }

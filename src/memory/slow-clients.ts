@@ -17,7 +17,7 @@ interface SlowPlace {
 
 /**
  * Clients in the order in which they became slow. Every answer comes and goes here: in a `Map` V8 would copy the table
- * again and again, and keep what was in the old ones alive; see `Bag`.
+ * again and again, and keep what was in the old ones alive; see `UnorderedList`.
  */
 export class SlowClients {
   private first: SlowPlace | undefined;

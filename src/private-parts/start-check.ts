@@ -24,10 +24,10 @@ const PARTS: Record<string, () => Promise<boolean>> = {
 /** One answer with its length, one in chunks, and bytes that are none. */
 async function parserWorks(): Promise<boolean> {
   const { AnswerParser } = await import('./answer-parser.ts');
-  const told: unknown[] = [];
+  const seen: unknown[] = [];
   const listener: AnswerListener = {
-    onHead: (statusCode, headers) => told.push(statusCode, headers),
-    onBody: (chunk) => told.push(chunk.toString('latin1')),
+    onHead: (statusCode, headers) => seen.push(statusCode, headers),
+    onBody: (chunk) => seen.push(chunk.toString('latin1')),
   };
   const parser = new AnswerParser(listener);
   const isParsed = (text: string): boolean => {
@@ -40,10 +40,10 @@ async function parserWorks(): Promise<boolean> {
     isParsed('HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nho\r\n0\r\n\r\n');
   const isRefused = parser.parse(Buffer.from('no answer\r\n\r\n')) !== undefined;
   parser.close();
-  return areParsed && isRefused && JSON.stringify(told) === AS_TOLD;
+  return areParsed && isRefused && JSON.stringify(seen) === AS_SEEN;
 }
 
-const AS_TOLD = JSON.stringify([
+const AS_SEEN = JSON.stringify([
   200,
   ['A', '1', 'Content-Length', '2'],
   'hi',

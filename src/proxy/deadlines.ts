@@ -1,8 +1,8 @@
-import { Bag, type BagItem } from '../collections/bag.ts';
+import { UnorderedList, type UnorderedListItem } from '../collections/unordered-list.ts';
 
 /** One who waits for a point in time. */
-export class Deadline implements BagItem {
-  bagIndex: number | undefined;
+export class Deadline implements UnorderedListItem {
+  listIndex: number | undefined;
   isCalledOff = false;
   readonly callback: () => void;
   private readonly atMs: number;
@@ -28,7 +28,7 @@ export class Deadline implements BagItem {
  * rounded up to a tenth of a second.
  */
 export class Deadlines {
-  private readonly buckets = new Map<number, Bag<Deadline>>();
+  private readonly buckets = new Map<number, UnorderedList<Deadline>>();
   private timer: NodeJS.Timeout | undefined;
   private timerAt = Number.POSITIVE_INFINITY;
   private readonly now: () => number;
@@ -47,7 +47,7 @@ export class Deadlines {
   add(atMs: number, callback: () => void): Deadline {
     const bucketAt = Math.ceil(atMs / BUCKET_MS) * BUCKET_MS;
     let bucket = this.buckets.get(bucketAt);
-    if (!bucket) this.buckets.set(bucketAt, (bucket = new Bag()));
+    if (!bucket) this.buckets.set(bucketAt, (bucket = new UnorderedList()));
     const deadline = new Deadline(callback, bucketAt, this);
     bucket.add(deadline);
     if (bucketAt < this.timerAt) this.arm(bucketAt);

@@ -104,7 +104,7 @@ async function start(expressForReads: boolean) {
     ],
     findHandler: (path) => (expressForReads ? undefined : adapter.prefixHandler(path)),
     router: adapter.express,
-    isHeldUp: () => false,
+    mustWait: () => false,
     onFailure: (error) => {
       throw error;
     },

@@ -1,10 +1,10 @@
-import { Bag } from '../collections/bag.ts';
+import { UnorderedList } from '../collections/unordered-list.ts';
 import type { LiveMode } from '../telemetry/shared-reads.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** The requests under way, for the drain and for limits. */
 export class OpenRequests {
-  private readonly contexts = new Bag<RequestContext>();
+  private readonly contexts = new UnorderedList<RequestContext>();
 
   get count(): number {
     return this.contexts.size;

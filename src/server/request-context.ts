@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { BagItem } from '../collections/bag.ts';
+import type { UnorderedListItem } from '../collections/unordered-list.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { RequestRecord } from '../telemetry/request-record.ts';
 
@@ -23,8 +23,8 @@ export class ContextSlot<Value> {
  * what a room keeps for itself has a `ContextSlot`. A class, so that all of its fields are there from the start: ten
  * thousand parked reads have one each.
  */
-export class RequestContext extends RequestRecord implements BagItem {
-  bagIndex?: number | undefined;
+export class RequestContext extends RequestRecord implements UnorderedListItem {
+  listIndex?: number | undefined;
   /** The raw query with its leading `?`, or empty: with `path` the very bytes that are judged and sent on. */
   query: string;
   /** Headers of whatever the answer will be, names and values in turn; empty once they are set. */

@@ -16,7 +16,7 @@ export interface RequestWayParts {
   /** Finds that of any other request. */
   router: RequestListener;
   /** Asked once a turn while there are reads: whether they are to wait for another one. */
-  isHeldUp(): boolean;
+  mustWait(): boolean;
   /** Answers with what a step has thrown, or a handler has handed on. */
   onFailure(error: unknown, request: ClientRequest, response: ServerResponse): void;
 }
@@ -43,7 +43,7 @@ export class RequestWay {
     this.parts = parts;
     this.arrivals = new TurnQueue(
       (arrival) => this.goOn(arrival),
-      () => parts.isHeldUp(),
+      () => parts.mustWait(),
     );
   }
 

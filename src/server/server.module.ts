@@ -10,7 +10,7 @@ import { ConnectionCap } from './connection-cap.ts';
 import { Connections } from './connections.ts';
 import { GatewayAdapter } from './gateway.adapter.ts';
 import { GatewayState } from './gateway-state.ts';
-import { Newcomers } from './newcomers.ts';
+import { AcceptBurst } from './accept-burst.ts';
 import { OpenRequests } from './open-requests.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { StalledClients } from './stalled-clients.ts';
@@ -51,9 +51,9 @@ export class ServerModule implements OnApplicationShutdown {
             new ConnectionCap(server, connections, limits.maxConnections),
         },
         {
-          provide: Newcomers,
+          provide: AcceptBurst,
           inject: [Connections],
-          useFactory: (connections: Connections) => new Newcomers(() => connections.accepted),
+          useFactory: (connections: Connections) => new AcceptBurst(() => connections.accepted),
         },
         {
           provide: StalledClients,

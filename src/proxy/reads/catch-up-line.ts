@@ -1,6 +1,10 @@
-import { Bag } from '../../collections/bag.ts';
+import { UnorderedList } from '../../collections/unordered-list.ts';
 import { EventStream } from './event-stream.ts';
-import { Flight, type FlightOwner, type FlightParts } from './flight.ts';
+import {
+  SharedRequest,
+  type SharedRequestOwner,
+  type SharedRequestParts,
+} from './shared-request.ts';
 import type { ReadHead } from './read-head.ts';
 import type { Reader, ReadSource } from './reader.ts';
 import type { UpstreamRead } from './upstream-read.ts';
@@ -13,16 +17,16 @@ const MAX_WAIT_MS = 2_000;
  * and all who wait share the next one. So every answer was asked for after its reader came: one who
  * reads what was just acknowledged must find it there, which an answer already under way may lack.
  */
-export class CatchUpLine implements FlightOwner, ReadSource {
-  private readonly parts: FlightParts;
+export class CatchUpLine implements SharedRequestOwner, ReadSource {
+  private readonly parts: SharedRequestParts;
   private readonly onEmpty: () => void;
   /** None as long as nobody ever had to wait, as with most reads. */
-  private waiting: Bag<Reader> | undefined;
-  private current: Flight | undefined;
+  private waiting: UnorderedList<Reader> | undefined;
+  private current: SharedRequest | undefined;
   private timer: NodeJS.Timeout | undefined;
 
   /** `onEmpty` is called when nothing is in flight and nobody waits. */
-  constructor(parts: FlightParts, onEmpty: () => void) {
+  constructor(parts: SharedRequestParts, onEmpty: () => void) {
     this.parts = parts;
     this.onEmpty = onEmpty;
   }
@@ -33,7 +37,7 @@ export class CatchUpLine implements FlightOwner, ReadSource {
       this.launch([reader]);
       return;
     }
-    this.waiting ??= new Bag();
+    this.waiting ??= new UnorderedList();
     this.waiting.add(reader);
     reader.source = this;
     this.timer ??= setTimeout(() => this.launchWaiting(), MAX_WAIT_MS);
@@ -44,11 +48,11 @@ export class CatchUpLine implements FlightOwner, ReadSource {
   }
 
   onClosed(): void {
-    // Nobody joins a flight that has begun.
+    // Nobody joins a request that has begun.
   }
 
-  onReleased(flight: Flight): void {
-    if (flight !== this.current) return;
+  onReleased(request: SharedRequest): void {
+    if (request !== this.current) return;
     if (this.waiting && this.waiting.size > 0) {
       this.launchWaiting();
       return;
@@ -76,14 +80,14 @@ export class CatchUpLine implements FlightOwner, ReadSource {
   }
 
   private launch(readers: readonly Reader[]): void {
-    const flight = new Flight(this, this.parts.held);
-    this.current = flight;
+    const request = new SharedRequest(this, this.parts.held);
+    this.current = request;
     const [first] = readers;
     for (const reader of readers) {
       if (reader === first) this.parts.setShare(reader, 'first');
       else this.parts.setShare(reader, 'joined', first?.call);
-      flight.join(reader);
+      request.join(reader);
     }
-    flight.launch(this.parts.sender);
+    request.launch(this.parts.sender);
   }
 }

@@ -1,5 +1,9 @@
 import { EventStream } from './event-stream.ts';
-import { Flight, type FlightOwner, type FlightParts } from './flight.ts';
+import {
+  SharedRequest,
+  type SharedRequestOwner,
+  type SharedRequestParts,
+} from './shared-request.ts';
 import type { ReadHead } from './read-head.ts';
 import type { Reader } from './reader.ts';
 import type { ReadCall, UpstreamRead } from './upstream-read.ts';
@@ -8,25 +12,25 @@ import type { ReadCall, UpstreamRead } from './upstream-read.ts';
  * The readers of one long-poll or event stream. They join while its answer has not begun, and an event
  * stream later too, as long as it can give them what was sent so far.
  */
-export class LiveGroup implements FlightOwner {
-  private readonly parts: FlightParts;
+export class LiveGroup implements SharedRequestOwner {
+  private readonly parts: SharedRequestParts;
   private readonly mayBeJoined: boolean;
   private readonly onFull: () => void;
   private readonly first: ReadCall;
-  private joinable: Flight | EventStream;
+  private joinable: SharedRequest | EventStream;
 
   /** `onFull` is called once, when no further reader may join; undefined where none may from the beginning. */
-  constructor(first: Reader, parts: FlightParts, onFull?: () => void) {
+  constructor(first: Reader, parts: SharedRequestParts, onFull?: () => void) {
     this.parts = parts;
     this.mayBeJoined = onFull !== undefined;
     this.onFull = onFull ?? (() => undefined);
     this.first = first.call;
-    this.joinable = new Flight(this, parts.held);
+    this.joinable = new SharedRequest(this, parts.held);
     this.joinable.join(first);
   }
 
   launch(): void {
-    if (this.joinable instanceof Flight) this.joinable.launch(this.parts.sender);
+    if (this.joinable instanceof SharedRequest) this.joinable.launch(this.parts.sender);
   }
 
   join(reader: Reader): void {

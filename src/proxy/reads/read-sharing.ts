@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectConfig, type GatewayConfig } from '../../config/gateway-config.ts';
 import { CatchUpLine } from './catch-up-line.ts';
-import type { FlightParts } from './flight.ts';
+import type { SharedRequestParts } from './shared-request.ts';
 import { LiveGroup } from './live-group.ts';
 import { readKey } from './read-key.ts';
 import { ReadSender } from './read-sender.ts';
@@ -14,7 +14,7 @@ export class ReadSharing {
   private readonly isOn: boolean;
   private readonly liveGroups = new Map<string, LiveGroup>();
   private readonly catchUpLines = new Map<string, CatchUpLine>();
-  private readonly parts: FlightParts;
+  private readonly parts: SharedRequestParts;
 
   constructor(@InjectConfig() { sharedReads }: GatewayConfig, sender: ReadSender, held: HeldBytes) {
     this.isOn = sharedReads;

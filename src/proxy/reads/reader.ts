@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { BagItem } from '../../collections/bag.ts';
+import type { UnorderedListItem } from '../../collections/unordered-list.ts';
 import { TurnQueue } from '../../collections/turn-queue.ts';
 import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../memory/held-bytes.ts';
 import type { SlowClient } from '../../memory/slow-clients.ts';
@@ -48,10 +48,10 @@ export interface BodySource extends ReadSource {
  * source, which several readers may share: in the response of a client that has stopped, each piece of 50 bytes
  * would take several objects.
  */
-export class Reader implements BagItem, SlowClient {
+export class Reader implements UnorderedListItem, SlowClient {
   slowPlace: SlowClient['slowPlace'];
   /** Where its source has it. */
-  bagIndex: number | undefined;
+  listIndex: number | undefined;
   readonly call: ReadCall;
   /** Resolves when the head is written; rejects with the error to answer instead, or `ClientGone`. */
   readonly answerBegan: Promise<void>;

@@ -49,7 +49,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   private readonly calls: UpstreamCalls;
   private readonly onFault: FaultListener;
   /** What metrics and traces are told of the present attempt. */
-  private told: UpstreamCall | undefined;
+  private attempt: UpstreamCall | undefined;
   private connection: ReadConnection | undefined;
   private wasKept = false;
   private head: ReadHead | undefined;
@@ -83,7 +83,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.connection = connection;
     this.wasKept = connection.hasServed;
     const { method, target, headers } = this.call;
-    const further = this.told?.headers;
+    const further = this.attempt?.headers;
     connection.send(method, target, further ? withHeaders(headers, further) : headers, this);
   }
 
@@ -107,7 +107,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   cancel(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.told?.ended('canceled');
+    this.attempt?.ended('canceled');
     this.dropConnection();
   }
 
@@ -118,7 +118,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
       this.failAt('answered', fault);
       return;
     }
-    this.told?.answered(statusCode);
+    this.attempt?.answered(statusCode);
     this.head = head;
     try {
       this.observer.onHead(head);
@@ -137,7 +137,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
 
   onEnd(): void {
     this.isOver = true;
-    this.told?.ended();
+    this.attempt?.ended();
     const { connection } = this;
     // Another read's from now on, which is not to be paused for this one.
     this.connection = undefined;
@@ -152,7 +152,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   onError(error: Error, reached: Reached): void {
     const { pool } = this.call.upstream;
     if (!this.isRepeated && isStale(reached, this.wasKept)) {
-      this.told?.ended('stale');
+      this.attempt?.ended('stale');
       this.isRepeated = true;
       this.dropConnection();
       // A new one: others that were kept may be as stale.
@@ -171,7 +171,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
 
   private begin(): void {
     const { upstream, method, target, context } = this.call;
-    this.told = this.calls.begin(upstream.name, method, context, target);
+    this.attempt = this.calls.begin(upstream.name, method, context, target);
   }
 
   private dropConnection(): void {
@@ -183,15 +183,15 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   private failByFault(fault: unknown): void {
     this.onFault(fault, this.call);
     const error = internalError(fault);
-    this.told?.failed(error);
+    this.attempt?.failed(error);
     this.cancel();
     this.observer.onFailure(error);
   }
 
   private failAt(reached: Reached, cause: Error): void {
     const error = upstreamError(this.call, { reached, cause });
-    if (this.head) this.told?.ended('broken');
-    else this.told?.failed(error);
+    if (this.head) this.attempt?.ended('broken');
+    else this.attempt?.failed(error);
     this.cancel();
     this.observer.onFailure(error);
   }

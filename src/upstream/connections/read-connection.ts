@@ -52,9 +52,9 @@ export interface ConnectionOptions {
 }
 
 /**
- * One connection to an upstream, opened with its first read, for one read at a time. What is sent is text,
- * what comes is parsed where it lies: with undici in between a read took a fifth more of the processor's
- * time, and a parked one of memory (docs/performance.md).
+ * One connection to an upstream for one read at a time, opened with its first read. It writes requests as text and parses
+ * responses where they lie in memory. With undici a read takes a fifth more processor time, and a parked one a fifth more
+ * memory, measured.
  */
 export class ReadConnection implements TurnWaiter {
   /** Until when it may be kept for a next read, as `performance.now()` gives it; 0 for not at all. */

@@ -1,4 +1,4 @@
-import { Bag } from '../../collections/bag.ts';
+import { UnorderedList } from '../../collections/unordered-list.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { HeldBytes } from '../../memory/held-bytes.ts';
 import type { ReadShare } from '../../telemetry/shared-reads.ts';
@@ -14,8 +14,8 @@ import type { ReadCall, ReadObserver, UpstreamRead } from './upstream-read.ts';
 /** With so many bytes waiting for its client the upstream has to wait. */
 const MAX_WAITING_BYTES = 65_536;
 
-/** What every flight's owner needs. */
-export interface FlightParts {
+/** What every request's owner needs. */
+export interface SharedRequestParts {
   sender: ReadSender;
   held: HeldBytes;
   /** Sends a request for this reader and no other. */
@@ -27,12 +27,12 @@ export interface FlightParts {
   setShare(reader: Reader, share: ReadShare, first?: ReadCall): void;
 }
 
-/** Who has to know how a flight goes. */
-export interface FlightOwner {
+/** Who has to know how a request goes. */
+export interface SharedRequestOwner {
   /** No reader may join any more: the answer has begun, or nobody waits for it. */
-  onClosed(flight: Flight): void;
-  /** The flight holds up nobody any more: it has ended, or goes on at the pace of its one reader. */
-  onReleased(flight: Flight): void;
+  onClosed(request: SharedRequest): void;
+  /** The request holds up nobody any more: it has ended, or goes on at the pace of its one reader. */
+  onReleased(request: SharedRequest): void;
   /** The answer is an event stream: makes what takes it from here, for others to join or for one only. */
   toEventStream(read: UpstreamRead, head: ReadHead, isForOne: boolean): EventStream;
   /** The answer cannot be shared: this reader needs a request of its own. */
@@ -43,10 +43,10 @@ export interface FlightOwner {
  * One request to an upstream and the readers that wait for its answer. With one reader the answer
  * passes straight through at that reader's pace; for several it is collected, up to a limit.
  */
-export class Flight implements ReadObserver, BodySource {
-  private readonly owner: FlightOwner;
+export class SharedRequest implements ReadObserver, BodySource {
+  private readonly owner: SharedRequestOwner;
   private readonly held: HeldBytes;
-  private readonly readers = new Bag<Reader>();
+  private readonly readers = new UnorderedList<Reader>();
   private read!: UpstreamRead;
   private head: ReadHead | undefined;
   /** The reader whose request was sent. */
@@ -63,7 +63,7 @@ export class Flight implements ReadObserver, BodySource {
   private isClosed = false;
   private isReleased = false;
 
-  constructor(owner: FlightOwner, held: HeldBytes) {
+  constructor(owner: SharedRequestOwner, held: HeldBytes) {
     this.owner = owner;
     this.held = held;
   }

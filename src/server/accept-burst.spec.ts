@@ -4,39 +4,39 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { TurnQueue } from '../collections/turn-queue.ts';
-import { Newcomers } from './newcomers.ts';
+import { AcceptBurst } from './accept-burst.ts';
 
-describe('Newcomers', () => {
+describe('AcceptBurst', () => {
   it('are coming for as long as each turn brings one', () => {
     let accepted = 0;
-    const newcomers = new Newcomers(() => accepted, Number.POSITIVE_INFINITY);
-    expect(newcomers.areComing()).toBe(false);
+    const acceptBurst = new AcceptBurst(() => accepted, Number.POSITIVE_INFINITY);
+    expect(acceptBurst.isUnderWay()).toBe(false);
     for (let turn = 0; turn < 3; turn++) {
       accepted++;
-      expect(newcomers.areComing()).toBe(true);
+      expect(acceptBurst.isUnderWay()).toBe(true);
     }
-    expect(newcomers.areComing()).toBe(false);
+    expect(acceptBurst.isUnderWay()).toBe(false);
   });
 
   it('hold nobody up for longer than they may', () => {
     let accepted = 0;
-    const newcomers = new Newcomers(() => ++accepted, 0);
-    expect(newcomers.areComing()).toBe(false);
-    expect(newcomers.areComing()).toBe(false);
+    const acceptBurst = new AcceptBurst(() => ++accepted, 0);
+    expect(acceptBurst.isUnderWay()).toBe(false);
+    expect(acceptBurst.isUnderWay()).toBe(false);
   });
 });
 
-describe('Newcomers of a server', () => {
+describe('AcceptBurst of a server', () => {
   const MANY = 50;
   let server: Server;
   let accepted = 0;
   const acceptedWhenServed: number[] = [];
 
   beforeAll(async () => {
-    const newcomers = new Newcomers(() => accepted, Number.POSITIVE_INFINITY);
+    const acceptBurst = new AcceptBurst(() => accepted, Number.POSITIVE_INFINITY);
     const arrivals = new TurnQueue<() => void>(
       (serve) => serve(),
-      () => newcomers.areComing(),
+      () => acceptBurst.isUnderWay(),
     );
     server = createServer((_, response) => {
       arrivals.add(() => {

@@ -61,6 +61,8 @@ export function gatewayEnvironment(
     // On, as users have it: with it come the metrics, and what they cost.
     GATEWAY_MANAGEMENT_PORT: String(managementPort),
     GATEWAY_API_KEYS: API_KEY,
+    // One key stands for all readers here, and may have half of the open reads.
+    GATEWAY_MAX_OPEN_READS: '20000',
     GATEWAY_RUNTIME_INGRESS_URL: NOBODY,
     GATEWAY_RUNTIME_ADMIN_URL: NOBODY,
     GATEWAY_HISTORY_URL: NOBODY,

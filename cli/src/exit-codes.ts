@@ -17,16 +17,13 @@ export const EXIT = {
 
 /** What the codes mean, for `--help`. */
 export const EXIT_CODE_MEANINGS: readonly (readonly [string, string])[] = [
-  ['0', 'done; also when the reader of a pipe has had enough'],
+  ['0', 'done; also when the reader of a pipe has ended'],
   ['1', 'failed for another reason, or the answer is no (token check, doctor, a missing reply)'],
   ['2', 'wrong usage or settings; nothing was sent'],
   ['3', 'no credential, or one that does not open this (401, 403)'],
   ['4', 'not found: no such timeline, entity type or tenant (404)'],
-  ['5', 'refused as it stands; the same again would be refused again (other 4xx, or by the agent)'],
-  [
-    '6',
-    'the gateway or a server behind it cannot be reached for now (network, 408, 429, 502 to 504)',
-  ],
+  ['5', 'refused; the same request would be refused again (other 4xx, or by the agent)'],
+  ['6', 'the gateway or a server behind it is not available (network, 408, 429, 502 to 504)'],
   ['129', 'ended by SIGHUP, 130 by Ctrl-C, 143 by SIGTERM'],
 ];
 

@@ -54,7 +54,7 @@ describe('a token from a callback', () => {
     jest.advanceTimersByTime(20_000);
     await expect(hanging).rejects.toMatchObject({
       code: 'credential_unavailable',
-      message: 'The credential cannot be had: authCallback did not answer in time',
+      message: 'The credential is not available: authCallback did not answer in time',
     });
     const odd = credential.authorization();
     calls[1]?.resolve({ token: 'x' } as MintedToken);

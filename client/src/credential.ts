@@ -44,7 +44,7 @@ export class Credential {
     try {
       return await this.#current();
     } catch (cause) {
-      const message = `The credential cannot be had: ${cause instanceof Error ? cause.message : String(cause)}`;
+      const message = `The credential is not available: ${cause instanceof Error ? cause.message : String(cause)}`;
       throw new APIError(message, { code: 'credential_unavailable', isSafeToRetry: true, cause });
     }
   }

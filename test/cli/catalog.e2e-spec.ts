@@ -121,7 +121,7 @@ describe('agent-gateway ls', () => {
       code: 6,
       out: '',
       err: expect.stringMatching(
-        /^agent-gateway: 502 upstream_unreachable\. .+ \(request \w{26}\)\nagent-gateway: Is this the right address\? agent-gateway doctor tells more\.\n$/,
+        /^agent-gateway: 502 upstream_unreachable\. .+ \(request \w{26}\)\nagent-gateway: Is this the right address\? Try agent-gateway doctor\.\n$/,
       ),
     });
     const other = await startScriptedUpstream((_, response) => response.end('<html>'));

@@ -286,7 +286,7 @@ describe('a command whose answer is lost', () => {
       out: '',
       err:
         `agent-gateway: The gateway at ${url} cannot be reached: the connection is refused (ECONNREFUSED).\n` +
-        `agent-gateway: Nothing was accepted. Is ${url} the right address? agent-gateway doctor tells more.\n`,
+        `agent-gateway: Nothing was accepted. Is ${url} the right address? Try agent-gateway doctor.\n`,
     });
   });
 

@@ -70,7 +70,7 @@ describe('agent-gateway doctor', () => {
       expect.stringMatching(/runtime   the API key does not open it$/),
       expect.stringMatching(/registry  the API key does not open it$/),
       expect.stringMatching(/history   the API key does not open it$/),
-      '✓ catalog   Electric answers, in N ms',
+      '✓ catalog   the sync engine answers, in N ms',
     ]);
   });
 
@@ -119,7 +119,7 @@ describe('agent-gateway doctor', () => {
         '✓ runtime   Restate answers, in N ms',
         "✓ registry  Restate's admin API answers, in N ms; types",
         '✓ history   the history store answers, in N ms',
-        '✓ catalog   Electric answers, in N ms\n',
+        '✓ catalog   the sync engine answers, in N ms\n',
       ].join('\n'),
     });
   });
@@ -142,7 +142,7 @@ describe('agent-gateway doctor', () => {
         `✗ history   ${gone}`,
         '            → Is the history store running, and is GATEWAY_HISTORY_URL of the gateway right?',
         `✗ catalog   ${gone}`,
-        '            → Is Electric running, and is GATEWAY_SYNC_URL of the gateway right?\n',
+        '            → Is the sync engine running, and is GATEWAY_SYNC_URL of the gateway right?\n',
       ].join('\n'),
     });
   });
@@ -167,7 +167,7 @@ describe('agent-gateway doctor', () => {
       ['RUNTIME_INGRESS_TOKEN', 'RUNTIME_ADMIN_TOKEN', 'HISTORY_TOKEN', 'SYNC_SECRET'].map(
         (credential) =>
           `            → Are GATEWAY_${credential.replace(/_[A-Z]+$/, '')}_URL and GATEWAY_${credential} ` +
-          'of the gateway right? Its log tells what came.',
+          'of the gateway right? Its log says what arrived.',
       ),
     );
   });
@@ -219,7 +219,7 @@ describe('agent-gateway doctor', () => {
       '– runtime   not opened by this read token',
       '– registry  not opened by this read token',
       '✓ history   the history store answers, in N ms',
-      '✓ catalog   Electric answers, in N ms',
+      '✓ catalog   the sync engine answers, in N ms',
       '',
     ]);
     const forged = await mintReadToken('x'.repeat(32), { prefix: '/streams', ttlSeconds: 60 });

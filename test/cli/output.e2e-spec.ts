@@ -99,7 +99,7 @@ describe('on a terminal', () => {
     const { code, screen } = await onTerminal(['tail', 'chat/a1'], { NO_COLOR: '1' }, ctrlC);
     expect(code).toBe(130);
     expect(screen).toMatch(
-      /word {9}You(?:\^C)?\nagent-gateway: Read up to here; --from \d+_\d+ goes on\.\n$/,
+      /word {9}You(?:\^C)?\nagent-gateway: To continue from here: --from \d+_\d+\n$/,
     );
   });
 

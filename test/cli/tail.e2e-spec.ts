@@ -119,7 +119,7 @@ describe('agent-gateway tail', () => {
       code: 130,
       out: `${READABLE.split('\n').slice(0, 4).join('\n')}\n`,
     });
-    expect(err).toMatch(/^agent-gateway: Read up to here; --from \d+_\d+ goes on\.\n$/);
+    expect(err).toMatch(/^agent-gateway: To continue from here: --from \d+_\d+\n$/);
     // What was said is true.
     const offset = /--from (\S+)/.exec(err)?.[1] ?? '';
     await appendEvents(path, CONVERSATION.slice(4));
@@ -183,7 +183,7 @@ describe('agent-gateway tail', () => {
       code: 4,
       out: '',
       err: expect.stringMatching(
-        /^agent-gateway: 404 from behind the gateway\. Stream not found \(request \w{26}\)\nagent-gateway: With --wait it is waited for\./,
+        /^agent-gateway: 404 from behind the gateway\. Stream not found \(request \w{26}\)\nagent-gateway: --wait waits for it\./,
       ),
     });
     const cli = startCli(['tail', 'chat/late', '--wait', '--until', 'spawned', '--json'], { env });
@@ -281,7 +281,7 @@ describe('agent-gateway tail', () => {
       code: 3,
       out: `${JSON.stringify(CONVERSATION[0])}\n${JSON.stringify(CONVERSATION[1])}\n`,
       err: expect.stringMatching(
-        /^agent-gateway: 401 invalid_credentials\. .+\nagent-gateway: With a key that works, --from \d+_\d+ goes on where this ended\.\n$/,
+        /^agent-gateway: 401 invalid_credentials\. .+\nagent-gateway: With a valid key, --from \d+_\d+ continues where this ended\.\n$/,
       ),
     });
   });

@@ -21,11 +21,11 @@ export function cancelCommand(context: CliContext): Command {
   const command = new Command('cancel')
     .summary('end an invocation that hangs')
     .description(
-      'Has Restate cancel an invocation, or all invocations of an entity that have not ended. The agent gets an error and ' +
-        'can clean up. Needs a key for the registry.',
+      'Cancels an invocation, or all open invocations of an entity. The agent gets an error and can clean up. Needs a ' +
+        'key for the registry.',
     )
     .argument('<what>', 'an invocation (inv_…), or an entity: type/id')
-    .option('--kill', 'end it at once, without the code of the agent; what it did stays half done');
+    .option('--kill', 'end it at once, without a chance for the agent to clean up');
   return withConnection(command)
     .addHelpText(
       'after',

@@ -14,7 +14,7 @@ export function completionCommand(context: CliContext): Command {
       'after',
       examples(
         'source <(agent-gateway completion bash)      # in ~/.bashrc',
-        'source <(agent-gateway completion zsh)       # in ~/.zshrc, behind compinit',
+        'source <(agent-gateway completion zsh)       # in ~/.zshrc, after compinit',
         'agent-gateway completion fish | source       # in ~/.config/fish/config.fish',
       ),
     )

@@ -23,7 +23,7 @@ interface ControlOptions extends CommandOptions {
 export function controlCommand(context: CliContext): Command {
   const command = new Command('control')
     .summary('interrupt, pause, resume or archive an entity')
-    .description('Applies a verb to an entity. What the verb does is up to the agent.')
+    .description('Applies a verb to an entity. The agent decides what the verb does.')
     .argument('<address>', 'the entity: type/id, or its URL /t/<tenant>/a/<type>/<id>')
     .addArgument(new Argument('<verb>', 'what to do').choices(VERBS))
     .option('--reason <text>', 'why, for the timeline');

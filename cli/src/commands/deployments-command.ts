@@ -25,9 +25,7 @@ export function deploymentsCommand(context: CliContext): Command {
   return new Command('deployments')
     .alias('dp')
     .summary('register, list and remove deployments of agents')
-    .description(
-      'Tells Restate where agents run, and shows what it knows. Needs a key for the registry.',
-    )
+    .description('Manages the servers of agents that Restate knows. Needs a key for the registry.')
     .addCommand(registerCommand(context))
     .addCommand(listCommand(context))
     .addCommand(removeCommand(context));
@@ -35,15 +33,15 @@ export function deploymentsCommand(context: CliContext): Command {
 
 function registerCommand(context: CliContext): Command {
   const command = new Command('register')
-    .summary('register what serves agents')
+    .summary('register a server of agents')
     .description(
-      'Has Restate ask an address which agents it serves, and prints them. Registered again, an address that serves the ' +
-        'same is left as it is.',
+      'Restate discovers the agents at an address, and the command prints them. It is safe to register the same ' +
+        'address again.',
     )
     .argument('<uri>', 'the address, as Restate reaches it, such as http://agents:9080')
     .option('--force', 'replace what is registered at this address; for development')
-    .option('--dry-run', 'only say what would be registered')
-    .option('--json', 'print the whole answer as JSON');
+    .option('--dry-run', 'print what would be registered, and register nothing')
+    .option('--json', 'print the whole response as JSON');
   return withConnection(command)
     .addHelpText(
       'after',
@@ -65,9 +63,7 @@ function listCommand(context: CliContext): Command {
   const command = new Command('list')
     .alias('ls')
     .summary('list the deployments')
-    .description(
-      'Prints every deployment that Restate knows: its id, its address, the agents that it serves.',
-    )
+    .description('Prints every deployment: its id, its address and its agents.')
     .option('--json', 'print a JSON array');
   return withConnection(command)
     .addHelpText(
@@ -91,9 +87,9 @@ function removeCommand(context: CliContext): Command {
   const command = new Command('remove')
     .alias('rm')
     .summary('remove a deployment')
-    .description('Has Restate forget a deployment. Invocations that need it fail.')
+    .description('Removes a deployment from Restate. Invocations that need it fail.')
     .argument('<id>', 'its id, as list prints it')
-    .option('--force', 'without it Restate refuses');
+    .option('--force', 'required by Restate');
   return withConnection(command)
     .addHelpText(
       'after',

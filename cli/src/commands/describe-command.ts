@@ -10,10 +10,10 @@ interface DescribeOptions extends ConnectionFlags {
 
 export function describeCommand(context: CliContext): Command {
   const command = new Command('describe')
-    .summary('say how an entity is')
+    .summary('show the state of an entity')
     .description(
-      'Prints what is known of one entity: its row in the catalog, the last events of its timeline, and its invocations ' +
-        'that have not ended, such as one that hangs. Parts that the key does not open are left out and named.',
+      'Prints the row of an entity in the catalog, the last events of its timeline, and its open invocations. It names ' +
+        'the parts that the key does not open.',
     )
     .argument('<address>', 'the entity: type/id, or its URL /t/<tenant>/a/<type>/<id>')
     .option('--json', 'print it as JSON: row, events, invocations');

@@ -13,8 +13,8 @@ export function doctorCommand(context: CliContext): Command {
   const command = new Command('doctor')
     .summary('say what works and what does not')
     .description(
-      'Looks whether the gateway answers, whether the clocks agree, whether the key works, and whether ' +
-        'the servers behind the gateway answer; a line each, with what to do. It changes nothing.',
+      'Checks the gateway, the clocks, the key and the servers behind the gateway. Prints a line for each, with what ' +
+        'to do. It changes nothing.',
     )
     .option('--json', 'print the findings as JSON');
   return withConnection(command)

@@ -26,8 +26,8 @@ export interface CommandOptions extends ConnectedOptions {
 /** Adds the options of every command that changes something. */
 export function withCommandOptions(command: Command): Command {
   return command
-    .option('--idempotency-key <key>', 'sent twice with the same key, it is handled once (made up)')
-    .option('--json', 'print the whole answer as JSON');
+    .option('--idempotency-key <key>', 'commands with the same key run once (default: a new key)')
+    .option('--json', 'print the whole response as JSON');
 }
 
 /**
@@ -90,7 +90,7 @@ function hintWhenOver({ url }: Connection, idempotencyKey: string, mayBeHandled:
   return mayBeHandled
     ? 'It may have been accepted all the same. The same command with ' +
         `--idempotency-key ${idempotencyKey} is handled once at most.`
-    : `Nothing was accepted. Is ${url} the right address? agent-gateway doctor tells more.`;
+    : `Nothing was accepted. Is ${url} the right address? Try agent-gateway doctor.`;
 }
 
 /** The entity of an answer as `type/id`, to be used in the next command. */

@@ -14,7 +14,7 @@ const KEY_BYTES = 32;
 export function keysCommand(context: CliContext): Command {
   return new Command('keys')
     .summary('make API keys and their hashes')
-    .description('Makes API keys and the hashes that a gateway can be given in their place.')
+    .description('Makes API keys, and their hashes for the settings of a gateway.')
     .addCommand(generateCommand(context))
     .addCommand(explainCommand(context))
     .addCommand(hashCommand(context));
@@ -24,18 +24,18 @@ function generateCommand(context: CliContext): Command {
   return new Command('generate')
     .summary('make a new key')
     .description(
-      'Prints a new random key, and on stderr the entry for it. Give the gateway the entry, in GATEWAY_API_KEYS ' +
-        'or as a line of the file of GATEWAY_API_KEYS_FILE, and the key to the one who calls. Such a key will also ' +
-        'do as a secret of GATEWAY_READ_TOKEN_SECRETS.',
+      'Prints a new random key, and its entry on stderr. Give the key to the caller. Give the entry to the gateway, in ' +
+        'GATEWAY_API_KEYS or as a line of GATEWAY_API_KEYS_FILE. You can also use such a key in ' +
+        'GATEWAY_READ_TOKEN_SECRETS.',
     )
-    .option('--name <name>', 'what the key is called in logs and metrics')
+    .option('--name <name>', 'the name of the key in logs and metrics')
     .option(
       '--scopes <scopes>',
       `what it opens, joined by +; without, everything: ${SCOPES.join(' ')}`,
     )
     .option(
       '--paths <paths>',
-      'what the scopes of streams are narrowed to, joined by +, each with /streams',
+      'paths that narrow the stream scopes, joined by +, each with /streams',
     )
     .option('--json', 'print key, hash and entry as JSON')
     .addHelpText(
@@ -68,8 +68,8 @@ function explainCommand(context: CliContext): Command {
   return new Command('explain')
     .summary('say what keys open')
     .description(
-      'Reads the entries of GATEWAY_API_KEYS_FILE from a file, or from standard input, and prints of each ' +
-        'key its name and what it opens, never the key. Says what is wrong with an entry, by its line.',
+      'Reads the entries of GATEWAY_API_KEYS_FILE from a file or from standard input. Prints the name of each key and ' +
+        'what it opens, never the key itself. Names each wrong entry by its line.',
     )
     .argument('[file]', 'the file with the entries; - for standard input', '-')
     .option('--json', 'print a JSON array')
@@ -102,8 +102,8 @@ function hashCommand(context: CliContext): Command {
   return new Command('hash')
     .summary('hash a key')
     .description(
-      'Reads a key from standard input, or from a file, and prints what a gateway can be given in its ' +
-        'place in GATEWAY_API_KEYS: sha256:<64 hex digits>. A key has at least 16 characters.',
+      'Reads a key from standard input or from a file. Prints its hash for GATEWAY_API_KEYS: sha256:<64 hex digits>. ' +
+        'A key has at least 16 characters.',
     )
     .argument('[file]', 'the file with the key; - for standard input', '-')
     .addHelpText(

@@ -16,15 +16,20 @@ interface LsOptions extends CatalogOptions {
 export function lsCommand(context: CliContext): Command {
   const command = new Command('ls')
     .summary('list the entities of the catalog')
-    .description('Prints what the catalog holds now, a row a line.');
+    .description('Prints the current rows of the catalog, one per line.');
   withCatalogOptions(command)
-    .option('--columns <names>', 'which columns, with commas between', USUAL_COLUMNS.join(','))
-    .option('--sort <column>', 'by which column; -column for the other way round', parseOrder, {
-      column: 'address',
-      isDescending: false,
-    })
-    .option('--limit <count>', 'at most so many rows', parseLimit, Infinity)
-    .option('--json', 'print whole rows as JSON, one a line');
+    .option('--columns <names>', 'the columns, separated by commas', USUAL_COLUMNS.join(','))
+    .option(
+      '--sort <column>',
+      'sort by this column; -column sorts in descending order',
+      parseOrder,
+      {
+        column: 'address',
+        isDescending: false,
+      },
+    )
+    .option('--limit <count>', 'print at most this many rows', parseLimit, Infinity)
+    .option('--json', 'print whole rows as JSON, one per line');
   return withConnection(withRetry(command))
     .addHelpText(
       'after',

@@ -17,7 +17,7 @@ export function withConnection(command: Command): Command {
     .option('--url <url>', 'its address; http://127.0.0.1:8787 where nothing names one')
     .option('--key-file <file>', 'a file with the API key or read token; - for standard input')
     .option('--key <key>', 'the key itself, which others can see in the list of processes')
-    .option('--tenant <name>', "the tenant, where it is not the gateway's default")
+    .option('--tenant <name>', "the tenant, if it is not the gateway's default")
     .option('--profile <name>', 'a profile of the configuration file')
     .option('--config <file>', 'the configuration file');
 }

@@ -13,9 +13,9 @@ export interface AddProfileOptions {
 
 export function profileCommand(context: CliContext): Command {
   return new Command('profile')
-    .summary('keep the addresses and keys of gateways by name')
+    .summary('store addresses and keys of gateways by name')
     .description(
-      'Writes the configuration file, in which each gateway has a name, an address and a key.',
+      'Manages the configuration file. Each gateway in it has a name, an address and a key.',
     )
     .addCommand(addCommand(context))
     .addCommand(useCommand(context))
@@ -27,14 +27,17 @@ function addCommand(context: CliContext): Command {
   return withConfig(new Command('add'))
     .summary('add or replace a profile')
     .description(
-      'Asks for the key, without showing it, or reads it from standard input; tries it at the gateway; and writes the ' +
-        'profile into a file that only you can read. The first profile is the one that is used where none is named.',
+      'Asks for the key without showing it, or reads it from standard input. Tries the key at the gateway, and writes ' +
+        'the profile to a file that only you can read. The first profile becomes the default.',
     )
-    .argument('<name>', 'what it is to be called')
+    .argument('<name>', 'the name of the profile')
     .requiredOption('--url <url>', 'the address of the gateway')
-    .option('--tenant <name>', "the tenant, where it is not the gateway's default")
-    .option('--key-file <file>', 'leave the key in this file, and read it from there each time')
-    .option('--scopes <scopes>', 'what the key is meant for; doctor warns of one that opens more')
+    .option('--tenant <name>', "the tenant, if it is not the gateway's default")
+    .option('--key-file <file>', 'store the path of this file, and read the key from it each time')
+    .option(
+      '--scopes <scopes>',
+      'the scopes that the key should have; doctor warns if it opens more',
+    )
     .option('--no-check', 'do not try the key')
     .addHelpText(
       'after',
@@ -51,10 +54,8 @@ function addCommand(context: CliContext): Command {
 
 function useCommand(context: CliContext): Command {
   return withConfig(new Command('use'))
-    .summary('choose the profile that is used where none is named')
-    .description(
-      'Names the profile that counts where neither a flag nor the environment names a gateway.',
-    )
+    .summary('choose the default profile')
+    .description('Sets the profile for commands without a flag or variable that names a gateway.')
     .argument('<name>', 'the profile')
     .addHelpText('after', examples('agent-gateway profile use local'))
     .action(async (name: string, { config }: { config?: string }) => {
@@ -67,7 +68,7 @@ function listCommand(context: CliContext): Command {
   return withConfig(new Command('list'))
     .alias('ls')
     .summary('list the profiles')
-    .description('Prints the profiles: name, address, tenant, where the key is. No key is printed.')
+    .description('Prints the name, address, tenant and key file of each profile. It prints no key.')
     .addHelpText('after', examples('agent-gateway profile list'))
     .action(async ({ config }: { config?: string }) => {
       const { listProfiles } = await import('../profiles/profile-actions.ts');
@@ -79,7 +80,7 @@ function removeCommand(context: CliContext): Command {
   return withConfig(new Command('remove'))
     .alias('rm')
     .summary('remove a profile')
-    .description('Removes a profile, and the key with it where the profile holds one.')
+    .description('Removes a profile and its key. It does not remove a key file.')
     .argument('<name>', 'the profile')
     .addHelpText('after', examples('agent-gateway profile remove local'))
     .action(async (name: string, { config }: { config?: string }) => {

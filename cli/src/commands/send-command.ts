@@ -35,17 +35,20 @@ export function sendMessageCommand(context: CliContext): Command {
   const command = new Command('send')
     .summary('send a message to an entity')
     .description(
-      'Sends a message. A text is sent as a message with that text in it; with --raw, and of a file, ' +
-        'the very bytes are sent. When it is accepted the runtime has it: it will be handled.',
+      'Sends a message. A text becomes a message with that text; --raw and --file send the bytes unchanged. Once the ' +
+        'runtime has accepted the message, the agent will handle it.',
     )
     .argument('<address>', 'the entity: type/id, or its URL /t/<tenant>/a/<type>/<id>')
     .argument('[text]', 'the text; - for standard input')
     .option('-f, --file <file>', 'send the bytes of a file; - for standard input')
-    .option('--raw', 'send the text as it stands, not as the text of a message')
-    .option('--content-type <type>', "of the bytes: the file's by its name, else application/json")
-    .option('--tail', 'show the timeline until the agent has replied to this message')
-    .option('--until <kind>', 'with --tail: wait for another kind of event that answers it')
-    .option('--timeout <seconds>', 'with --tail: give up waiting after this time', (text) =>
+    .option('--raw', 'send the text unchanged, not as the text of a message')
+    .option(
+      '--content-type <type>',
+      "content type of the bytes (default: by the file's name, else application/json)",
+    )
+    .option('--tail', 'show the timeline until the agent replies to this message')
+    .option('--until <kind>', 'with --tail: wait for this kind of event instead of a reply')
+    .option('--timeout <seconds>', 'with --tail: stop waiting after this time', (text) =>
       parseSeconds('--timeout', text),
     );
   return withConnection(withRetry(withCommandOptions(command)))
@@ -105,7 +108,7 @@ async function messageOf(
   context: CliContext,
 ): Promise<Message> {
   if ((text === undefined) === (file === undefined)) {
-    throw usageError('What is to be sent? Give a text, - for standard input, or --file.');
+    throw usageError('Nothing to send. Give a text, - for standard input, or --file.');
   }
   if (file !== undefined) {
     const body = await readInput(file, context);

@@ -30,14 +30,14 @@ export function spawnCommand(context: CliContext): Command {
   const command = new Command('spawn')
     .summary('create an entity')
     .description(
-      'Creates an entity of a type and prints its address, type/id. Without an id it gets one that is ' +
-        'made up. Spawning one that is there already changes nothing.',
+      'Creates an entity and prints its address, type/id. Without an id it gets a new one. An existing entity does ' +
+        'not change.',
     )
     .argument('<type[/id]>', 'what to create, such as assistant or assistant/ada')
     .option('--args <json>', 'spawn arguments for the agent')
     .option('--args-file <file>', 'the same from a file; - for standard input')
-    .option('--parent <address>', 'the entity that it belongs to')
-    .option('--workspace-ref <tenant/name>', 'a shared workspace to put it in')
+    .option('--parent <address>', 'its parent entity')
+    .option('--workspace-ref <tenant/name>', 'a shared workspace for it')
     .option('--tail', 'follow its timeline from the start, until Ctrl-C');
   return withConnection(withRetry(withCommandOptions(command)))
     .addHelpText(

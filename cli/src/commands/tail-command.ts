@@ -20,23 +20,23 @@ export function tailCommand(context: CliContext): Command {
   const command = new Command('tail')
     .summary('read a timeline, and follow it live')
     .description(
-      'Prints the events of a timeline and goes on with those that come, until Ctrl-C. When the ' +
-        'connection breaks or the gateway restarts it goes on from its last offset: no event is lost or ' +
-        'repeated. A stream that is no timeline is written as it is.',
+      'Prints the events of a timeline and then each new one, until Ctrl-C. When the connection breaks or the gateway ' +
+        'restarts, it continues from its last offset: no event is lost or repeated. A stream that is not a timeline is ' +
+        'written unchanged.',
     )
     .argument('<address>', 'an entity (type/id or its URL), or the path of a stream')
     .option('--from <where>', 'start, now, or the offset of an earlier read', 'start')
-    .option('--last <count>', 'of what is there only the last events', parseCount)
-    .option('--no-follow', 'end when all that is there now has been read')
-    .option('--until <kind>', 'end behind the first event of this kind, such as reply')
-    .option('--wait', 'wait for a timeline that is not there yet')
+    .option('--last <count>', 'begin with this many of the latest events', parseCount)
+    .option('--no-follow', 'end after the current end of the stream')
+    .option('--until <kind>', 'end after the first event of this kind, such as reply')
+    .option('--wait', 'wait for a timeline that does not exist yet')
     .addOption(
       new Option('--live <how>', 'how to wait for more (sse for events, else long-poll)').choices([
         'sse',
         'long-poll',
       ]),
     )
-    .option('--json', 'print events as JSON, one a line');
+    .option('--json', 'print events as JSON, one per line');
   return withConnection(withRetry(command))
     .addHelpText(
       'after',

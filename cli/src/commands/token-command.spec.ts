@@ -199,7 +199,7 @@ describe('agent-gateway token', () => {
           'Of shapes it opens the table entities only, where a = $1, with the params {"1":"x"}, the columns url, id.',
           'Issued: 2023-11-14T22:13:20.000Z (N days ago).',
           'Expires: 2023-11-14T23:13:20.000Z (N days ago).',
-          'A gateway with these settings (tenant acme) refuses it: 401 token_expired. The read token has expired; get a fresh one and go on from the last offset.',
+          'A gateway with these settings (tenant acme) refuses it: 401 token_expired. The read token has expired; get a new one and continue from the last offset.',
           '',
         ].join('\n'),
       );

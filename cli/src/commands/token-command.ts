@@ -4,7 +4,7 @@ import { usageError } from '../cli-error.ts';
 import { examples } from '../help-text.ts';
 
 const SETTINGS_HELP =
-  'Goes by the settings of a gateway, taken from the environment as the gateway takes them: ' +
+  'Uses the settings of a gateway, from the environment or its files: ' +
   'GATEWAY_READ_TOKEN_SECRETS or its _FILE, GATEWAY_READ_TOKEN_JWKS, GATEWAY_TENANT.';
 
 export interface MintOptions {
@@ -24,7 +24,7 @@ export interface ExamineOptions {
 export function tokenCommand(context: CliContext): Command {
   return new Command('token')
     .summary('mint and examine read tokens')
-    .description('Mints read tokens for browsers, and says what one opens.')
+    .description('Mints read tokens for browsers, and says what a token opens.')
     .addCommand(mintCommand(context))
     .addCommand(inspectCommand(context))
     .addCommand(checkCommand(context));
@@ -38,10 +38,10 @@ function mintCommand(context: CliContext): Command {
     )
     .requiredOption('--prefix <path>', 'what it opens; up to 16 times', collect)
     .requiredOption('--ttl <time>', 'how long it lasts: seconds, or such as 15m, 2h, 1d', parseTtl)
-    .option('--subject <name>', 'for whom it is')
+    .option('--subject <name>', 'the user or page that the token is for')
     .option(
       '--shape <json>',
-      'pins what /shapes/v1/shape may be asked: {table, where?, params?, columns?}',
+      'the only shape that the token may read: {table, where?, params?, columns?}',
     )
     .option('--tenant <name>', 'the tenant, in place of GATEWAY_TENANT')
     .addHelpText(

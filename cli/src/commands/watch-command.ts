@@ -13,13 +13,13 @@ export function watchCommand(context: CliContext): Command {
   const command = new Command('watch')
     .summary('watch the catalog change')
     .description(
-      'Prints the rows of the catalog, and then a line for every row that comes (+), changes (~) or ' +
-        'goes (-), until Ctrl-C. When the connection breaks or the engine restarts it goes on, and tells ' +
-        'what has changed meanwhile.',
+      'Prints the rows of the catalog, and then a line for every row that is added (+), changed (~) or ' +
+        'removed (-), until Ctrl-C. When the connection breaks or the engine restarts, it continues, and prints ' +
+        'what has changed in between.',
     );
   withCatalogOptions(command)
-    .option('--changes-only', 'do not print the rows that are there at first')
-    .option('--json', 'print changes as JSON, one a line: operation, key, row, before');
+    .option('--changes-only', 'do not print the rows of the start')
+    .option('--json', 'print changes as JSON, one per line: operation, key, row, before');
   return withConnection(withRetry(command))
     .addHelpText(
       'after',

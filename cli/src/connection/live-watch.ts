@@ -65,7 +65,7 @@ export class LiveWatch {
     const reason = failureInWords(error, this.#connection);
     const waitedMs = performance.now() - this.#startedAtMs;
     if (!this.#hasAnswered && waitedMs >= this.#options.firstContactMs) {
-      const hint = 'Is this the right address? agent-gateway doctor tells more.';
+      const hint = 'Is this the right address? Try agent-gateway doctor.';
       this.#giveUp.abort(new CliError(EXIT.unreachable, reason, hint));
       return;
     }

@@ -33,7 +33,7 @@ export const UPSTREAMS = {
   },
   catalog: {
     name: 'catalog',
-    what: 'Electric',
+    what: 'the sync engine',
     setting: 'GATEWAY_SYNC_URL',
     credentialSetting: 'GATEWAY_SYNC_SECRET',
   },
@@ -62,7 +62,7 @@ export function upstreamFinding(
 
 function hintFor({ what, setting, credentialSetting }: Upstream, code = ''): string {
   if (code === 'upstream_invalid_response') {
-    return `Are ${setting} and ${credentialSetting} of the gateway right? Its log tells what came.`;
+    return `Are ${setting} and ${credentialSetting} of the gateway right? Its log says what arrived.`;
   }
   return code.startsWith('upstream_')
     ? `Is ${what} running, and is ${setting} of the gateway right?`

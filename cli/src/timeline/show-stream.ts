@@ -72,7 +72,7 @@ export async function showStream(
   } finally {
     await write(stdout, writer?.end() ?? '');
     if (interrupted.aborted && doneUpTo !== request.from) {
-      notices.say(`Read up to here; --from ${plainLine(doneUpTo)} goes on.`);
+      notices.say(`To continue from here: --from ${plainLine(doneUpTo)}`);
     }
   }
   watch.throwIfGivenUp(hintAfter401(request, doneUpTo));
@@ -107,16 +107,16 @@ function streamOptions(
 function hintFor({ status }: APIError, request: ShowRequest, doneUpTo: string): string | undefined {
   if (status === 401) return hintAfter401(request, doneUpTo);
   if (status === 404) {
-    return 'With --wait it is waited for. A tenant other than "default" is named with --tenant.';
+    return '--wait waits for it. Name a tenant other than "default" with --tenant.';
   }
-  if (status === 410) return 'What stood there is no longer kept: begin with --from start.';
+  if (status === 410) return 'The store no longer has this offset: begin with --from start.';
   return undefined;
 }
 
 function hintAfter401({ from }: ShowRequest, doneUpTo: string): string | undefined {
   return doneUpTo === from
     ? undefined
-    : `With a key that works, --from ${doneUpTo} goes on where this ended.`;
+    : `With a valid key, --from ${doneUpTo} continues where this ended.`;
 }
 
 function isJson({ contentType }: StreamChunk): boolean {

@@ -53,7 +53,7 @@ export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
     detail: 'This route needs an API key, and the credential is not one of them.',
   },
   token_expired: {
-    detail: 'The read token has expired; get a fresh one and go on from the last offset.',
+    detail: 'The read token has expired; get a new one and continue from the last offset.',
   },
   prefix_not_covered: {
     detail: 'No prefix of the read token covers this path; mint a token for it.',
@@ -63,9 +63,9 @@ export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
   },
   read_only_token: { detail: 'A read token opens GET and HEAD only; use an API key.' },
   table_not_allowed: {
-    detail: 'The read token may not read this table; ask for one with "table" that it may.',
+    detail: 'The read token does not cover this table; name one in "table" that it covers.',
   },
-  shape_not_covered: { detail: 'The read token pins "where"; ask for exactly what it pins.' },
+  shape_not_covered: { detail: 'The read token pins "where"; request exactly what it pins.' },
   route_not_found: {
     detail:
       'There is no such route, or not with this method; the HTTP API document lists them all.',
@@ -92,6 +92,6 @@ export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
   draining: { detail: 'This copy of the gateway is shutting down; try again.' },
   overloaded: { detail: 'The gateway has too many reads open; try again in a moment.' },
   keys_unavailable: {
-    detail: 'The keys that read tokens are signed with cannot be had just now; try again.',
+    detail: 'The keys of read tokens are not available; try again.',
   },
 };

@@ -57,7 +57,7 @@ export interface GatewayOptions {
 
 /**
  * Creates the public and the management application and lets them listen. Rejects with an Error whose
- * message says which address cannot be had.
+ * message says which address is not available.
  */
 export async function startGateway(
   config: GatewayConfig,
@@ -191,12 +191,12 @@ const ALL_WRITTEN: LogCounts = { droppedLines: 0, waitingBytes: 0 };
 const FLUSH_SHARE = 0.04;
 /** Without a request under way everything closes within this. */
 const MIN_CLOSE_MS = 100;
-/** A collector that is down does not hold up an end that could come at once for longer than this. */
+/** An unreachable collector delays the end of the process at most by this. */
 const MAX_FLUSH_MS = 3_000;
 
 /**
- * A request is logged when its connection has closed. Node tells that of a connection just destroyed
- * at the end of a turn of its event loop, behind that turn's `setImmediate`.
+ * A request is logged when its connection has closed. For a connection just destroyed, Node emits `close` at the
+ * end of a turn of its event loop, after that turn's `setImmediate`.
  */
 async function lastLogLines(): Promise<void> {
   await setImmediate();

@@ -86,7 +86,7 @@ export class AuthModule {}
 
 function startKeySet(location: string, logger: Logger): TokenKeySet {
   const keySet = new TokenKeySet(jwkSetSource(location), logger);
-  // Not waited for: a key set that cannot be had must not keep the gateway from starting.
+  // Not awaited, because a missing key set must not keep the gateway from starting.
   void keySet.start();
   return keySet;
 }

@@ -63,7 +63,7 @@ export function invalidCredentials(
 export function tokenExpired(): GatewayError {
   return new GatewayError(
     'token_expired',
-    'The read token has expired; get a fresh one and go on from the last offset.',
+    'The read token has expired; get a new one and continue from the last offset.',
     { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
   );
 }

@@ -21,9 +21,9 @@ export interface DeclaredRoute {
 }
 
 /**
- * Refuses to start with a route that declares no access, or not the scope that an API key needs: nothing is open by
- * omission. And with one that has a filter of
- * its own: what fails in a read behind its handler's return goes to the global filter alone.
+ * Stops the start if a route declares no access, or no scope for API keys, so that nothing is open by omission. It
+ * also stops the start if a route has a filter of its own, because errors of a read after its handler has returned
+ * reach only the global filter.
  */
 @Injectable()
 export class DeclaredAccess implements OnModuleInit {

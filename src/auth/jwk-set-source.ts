@@ -6,7 +6,7 @@ const MAX_SET_BYTES = 1_048_576;
 
 /** Where a JWK set comes from, and how often it may be asked for. */
 export interface JwkSetSource {
-  /** The set as text. Rejects where it cannot be had. */
+  /** The set as text. Rejects if it cannot be read. */
   read(): Promise<string>;
   /** The age at which a set is read again. */
   refreshMs: number;

@@ -75,7 +75,7 @@ export class ReadTokenVerifier {
       if (error instanceof KeysUnavailable) {
         throw new GatewayError(
           'keys_unavailable',
-          'The keys that read tokens are signed with cannot be had just now; try again.',
+          'The keys of read tokens are not available; try again.',
           { cause: error, headers: { 'Retry-After': '1' } },
         );
       }
@@ -148,7 +148,7 @@ function nameOfSecret(secret: Buffer): string {
 }
 
 /**
- * Whether the bits behind the last byte are 0 (RFC 4648 §3.5). Decoders ignore them, so that a signature of
+ * Whether the bits after the last byte are 0 (RFC 4648 §3.5). Decoders ignore them, so that a signature of
  * 64 bytes has sixteen spellings.
  */
 function isCanonical(part: string): boolean {
@@ -156,8 +156,8 @@ function isCanonical(part: string): boolean {
 }
 
 /**
- * Made of what was signed, without the signature: of one ECDSA signature (r, s) anybody can make another
- * one, (r, n − s), and whoever has the key can make any number.
+ * A digest of the signed part, without the signature. From one ECDSA signature (r, s) anybody can make another
+ * one, (r, n − s), so one token may have several spellings.
  */
 function credentialIdOf(credential: string): string {
   return credentialDigest(credential.slice(0, credential.lastIndexOf('.'))).toString('base64');

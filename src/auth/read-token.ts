@@ -18,7 +18,7 @@ export interface TokenGrant {
   subject: string | undefined;
 }
 
-/** Why a token is refused. `expired` is told apart, as its holder may come back with a fresh one. */
+/** Why a token is refused. `expired` has its own reason, because its holder may get a new one. */
 export type TokenRefusalReason = 'malformed' | 'signature' | 'claims' | 'expired';
 
 /** A token that is not accepted. The message says why and never holds any part of the token. */

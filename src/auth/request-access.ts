@@ -4,7 +4,7 @@ import type { ReadToken } from './read-token.ts';
 
 /** What opened a request. */
 export interface RequestAccess {
-  /** Tells one credential from another, for limits, whatever its spelling; a digest, and never logged. */
+  /** Identifies a credential for the limits, independent of its spelling. It is a digest, and never logged. */
   credentialId: string;
   /** The read token; none where an API key opened the request. */
   readToken?: ReadToken;

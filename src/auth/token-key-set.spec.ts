@@ -182,8 +182,8 @@ describe('TokenKeySet', () => {
       await jest.advanceTimersByTimeAsync(REFRESH_MS);
       expect(logged).toEqual([
         'info: the JWK set is loaded',
-        'error: the JWK set cannot be had; the keys in use are kept',
-        'info: the JWK set can be had again',
+        'error: the JWK set cannot be read; the keys in use are kept',
+        'info: the JWK set can be read again',
       ]);
     });
 

@@ -29,9 +29,9 @@ export interface VerifiedPayload {
 type LocalKeySet = ReturnType<typeof createLocalJWKSet>;
 
 /**
- * A JWK set, cached. It is read again from time to time, so that a withdrawn key is refused soon,
- * and at once for a token that none of its keys fits. A set that cannot be had leaves the keys that
- * were had before in use, and never lets a token in.
+ * A cached JWK set. It is read again periodically, so that withdrawn keys are refused soon, and at once for a
+ * token that none of its keys fits. If the set cannot be read, the keys from before stay in use, and no other
+ * token is accepted.
  */
 export class TokenKeySet implements OnModuleDestroy {
   private keys: LocalKeySet | undefined;
@@ -62,7 +62,7 @@ export class TokenKeySet implements OnModuleDestroy {
     this.readAtMs = now();
   }
 
-  /** Whether tokens of any key can be judged: the set was had when it was last asked for. */
+  /** Whether tokens of any key can be verified: the last attempt to read the set succeeded. */
   get isAvailable(): boolean {
     return this.keys !== undefined && !this.lastFailed;
   }
@@ -157,7 +157,7 @@ export class TokenKeySet implements OnModuleDestroy {
     this.loading = this.readSet()
       .catch((error: unknown) => {
         if (!this.lastFailed) {
-          this.logger.error({ err: error }, 'the JWK set cannot be had; the keys in use are kept');
+          this.logger.error({ err: error }, 'the JWK set cannot be read; the keys in use are kept');
         }
         this.lastFailed = true;
       })
@@ -179,7 +179,7 @@ export class TokenKeySet implements OnModuleDestroy {
       this.text = text;
       this.logger.info('the JWK set is loaded');
     } else if (this.lastFailed) {
-      this.logger.info('the JWK set can be had again');
+      this.logger.info('the JWK set can be read again');
     }
     this.lastFailed = false;
     this.readAtMs = this.now();

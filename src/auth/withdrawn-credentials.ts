@@ -10,7 +10,7 @@ import { accessOf, type RequestAccess } from './request-access.ts';
 
 /** How often the keys are looked at; their files are read again once a second. */
 const LOOK_INTERVAL_MS = 500;
-/** All reads are judged anew within about a second of a change, a share of them at a time. */
+/** Within about a second of a change every open read is checked again, some of them at a time. */
 const STEP_INTERVAL_MS = 50;
 const STEPS = 20;
 const MIN_STEP_READS = 50;
@@ -85,6 +85,6 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
 function withdrawn(): GatewayError {
   return invalidCredentials(
     'withdrawn',
-    'The credential that opened this read has been withdrawn; go on with one that is valid.',
+    'The credential that opened this read has been withdrawn; use a valid one.',
   );
 }

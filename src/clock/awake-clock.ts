@@ -4,9 +4,9 @@ const TICK_MS = 100;
 const MAX_STEP_MS = 500;
 
 /**
- * Time in which this process ran, in milliseconds. A pause hardly counts: a stop by a signal, a machine that sleeps or
- * has no processor to give, a long collection of garbage. Behind a pause the timers of Node are due before what came
- * meanwhile is looked at, so that whoever is waited for seems to be late, and is not.
+ * Time in which this process ran, in milliseconds. A pause hardly counts: a stop by a signal, a machine that
+ * sleeps or is overloaded, a long garbage collection. After a pause Node runs its due timers before it reads its
+ * sockets, so a peer would seem late although its data has arrived.
  */
 export class AwakeClock {
   private readonly now: () => number;

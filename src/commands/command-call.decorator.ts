@@ -4,7 +4,7 @@ import { requestContext } from '../server/request-context.ts';
 import { idempotencyKeyIn } from './idempotency-key.interceptor.ts';
 import { traceHeaders, type CommandCall } from './command-headers.ts';
 
-/** What of the request goes on to the runtime beside the body. */
+/** The parts of the request that the runtime gets, other than the body. */
 export const Call = createParamDecorator((_: unknown, execution: ExecutionContext): CommandCall => {
   const request = execution.switchToHttp().getRequest<Request>();
   const response = execution.switchToHttp().getResponse<Response>();

@@ -3,7 +3,7 @@ import type { RequestContext } from '../server/request-context.ts';
 import { parseTraceparent } from '../tracing/traceparent.ts';
 import { entityUrl, timelinePath, type EntityAddress } from './entity-address.ts';
 
-/** What of a command's request goes on to the runtime beside its body. */
+/** The headers of a command that the runtime gets. */
 export interface CommandCall {
   context: RequestContext;
   /** A checked `Idempotency-Key`. */

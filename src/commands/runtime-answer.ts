@@ -34,7 +34,7 @@ export function interpretAnswer(sent: SentCommand, answer: RuntimeAnswer): Accep
         reason: 'runtime',
       });
     case 429:
-      throw new GatewayError('rate_limited', 'The runtime has too much to do; try again later.', {
+      throw new GatewayError('rate_limited', 'The runtime is overloaded; try again later.', {
         reason: 'runtime',
         headers: retryAfter(headers),
       });

@@ -24,13 +24,13 @@ export class FailedAttempt extends Error {
 }
 
 /**
- * Sends one request and resolves with its answer within `timeoutMs`, else rejects with a
- * `FailedAttempt`; the connection of one that timed out is closed. Calls `onConnected` when it has one.
+ * Sends one request and resolves with its answer within `timeoutMs`, else rejects with a `FailedAttempt`; the
+ * connection of one that timed out is closed. Calls `onConnected` when it has one.
  *
- * Dispatched by hand, because undici's `request` tells neither what was sent nor, while it still
- * waits for a connection, that its signal was aborted. Undici calls `onRequestStart` just before it
- * writes the first byte; an error without it, whatever its code, means that nothing was sent (such
- * as ECONNRESET for a request that waited on a kept connection while the upstream closed that).
+ * It uses `dispatch` because undici's `request` does not say whether anything was sent, and ignores its signal
+ * while it waits for a connection. Undici calls `onRequestStart` just before it writes the first byte. An error
+ * without that call means that nothing was sent, whatever its code, such as ECONNRESET for a request that waited
+ * on a kept connection which the upstream closed.
  */
 export function attemptRequest(
   dispatcher: Dispatcher,

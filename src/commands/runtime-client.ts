@@ -23,7 +23,7 @@ export interface RuntimeCommand {
   body: Buffer;
   /** All of the request's headers but the credential: the runtime journals them. */
   headers: Record<string, string>;
-  /** Whether the runtime would recognize a repetition, so that it may be sent again. */
+  /** Whether the runtime would recognize a repetition, so that a retry is safe. */
   isRepeatable: boolean;
   /** Whether the client has left without its answer. */
   clientHasGone: () => boolean;
@@ -33,9 +33,9 @@ export interface RuntimeCommand {
 
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 500;
-/** With less time left than this another attempt is not worth beginning. */
+/** With less time left than this, no other attempt begins. */
 const MIN_LEFT_MS = 50;
-/** The answer to a send has a hundred bytes, an error of it a few thousand. */
+/** The response to a send has a hundred bytes, an error a few thousand. */
 const MAX_ANSWER_BYTES = 65_536;
 
 /** Sends commands to the runtime's ingress over a pool of kept connections. */
@@ -75,8 +75,8 @@ export class RuntimeClient implements OnApplicationShutdown {
   /**
    * Resolves once the runtime has the command in its journal. Rejects with a `GatewayError`, or `ClientGone`.
    *
-   * It is tried again for as long as its time allows: a repeatable command after any lost attempt, any
-   * other only while nothing of it was sent.
+   * It retries within the command's budget: a repeatable command after any failed attempt, any other only while
+   * nothing of it was sent.
    */
   async send(command: RuntimeCommand): Promise<AcceptedCommand> {
     const { upstream } = this;
@@ -112,7 +112,7 @@ export class RuntimeClient implements OnApplicationShutdown {
     }
   }
 
-  /** Resolves when the next attempt is to begin, with false where there is to be none. */
+  /** Resolves when the next attempt must begin; false if there is none. */
   private async mayFollow(
     { reached, isTimeout }: FailedAttempt,
     command: RuntimeCommand,

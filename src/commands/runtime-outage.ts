@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Commands that had to wait come back over one millisecond each, and over no more than this. */
 const MAX_SPREAD_MS = 500;
 
-/** One who waits for the runtime: a command, told apart by identity. */
+/** A command that waits for the runtime, compared by identity. */
 type Waiter = object;
 
 /**

@@ -32,7 +32,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
     this.all = source.inline;
   }
 
-  /** Reads the file, and goes on doing so until the module is destroyed. `name` is for the log. */
+  /** Reads the file now, and again every interval until the module is destroyed. `name` is for the log. */
   static async open<Entry>(
     name: string,
     source: SecretSource<Entry>,

@@ -56,7 +56,7 @@ export function credentialParser(name: CredentialVariable): (text: string) => Pa
   return (text) => parseCredential(text, name !== 'GATEWAY_SYNC_SECRET');
 }
 
-/** The entries of a file; undefined where there is no file, or a problem with it that has been told. */
+/** The entries of a file; undefined if there is no file, or if a problem with it has been reported. */
 function fileEntries<Entry>(
   name: string,
   file: string | undefined,

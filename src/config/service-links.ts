@@ -11,8 +11,8 @@ export function isServiceVariable(name: string, value: string | undefined): bool
 }
 
 /**
- * What to add to the message about a port that such a URL stands in. It is not taken for unset: a value
- * that is wrong stops the start, whoever gave it, and nobody has to guess which port was meant.
+ * What to add to the message about a port that contains such a URL. The gateway does not treat it as unset: a
+ * wrong value stops the start, whoever gave it, and nobody has to guess the port.
  */
 export function serviceUrlHint(name: string, value: string | undefined): string {
   if (!isServiceUrl(name, value)) return '';

@@ -11,7 +11,7 @@ export interface UnknownSetting {
 /** What else of the project begins with `GATEWAY_`: of the command line, of agents, of the Compose file. */
 const NOT_OF_THE_GATEWAY = new Set(['GATEWAY_URL', 'GATEWAY_API_KEY', 'GATEWAY_LISTEN']);
 
-/** Settings of earlier versions, and what is to be done about them. */
+/** Settings of earlier versions, and what to do about each. */
 const FORMER: Readonly<Record<string, string>> = {
   GATEWAY_RUNTIME_TOKEN:
     'is sent nowhere any more: set GATEWAY_RUNTIME_ADMIN_TOKEN for the admin API and ' +
@@ -19,8 +19,8 @@ const FORMER: Readonly<Record<string, string>> = {
 };
 
 /**
- * The `GATEWAY_…` variables that are no setting. The start goes on with them: the next version may have one
- * that this one, which a rollback brings back, does not know.
+ * The `GATEWAY_…` variables that are no setting. They do not stop the start, because after a rollback there may be
+ * settings of the next version.
  */
 export function unknownSettings(variables: Variables): UnknownSetting[] {
   const settings = Object.keys(new Environment());

@@ -35,7 +35,7 @@ export const ERROR_CODES = {
   upstream_invalid_response: { status: 502, title: 'An upstream gave an unusable answer' },
   draining: { status: 503, title: 'This gateway is shutting down' },
   overloaded: { status: 503, title: 'The gateway is at its limit' },
-  keys_unavailable: { status: 503, title: 'The token keys cannot be had' },
+  keys_unavailable: { status: 503, title: 'The token keys are not available' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

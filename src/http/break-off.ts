@@ -18,8 +18,8 @@ export function breakOff(response: ServerResponse): void {
 }
 
 /**
- * Destroys an answer, whether its turn on the connection has come or not; its listeners are told. Where the turn has not
- * come Node 22 tells nobody, and ends the connection when it comes.
+ * Destroys a response, also one that waits behind others on its connection, and emits `close`. For a waiting one
+ * Node 22 emits nothing, and closes the connection when its turn comes.
  */
 export function destroyAnswer(response: ServerResponse): void {
   const listenersBefore = response.listenerCount('socket');
@@ -35,8 +35,8 @@ export function destroyAnswer(response: ServerResponse): void {
 }
 
 /**
- * Ends the connection of a client that does not take its answer, by a reset: what the kernel holds for it is let go,
- * which an ordinary close would leave to it for minutes.
+ * Resets the connection of a client that does not read its response. The kernel then frees its buffers at once;
+ * after an ordinary close it would keep them for minutes.
  */
 export function dropClient(response: ServerResponse): void {
   if (response.socket) resetConnection(response.socket);

@@ -5,7 +5,7 @@
  */
 export type HeaderList = string[];
 
-/** Whether a header has a name, given in lower case. Its length first: most are told by that. */
+/** Whether a header has a name, given in lower case. It compares the lengths first, because most names differ by that. */
 export function isNamed(name: string | undefined, lowerName: string): boolean {
   return name?.length === lowerName.length && name.toLowerCase() === lowerName;
 }

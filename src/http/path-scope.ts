@@ -44,7 +44,7 @@ function decodedOnceMore(segment: string): string | undefined {
   }
 }
 
-/** A trailing slash changes nothing, so the empty segment behind it is left out. */
+/** A trailing slash changes nothing, so the empty segment after it is left out. */
 function decodedSegments(path: string): string[] {
   const segments = path.split('/').slice(1);
   if (segments.at(-1) === '') segments.pop();

@@ -1,7 +1,5 @@
 /**
- * Judges a raw request path that is to be sent to an upstream as it is. Whatever one server could
- * read in another way than the next is refused, never normalized: an upstream that resolves
- * `/t/x/%2e%2e/y` to `/t/y` would serve a path that nobody judged (CVE-2021-29492, CVE-2021-21322).
+ * Checks a raw request path that is sent to an upstream unchanged. A path that two servers could read in different ways is refused, never normalized: an upstream that resolves `/t/x/%2e%2e/y` to `/t/y` would serve a path that nobody has checked (CVE-2021-29492, CVE-2021-21322).
  *
  * @returns what is wrong, or undefined if nothing is.
  */

@@ -1,11 +1,10 @@
 import type { Socket } from 'node:net';
 
 /**
- * Ends a connection by a reset: its client cannot take what it got for the whole, and the kernel lets go of what the
- * client has not taken. With a close the kernel would go on trying for minutes, up to 4 MiB for each.
+ * Resets a connection. Its client cannot mistake the part that it got for the whole, and the kernel frees the
+ * unread bytes. After a close the kernel would keep up to 4 MiB per connection for minutes.
  *
- * Node cannot reset a connection while it shuts it down, and leaks it when it is asked to (seen on Node 24): such a
- * one is closed.
+ * A connection that Node is shutting down is closed instead, because Node would leak it (seen on Node 24).
  */
 export function resetConnection(socket: Socket): void {
   if (socket.writableEnded && !socket.writableFinished) socket.destroy();

@@ -5,7 +5,7 @@ export type ProxiedPrefix = (typeof PROXIED_PREFIXES)[number];
 /** The prefixes that browsers read, and so the only ones with CORS. */
 export const READ_PREFIXES = ['/streams', '/shapes'] as const;
 
-/** Whether a path lies below a prefix; the prefix alone, without a slash behind it, does not. */
+/** Whether a path is below a prefix. The prefix alone, without a slash after it, is not. */
 export function isBelow(path: string, prefix: string): boolean {
   return path.startsWith(prefix) && path[prefix.length] === '/';
 }

@@ -30,12 +30,12 @@ interface Block {
 }
 
 /**
- * Standard output for log lines; those of one turn of the event loop are written together. Lines are put into a block
- * of bytes as they come: to pass on each as a string, to be measured, joined and encoded later, costs more than to
- * make it.
+ * Standard output for log lines. The lines of one turn of the event loop are written together. Each line is
+ * encoded into a block of bytes at once, because measuring, joining and encoding strings later costs more than
+ * making them.
  *
- * Nothing waits for whoever reads the log. What an output does not take, be it a pipe that is full or a full disk, is
- * tried again from where it stopped; lines that come while too much waits are dropped and counted.
+ * Nothing waits for the reader of the log. If a pipe or a disk is full, the write is retried from where it
+ * stopped. Lines are dropped and counted while too many bytes wait.
  */
 export class LogOutput implements DestinationStream, LogCounts {
   droppedLines = 0;

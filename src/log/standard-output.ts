@@ -11,13 +11,13 @@ const STDOUT = 1;
 const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
 
 /**
- * Standard output, opened so that a write to a pipe, a socket or a terminal that nobody reads fails with EAGAIN. One
- * that waits instead holds up the thread that makes it, and Node waits for that thread when the process is to end.
+ * Standard output, opened so that a write to a pipe, a socket or a terminal that nobody reads fails with EAGAIN. A
+ * blocking write would block its thread, and Node waits for that thread at the end of the process.
  */
 export function openStandardOutput(): OutputDescriptor {
   if (fstatSync(STDOUT).isFile()) return { fd: STDOUT, isFile: true };
   try {
-    // Opened anew, as not to wait is not a matter of the descriptor: whoever shares this pipe would not wait either.
+    // Opened again, because O_NONBLOCK belongs to the open file: it would also apply to other processes that share this pipe.
     const fd = openSync('/proc/self/fd/1', O_WRONLY | O_NONBLOCK | O_NOCTTY);
     return { fd, isFile: false };
   } catch {

@@ -10,7 +10,7 @@ import { SECRET_FILES, type SecretFiles } from './secret-files.ts';
 import { ManagementController } from './management.controller.ts';
 import { UpstreamProbes } from './upstream-probes.ts';
 
-/** What the management port tells of. */
+/** What the management port reports. */
 export interface ManagementParts {
   state: GatewayState;
   probes: UpstreamProbes;

@@ -1,8 +1,8 @@
 import { SlowClients, type SlowClient } from './slow-clients.ts';
 
 /**
- * What the gateway holds in memory for others: answers that clients have not taken yet, events kept for slow and
- * for later readers, request bodies, and requests that wait behind others on their connection.
+ * The bytes that the gateway holds in memory for others: responses that clients have not read yet, events for slow
+ * and for later readers, request bodies, and pipelined requests that wait.
  */
 export const HELD_KINDS = ['answers', 'events', 'bodies', 'waiting'] as const;
 export type HeldKind = (typeof HELD_KINDS)[number];
@@ -25,7 +25,7 @@ export class HeldBytes {
   readonly limitBytes: number;
   /** How often a client was ended to make room. */
   shedCount = 0;
-  /** The memory of the whole process is short, whatever is counted here: no new work for now. */
+  /** The memory of the whole process is short, so there is no new work for now, even within this budget. */
   isClosed = false;
   /** Bytes that were handed to the kernel for clients, ever. */
   sentBytes = 0;

@@ -3,33 +3,39 @@ import type { Logger } from 'pino';
 import type { HeldBytes } from './held-bytes.ts';
 import type { ProcessMemory } from './process-memory.ts';
 
-/** From this share of the limit on clients that do not read are ended, until it is as low as the other one. */
+/**
+ * From this share of the limit, clients that do not read are disconnected, until the share is below the second
+ * one.
+ */
 const SHEDS_AT = 0.8;
 const SHEDS_TO = 0.75;
-/** From this share on those too that do, if the kernel holds much for them. */
+/** From this share, clients that do read are disconnected too, if their kernel buffers are large. */
 const SHEDS_ALL_AT = 0.85;
-/** From this share on there is no new work; it begins again below the lower one. */
+/** From this share there is no new work, until the share is below the second one. */
 const CLOSES_AT = 0.9;
 const OPENS_AT = 0.85;
-/** Not more often than this, unless it is urgent: to look at a thousand connections takes a millisecond. */
+/**
+ * The least time between two searches, unless it is urgent: a search of a thousand connections takes a
+ * millisecond.
+ */
 const SHED_INTERVAL_MS = 50;
-/** How often the memory is looked at, beside after so much traffic, as a share of the limit. */
+/** How often the memory is checked. It is also checked after this much traffic, as a share of the limit. */
 const INTERVAL_MS = 250;
 const FLOW_SHARE = 0.01;
 
 /** Ends clients for which the kernel holds much. */
 export interface SocketShedder {
   /**
-   * Ends those that have taken nothing lately, and those for which the kernel holds most first, until it can take back
-   * so many bytes; `isUrgent`: also those that take something.
+   * Disconnects clients that have read nothing lately, those with the largest kernel buffers first, until this
+   * many bytes are free. With `isUrgent` also clients that read.
    */
   shed(bytes: number, isUrgent: boolean): void;
 }
 
 /**
- * Watches the memory of the whole process. The budget of held bytes counts what the gateway knows of; this sees the
- * rest too: the buffers of sockets in the kernel, garbage that is not collected yet, and what nobody thought of.
- * Where it becomes short, clients that do not read are ended first, and then new work is refused.
+ * Watches the memory of the whole process. The budget of held bytes counts only what the gateway knows; this also
+ * sees the kernel's socket buffers, garbage, and everything else. When memory is short, clients that do not read
+ * are disconnected first, and then new work is refused.
  */
 export class MemoryWatch {
   /** Times that new work was refused because memory was short. */

@@ -9,7 +9,7 @@ export interface ProcessMemory {
   usedBytes(): number;
 }
 
-/** Above this share of the limit cached files are told apart from memory that is really in use. */
+/** Above this share of the limit, cached files are subtracted from the memory in use. */
 const LOOK_CLOSER_AT = 0.5;
 const NO_LIMIT_BYTES = 2 ** 60;
 

@@ -10,7 +10,7 @@ import type { HeaderList } from '../http/header-list.ts';
 /** The head of an answer with all its names and values, in bytes; Node answers for more with an error. */
 const MAX_HEAD_BYTES = 16_384;
 
-/** Is told of an answer as its bytes are parsed. */
+/** Observes a response while its bytes are parsed. */
 export interface AnswerListener {
   /** The head that counts: not one of those that only inform (RFC 9110 §15.2). */
   onHead(statusCode: number, headers: HeaderList): void;
@@ -27,7 +27,7 @@ export class AnswerParser {
   isComplete = false;
   /** By its head the connection may serve another read. */
   keepsOpen = false;
-  /** Something came behind the answer, which nobody had asked for. */
+  /** Bytes arrived after the response, without a request for them. */
   hasExcess = false;
   private readonly listener: AnswerListener;
   private readonly parser = new HTTPParser();

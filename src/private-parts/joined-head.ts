@@ -36,10 +36,10 @@ interface NodesHead {
 }
 
 /**
- * Writes the head of an answer as Node's `writeHead` would, but of headers that are joined already. That
- * one checks, compares and joins each header for each of a thousand readers of the same answer anew,
- * a tenth of the processor time of a shared read. True where it has; it leaves to Node whatever is not
- * an answer of known length on a connection that stays open, and a Node that keeps its head otherwise.
+ * Writes the head of a response as Node's `writeHead` would, but from headers that are already joined. Node
+ * checks, compares and joins every header for each reader of the same response, which is a tenth of the processor
+ * time of a shared read. Returns whether it has written the head. It leaves all responses without a known length
+ * or on a closing connection to Node, and everything if Node stores its heads in another way.
  */
 export function writeJoinedHead(
   response: ServerResponse,

@@ -11,7 +11,7 @@ declare module 'node:_http_common' {
     static readonly kOnHeadersComplete: number;
     static readonly kOnBody: number;
     static readonly kOnMessageComplete: number;
-    /** `resource` is what async hooks are told of. */
+    /** `resource` is the resource of async hooks. */
     initialize(type: number, resource: object, maxHeaderSize: number): void;
     /** How many bytes were parsed, or why they could not be. */
     execute(bytes: Uint8Array): number | Error;

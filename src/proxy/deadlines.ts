@@ -35,8 +35,8 @@ export class Deadlines {
   private readonly maxSleepMs: number;
 
   /**
-   * `now` gives milliseconds: of the calendar, or of a clock that nobody sets. A timer knows nothing of a calendar that
-   * is set anew: `maxSleepMs` is after how long at most the calendar is looked at again.
+   * `now` returns milliseconds, of the wall clock or of a monotonic clock. A timer does not notice when somebody
+   * sets the wall clock, so the clock is read again after `maxSleepMs` at the latest.
    */
   constructor(now: () => number, maxSleepMs = MAX_TIMER_MS) {
     this.now = now;

@@ -27,8 +27,8 @@ export class Exchange {
   private sentTo: 'nowhere' | 'sent';
 
   /**
-   * `timeoutMs` is the time to the answer's headers, from when all of the request was sent; `isResent`
-   * tells of an attempt before, whose connection was lost.
+   * `timeoutMs` is the time to the response headers, from when the whole request was sent. `isResent` means that
+   * an earlier attempt lost its connection.
    */
   constructor(
     call: EngineCall,

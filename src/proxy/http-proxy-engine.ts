@@ -23,11 +23,11 @@ export interface EngineCall {
 }
 
 /**
- * Sends a request with `http-proxy` and hands back the upstream's answer, body unread.
+ * Sends a request with `http-proxy` and returns the upstream's response with its body unread.
  *
- * The package gets a stand-in for the client's request that holds just what is to be sent: given the
- * request itself it would pass on every header, re-encode the query and send a chunked DELETE with
- * `Content-Length: 0`, which makes a second request of its body.
+ * The package gets a substitute for the client's request that has only what must be sent. With the request itself
+ * it would pass on every header, re-encode the query, and send a chunked DELETE with `Content-Length: 0`, which
+ * makes a second request of its body.
  */
 @Injectable()
 export class HttpProxyEngine {

@@ -8,9 +8,9 @@ export interface LocationContext {
   /** The status of the answer that the `Location` came with. */
   status: number;
   /**
-   * The gateway's own address as clients know it; empty where no setting tells, for a reference relative to
-   * whatever they asked (RFC 9110 §10.2.2). Never made of `Host`, which the client chooses, nor of the
-   * scheme, which a proxy in front may have changed.
+   * The gateway's address as clients know it. Without the setting it is empty, which makes a relative reference
+   * (RFC 9110 §10.2.2). It is never made from `Host`, which the client chooses, or from the scheme, which a proxy
+   * in front may have changed.
    */
   publicBaseUrl: string;
 }

@@ -99,7 +99,7 @@ export class Relay implements SlowClient {
     if (lastsUntilClose(response.req.method, source.statusCode, source.headers)) {
       const unproven = unprovenEnd(source.socket);
       if (unproven) {
-        // With the error, for whoever is told how the answer ended.
+        // With the error, for the observers of the response's end.
         source.destroy(unproven);
         this.breakOff();
         return;

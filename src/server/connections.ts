@@ -14,7 +14,7 @@ const MAX_WAITING_BEFORE_PAUSE = 16;
 /** What a parsed request with its response takes in memory, beside the text of its head. */
 const WAITING_REQUEST_BYTES = 4_096;
 
-/** A request that was sent behind others on the same connection. */
+/** A request that the client pipelined after others on the same connection. */
 interface WaitingRequest {
   start: () => void;
   heldBytes: number;
@@ -57,10 +57,12 @@ export interface NetworkBytes {
 export type Exchange = Connection['exchanges'][number];
 
 /**
- * The connections of the public port and what is under way on each. Of the requests that a client sends behind each
- * other without waiting (RFC 9112 §9.3.2) a few are worked on at once: the answers to all of them would have to be held.
+ * The connections of the public port and the requests in progress on each. Only a few pipelined requests (RFC 9112
+ * §9.3.2) of a connection are worked on at once, because the gateway would have to hold the responses to all of
+ * them.
  *
- * Node's own `closeIdleConnections` leaves those alone that never sent a request, and so does `close` (seen on Node 24).
+ * Node's own `closeIdleConnections` leaves those alone that never sent a request, and so does `close` (seen on
+ * Node 24).
  */
 export class Connections {
   /** Connections closed because too many requests waited on them, or because there was no memory for another one. */
@@ -177,7 +179,7 @@ export class Connections {
     const connection = this.open.get(socket);
     if (!connection) return;
     if (socket.writableEnded) {
-      // The client was told that nothing more is answered here.
+      // The client already has a last response on this connection.
       socket.destroy();
       return;
     }
@@ -187,7 +189,7 @@ export class Connections {
     }
     connection.exchanges.push({ request, response });
     if (endsInDoubt(request)) {
-      // Node closes the connection behind this answer, and none is begun until then.
+      // Node closes the connection after this response, and begins no other one until then.
       response.shouldKeepAlive = false;
       connection.takesNoMore = true;
     }
@@ -261,7 +263,7 @@ function ignore(socket: Socket, connection: Connection): void {
   else if (connection.ignored > MAX_WAITING_BEFORE_PAUSE) socket.pause();
 }
 
-/** Node ends a connection behind the first answer that says so, and with it all that come later. */
+/** Node closes a connection after the first response that says so, and drops all later responses. */
 function announceOnLast(exchanges: Connection['exchanges']): void {
   const last = exchanges.at(-1);
   for (const exchange of exchanges) {

@@ -39,7 +39,7 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
       socket.destroy(error);
       return;
     }
-    // Whatever comes behind is refused by the parser too.
+    // The parser refuses everything after it too.
     if (refused.has(socket)) return;
     refused.add(socket);
     const status = STATUS_BY_CODE[reason] ?? 400;

@@ -26,7 +26,7 @@ export function refusalText({ status, requestId, headers, body = '' }: RawRefusa
   return `${lines.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Sends a refusal and closes the connection, whether or not the client goes on sending. */
+/** Sends a refusal and closes the connection, even if the client continues to send. */
 export function refuseRaw(socket: Duplex, refusal: RawRefusal): void {
   if (!socket.writable) {
     socket.destroy();

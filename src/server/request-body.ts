@@ -4,7 +4,7 @@ import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../memory/held-bytes.ts';
 import { ClientGone } from '../http/client-gone.ts';
 
 /**
- * Refuses what the headers tell of a body, before a byte of it is read: a length over the cap (a body
+ * Refuses a body by its headers, before a byte of it is read: a length over the cap (a body
  * that declares none is counted while it is read, by `readBody`), and a transfer coding other than
  * `chunked`, which Node lets pass and does not undo (RFC 9112 §6.1: the connection has to close).
  */
@@ -23,8 +23,8 @@ export function checkDeclaredBody(request: IncomingMessage, maxBodyBytes: number
 }
 
 /**
- * Whether servers disagree about where a body ends: a transfer coding that is not just `chunked`, or one in a version
- * that knows none. Nothing behind it on the connection may be taken for a request (RFC 9112 §6.1).
+ * Whether servers disagree about where a body ends: a transfer coding that is not just `chunked`, or one in a
+ * version that knows none. The bytes after it on the connection must not be read as a request (RFC 9112 §6.1).
  */
 export function endsInDoubt({ headers, httpVersion }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];

@@ -7,8 +7,8 @@ import { RequestContext, setRequestContext } from './request-context.ts';
 import { requestIdFrom } from '../http/request-id.ts';
 
 /**
- * The first step of every request: its id and its raw target; and the last: whoever observes requests
- * is told of its end, the log among them.
+ * The first step of every request, which sets its id and its raw target. It is also the last one: it reports the
+ * end of the request to its observers, such as the log.
  */
 export function requestContextStep(
   observers: readonly RequestObserver[],

@@ -19,15 +19,15 @@ export class ContextSlot<Value> {
 }
 
 /**
- * What the gateway knows of a request beside its own headers. What others are told of it is in the record that it is;
- * what a room keeps for itself has a `ContextSlot`. A class, so that all of its fields are there from the start: ten
- * thousand parked reads have one each.
+ * What the gateway knows about a request in addition to its headers. The log, the metrics and the traces read its
+ * `RequestRecord`. A folder that keeps something of its own uses a `ContextSlot`. It is a class so that all fields
+ * exist from the start: ten thousand parked reads have one each.
  */
 export class RequestContext extends RequestRecord implements UnorderedListItem {
   listIndex?: number | undefined;
   /** The raw query with its leading `?`, or empty: with `path` the very bytes that are judged and sent on. */
   query: string;
-  /** Headers of whatever the answer will be, names and values in turn; empty once they are set. */
+  /** Headers for the response, names and values in turn; empty once they are set. */
   answerHeaders?: string[] | undefined;
   /** What an answer of the gateway's own depends on, for `Vary`; a proxied one has its own. */
   ownVary?: string;
@@ -66,7 +66,7 @@ export function requestContext(request: IncomingMessage): RequestContext {
   return context;
 }
 
-/** Sets the headers that an answer has in any case, for whoever goes on to answer. */
+/** Sets the headers that every response has, whoever sends it. */
 export function setAnswerHeaders(response: ServerResponse, context: RequestContext): void {
   const headers = context.answerHeaders ?? [];
   context.answerHeaders = undefined;

@@ -5,7 +5,10 @@ import { requestContext } from './request-context.ts';
 import { isReadMethod } from '../http/routes.ts';
 import type { RouteHandler } from './prefix-routes.ts';
 
-/** A step of every request's way before its route. True lets it go on; false says that it is answered; else it throws. */
+/**
+ * A step that every request passes before its route. It returns true to continue and false if it has answered, or
+ * throws.
+ */
 export type Step = (request: ClientRequest, response: ServerResponse) => boolean;
 
 export interface RequestWayParts {
@@ -31,9 +34,9 @@ interface Arrival {
 }
 
 /**
- * The one way of every request: the steps, then the handler that Nest has made of its route. The handlers of reads are
- * found here, by the prefix of the path, and those that have come in one turn of the event loop go on together. Any
- * other handler is found by Express' router.
+ * The way of every request: first the steps, then the handler that Nest made of its route. Handlers of reads are
+ * found here by the prefix of the path, and the reads of one turn of the event loop run together. Express' router
+ * finds every other handler.
  */
 export class RequestWay {
   private readonly parts: RequestWayParts;

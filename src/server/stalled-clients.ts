@@ -110,7 +110,7 @@ export class StalledClients {
   ): void {
     if (socket.destroyed) return;
     const untakenBytes = waitingBytes + (queues ? queueOf(socket, queues) : 0);
-    // It has everything and was told that nothing more comes, and keeps its side open.
+    // It has the whole response and the end of the connection, but keeps its own side open.
     if (untakenBytes === 0 && socket.writableEnded) socket.destroy();
     const nowMs = awakeMs();
     // An estimate from below: it grows only where the client has taken something.
@@ -120,7 +120,7 @@ export class StalledClients {
       progress.waitsSinceMs = untakenBytes === 0 ? 0 : nowMs;
     } else if (nowMs - progress.waitsSinceMs >= this.timeoutMs) {
       this.stalledCount++;
-      // A close would leave it to the kernel to go on trying.
+      // After a close the kernel would continue to send.
       resetConnection(socket);
     }
   }

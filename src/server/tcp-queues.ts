@@ -79,7 +79,7 @@ function hexAddress(address: string): string {
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 function bytesOfIPv6(address: string): number[] {
-  // A link-local address has its interface behind it.
+  // A link-local address ends with its interface.
   let text = address.replace(/%.*$/, '');
   const ipv4 = /:(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(text);
   if (ipv4) {

@@ -12,17 +12,17 @@ interface Group {
 }
 
 const OPENERS: Readonly<Record<string, string>> = { ')': '(', ']': '[' };
-/** In front of a group that is a condition as a whole, and behind it; undefined is either end. */
+/** Before and after a group that is a condition as a whole; undefined is either end. */
 const BEFORE_CONDITION = new Set([undefined, '(', 'and', 'or', 'not', 'where']);
 const AFTER_CONDITION = new Set([undefined, ')', 'and', 'or']);
 
 /**
  * Refuses parentheses that do not balance, and those around an OR that may get lost.
  *
- * Electric writes a clause anew from its syntax tree before it asks PostgreSQL, and its deparser
- * (libpg_query, in version 17 still) forgets parentheses: `(a OR b) IS NOT NULL` comes out as
- * `a OR b IS NOT NULL`, which behind the AND of the fence gives every tenant's rows. It keeps them
- * between AND, OR, NOT and parentheses, so nowhere else may any hold an OR. Throws `SqlRefusal`.
+ * Electric rewrites a clause from its syntax tree before it asks PostgreSQL, and its deparser (libpg_query, in
+ * version 17 still) forgets parentheses: `(a OR b) IS NOT NULL` comes out as `a OR b IS NOT NULL`. After the AND
+ * of the fence that returns every tenant's rows. It keeps parentheses between AND, OR, NOT and parentheses, so an
+ * OR is allowed only there. Throws `SqlRefusal`.
  */
 export function checkConditions(tokens: readonly SqlToken[]): void {
   if (tokens.length === 0) throw new SqlRefusal('is empty');

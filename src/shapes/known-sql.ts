@@ -38,7 +38,7 @@ export const KNOWN_FUNCTIONS = words(
    bool date float4 float8 int2 int4 int8 numeric text timestamptz uuid`,
 );
 
-/** Of one word; behind `time` and `timestamp` there may be a zone. */
+/** Types of one word; a zone may follow `time` and `timestamp`. */
 export const KNOWN_TYPES = words(
   `bigint bool boolean bytea date decimal float4 float8 int int2 int4 int8 integer interval json jsonb
    numeric real smallint text time timestamp timestamptz timetz uuid varchar`,

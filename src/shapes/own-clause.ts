@@ -15,11 +15,10 @@ const CONSTANTS = ['true', 'false', 'null'];
 const TRUTHS = ['true', 'false', 'null', 'unknown'];
 
 /**
- * Reads a clause of the client's own: columns, constants, `$n` and known functions of them, with known
- * operators between. That leaves no room for a subquery, a function that reads (`query_to_xml`,
- * `current_setting`) or a cast that does (`::regclass`), whatever the sync engine comes to allow.
- * Precedence does not matter here, and what makes no sense is for the engine to refuse. Throws
- * `SqlRefusal`.
+ * Reads a clause of the client's own: columns, constants, `$n` and known functions of them, with known operators
+ * between. That excludes subqueries, functions that read other data (`query_to_xml`, `current_setting`) and casts
+ * that do (`::regclass`), even if the sync engine will allow them one day. Precedence does not matter here, and
+ * the engine itself refuses clauses that make no sense. Throws `SqlRefusal`.
  */
 export function checkOwnClause(tokens: readonly SqlToken[]): void {
   new ClauseReader(tokens).readWhole();
@@ -100,7 +99,7 @@ class ClauseReader {
     this.#expect(')');
   }
 
-  /** What stands behind a value and makes another of it. */
+  /** What can follow a value and turn it into another value. */
   #suffix(): boolean {
     if (this.#take('::')) {
       this.#type();
@@ -157,7 +156,7 @@ class ClauseReader {
     return phrases.some((phrase) => this.#take(...phrase));
   }
 
-  /** Goes on behind these words and marks, if they are what comes next. */
+  /** Skips these words and marks, if they come next. */
   #take(...phrase: readonly string[]): boolean {
     const isNext = phrase.every((part, i) => {
       const token = this.#tokens[this.#next + i];

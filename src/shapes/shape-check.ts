@@ -32,7 +32,7 @@ function checkTable(
   if (isAllowed) return;
   throw new GatewayError(
     'table_not_allowed',
-    'The read token may not read this table; ask for one with "table" that it may.',
+    'The read token does not cover this table; name one in "table" that it covers.',
   );
 }
 
@@ -105,7 +105,7 @@ function columnNames(columns: string): string[] | undefined {
 function notCovered(what: string): GatewayError {
   return new GatewayError(
     'shape_not_covered',
-    `The read token pins "${what}"; ask for exactly what it pins.`,
+    `The read token pins "${what}"; request exactly what it pins.`,
   );
 }
 

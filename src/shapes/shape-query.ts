@@ -51,7 +51,7 @@ function checkPath(path: string): void {
   );
 }
 
-/** What passes is put together anew from what was checked, so that no server reads another thing. */
+/** Builds the query from the checked parts, so that no server can read it in another way. */
 function tokenQuery(
   query: string,
   token: ReadToken,

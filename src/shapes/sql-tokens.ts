@@ -65,7 +65,7 @@ function tokenAt(sql: string, index: number): SqlToken {
   throw new SqlRefusal(characterProblem(quote));
 }
 
-/** The index behind the closing quote; a doubled quote is part of the text. */
+/** The index after the closing quote; a doubled quote is part of the text. */
 function afterQuoted(sql: string, start: number): number {
   const quote = sql[start];
   for (let i = start + 1; i < sql.length; i++) {

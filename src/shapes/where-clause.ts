@@ -6,7 +6,7 @@ import { SqlRefusal, sqlTokens } from './sql-tokens.ts';
  * Whether a where clause stands for itself: put between parentheses it is one whole condition that
  * cannot reach outside of them. So outside of quotes its parentheses balance and never close what they
  * did not open, nothing hides a quote from this reader and not from PostgreSQL, and no OR can lose its
- * parentheses when the sync engine writes the clause anew.
+ * parentheses when the sync engine rewrites the clause.
  *
  * @returns what is wrong, or undefined if nothing is.
  */

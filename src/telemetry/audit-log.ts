@@ -37,7 +37,7 @@ export class AuditLog implements RequestObserver {
   }
 }
 
-/** `unknown`: nobody was told, so it may have been done. */
+/** `unknown`: no response arrived, so the change may have been made. */
 function outcomeOf(status: number, isWhole: boolean): 'done' | 'refused' | 'failed' | 'unknown' {
   if (status >= 500) return 'failed';
   if (!isWhole) return 'unknown';

@@ -11,8 +11,8 @@ export interface Exposition {
 }
 
 /**
- * All metrics of a registry, as OpenMetrics for who prefers that and as Prometheus' text format 0.0.4
- * for everyone else, whatever they accept: better a format that was not asked for than no metrics.
+ * All metrics of a registry: as OpenMetrics if the client prefers that, and else as Prometheus' text format 0.0.4,
+ * whatever the client accepts. A format that was not requested is better than no metrics.
  */
 export async function expose(registry: Registry, accept: string | undefined): Promise<Exposition> {
   const text = await registry.metrics();

@@ -18,9 +18,9 @@ const KINDS = new Map<number, string>([
 type GcEntry = PerformanceEntry & { detail: NodeGCPerformanceDetail };
 
 /**
- * How long garbage collections take. Named as the package's own, which counts one of those that Node tells of at
- * once (of 417 in a busy second it saw 51), and has no series of a kind before the first of it. Watches from now on,
- * and until the process ends.
+ * The duration of garbage collections, until the process ends. It replaces prom-client's metric of the same name,
+ * which counts only one collection of each report by Node (51 of 417 in a busy second), and has no series before
+ * the first collection of a kind.
  */
 export function gcMetric(): Metric {
   const histogram = new Histogram({

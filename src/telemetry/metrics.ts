@@ -7,7 +7,7 @@ import { RequestMetrics } from './request-metrics.ts';
 import type { Telemetry } from './telemetry.ts';
 import { UpstreamMetrics } from './upstream-metrics.ts';
 
-/** Measures all that a gateway's telemetry is told, and the process that it runs in. */
+/** The metrics of the gateway's requests and upstream calls, and of its process. */
 export function addMetrics({ registry, requests, upstreamCalls }: Telemetry): RequestMetrics {
   const requestMetrics = new RequestMetrics(registry);
   requests.push(requestMetrics, new RefusalMetrics(registry), new CommandMetrics(registry));

@@ -14,7 +14,7 @@ export class ProbeSampling {
     this.now = now;
   }
 
-  /** How many were left out before this one, where this one is to be written; else undefined. */
+  /** How many lines were left out before this one, if this one must be written; else undefined. */
   take(): number | undefined {
     const nowMs = this.now();
     if (nowMs < this.nextAtMs) {

@@ -70,9 +70,8 @@ export class RequestLog implements RequestObserver {
 }
 
 /**
- * A member of the line; left out where there is nothing to tell. For words of the gateway's own and what it
- * has judged, in which nothing is to be escaped: methods, patterns, ids, codes. `name` is all that comes
- * ahead of it: each piece that a line is put together of costs time.
+ * A member of the line, or nothing if the value is undefined. Only for values that need no escapes: methods, route
+ * patterns, ids, codes. `name` includes everything before the value, because each concatenation costs time.
  */
 function text(name: string, value: string | undefined): string {
   return value === undefined ? '' : `${name}${value}"`;
@@ -83,7 +82,7 @@ export function loggedSubject(subject: string): string {
   return subject.length > MAX_SUBJECT_LENGTH ? subject.slice(0, MAX_SUBJECT_LENGTH) : subject;
 }
 
-/** A string as JSON; of most paths nothing is to be escaped. */
+/** A string as JSON. Most paths need no escapes. */
 function quoted(value: string): string {
   return PLAIN.test(value) ? `"${value}"` : JSON.stringify(value);
 }

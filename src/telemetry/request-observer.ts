@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestRecord } from './request-record.ts';
 
-/** A request of the public port that is over. */
+/** A request of the public port that has ended. */
 export interface EndedRequest {
   /** As the client sent it: anything that Node takes for a method, so not yet fit for a label. */
   method: string;
@@ -16,12 +16,12 @@ export interface EndedRequest {
 }
 
 /**
- * Is told of every request of the public port. Who writes the log, the metrics and the traces is one;
- * `Telemetry` holds them, the first middleware tells them. None of them may throw.
+ * Observes every request of the public port, for the log, the metrics and the traces. `Telemetry` holds the
+ * observers, and the first step calls them. An observer must not throw.
  */
 export interface RequestObserver {
   /** The request has its context and nothing else: no credential is judged, no route found. */
   began?(request: IncomingMessage, context: RequestRecord): void;
-  /** The response has closed. Also told of CONNECT, which has no middleware and no `began`. */
+  /** The response has closed. It is also called for CONNECT, without a `began` before it. */
   ended(request: EndedRequest): void;
 }

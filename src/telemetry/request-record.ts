@@ -3,7 +3,7 @@ import type { ErrorReason, ParserReason } from '../errors/gateway-error.ts';
 import type { CommandVerb } from './command-verb.ts';
 import type { LiveMode } from './shared-reads.ts';
 
-/** What the log, the metrics and the traces are told of a request, by whoever comes to know it. */
+/** What the log, the metrics and the traces use of a request. Each step of the request fills in what it knows. */
 export class RequestRecord {
   requestId: string;
   /** The raw request target without its query: it may hold a credential, and is not bounded. */

@@ -3,7 +3,7 @@ import { SharedReads } from './shared-reads.ts';
 import type { Telemetry } from './telemetry.ts';
 import { UpstreamCalls } from './upstream-calls.ts';
 
-/** Makes injectable what is told of calls to upstreams and of shared reads. */
+/** Provides the observers of upstream calls and of shared reads. */
 @Global()
 @Module({})
 export class TelemetryModule {

@@ -7,7 +7,7 @@ import { UpstreamCalls } from './upstream-calls.ts';
 export class Telemetry {
   /** Not the package's global one: tests run several gateways in a process. */
   readonly registry = new Registry();
-  /** Who is told of every request of the public port, in this order. */
+  /** The observers of every request on the public port, in the order of their calls. */
   readonly requests: RequestObserver[] = [];
   readonly upstreamCalls = new UpstreamCalls();
   readonly sharedReads = new SharedReads(this.registry);

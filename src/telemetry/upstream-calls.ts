@@ -21,7 +21,7 @@ export const UPSTREAM_FAILURES = [
 ] as const;
 export type UpstreamFailure = (typeof UPSTREAM_FAILURES)[number];
 
-/** Is told of every request to an upstream: metrics, traces. None of them may throw. */
+/** Observes every upstream request, for the metrics and the traces. It must not throw. */
 export interface UpstreamCallObserver {
   /** About to be sent: `call.headers` may still be set. */
   began?(call: UpstreamCall): void;
@@ -32,8 +32,8 @@ export interface UpstreamCallObserver {
 }
 
 /**
- * One request to an upstream, told to the observers by whoever sends it: `answered` once at its
- * headers, then `ended`; or `failed` instead of either. A retry is a call of its own.
+ * One upstream request. Its sender calls `answered` at the response headers and then `ended`, or `failed` instead
+ * of either. A retry is a call of its own.
  */
 export class UpstreamCall {
   readonly upstream: UpstreamName;
@@ -78,7 +78,7 @@ export class UpstreamCall {
     for (const observer of this.observers) observer.answered?.(this);
   }
 
-  /** It is over; with a failure where its answer was cut. Only the first end counts. */
+  /** It has ended, with a failure if its response was cut. Only the first end counts. */
   ended(failure?: UpstreamFailure): void {
     if (this.endedAtMs !== undefined) return;
     this.failure = failure;
@@ -86,13 +86,13 @@ export class UpstreamCall {
     for (const observer of this.observers) observer.ended?.(this);
   }
 
-  /** It is over, for the reason that the gateway answers with. */
+  /** It has failed, for the reason that the gateway answers with. */
   failed(error: unknown): void {
     this.ended(upstreamFailure(error));
   }
 }
 
-/** Where all who send requests to upstreams tell of them. */
+/** Every sender of upstream requests reports them here. */
 export class UpstreamCalls {
   private readonly observers: UpstreamCallObserver[] = [];
 

@@ -12,8 +12,8 @@ const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-[\x21-\x7e]*)?$/;
 
 /**
- * Reads a `traceparent`, and gives undefined for one that is to be ignored, along with its
- * `tracestate` (W3C Trace Context §3.2, §3.3). Versions to come may have more parts; version 0 has not.
+ * Parses a `traceparent`. Returns undefined for an invalid one, which is ignored together with its `tracestate`
+ * (W3C Trace Context §3.2, §3.3). Later versions may have more parts; version 0 must not.
  */
 export function parseTraceparent(value: string | string[] | undefined): RemoteParent | undefined {
   if (typeof value !== 'string') return undefined;

@@ -39,7 +39,7 @@ export class RotatingCredentials implements UpstreamCredentials, OnModuleDestroy
     readonly runtimeAdmin: UpstreamCredential,
     readonly history: UpstreamCredential,
     readonly sync: UpstreamCredential,
-    /** For the management port, which tells of files that have turned bad. */
+    /** For the management port, which reports files that have become wrong. */
     readonly lists: readonly SecretList<string>[],
   ) {}
 

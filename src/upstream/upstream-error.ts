@@ -3,7 +3,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { Reached } from './send-again.ts';
 import type { Upstream } from './upstreams.ts';
 
-/** A request toward an upstream, as far as its failure is told by it. */
+/** The part of an upstream request that its error message needs. */
 export interface FailedRequest {
   upstream: Pick<Upstream, 'basePath' | 'protocol'>;
   method: string | undefined;

@@ -9,7 +9,7 @@ export interface MappedPaths {
 }
 
 /**
- * The target at the upstream: its base path, then the very bytes behind the public prefix. Throws a plain Error for a
+ * The target at the upstream: its base path, then the unchanged bytes after the public prefix. Throws a plain Error for a
  * path that is not below the prefix: it was not judged as one.
  */
 export function upstreamTarget(

@@ -8,7 +8,7 @@ import { Upstreams } from './upstreams.ts';
 
 const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 
-/** The servers behind the gateway, for all that sends to them. */
+/** Provides the upstreams to everything that sends requests to them. */
 @Module({
   providers: [
     {

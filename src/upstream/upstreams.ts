@@ -16,7 +16,7 @@ import {
   type UpstreamCredentials,
 } from './upstream-credentials.ts';
 
-/** A server behind the gateway. Its origin, base path and credential come from the settings alone. */
+/** A server behind the gateway. Its origin, base path and credential come only from the settings. */
 export interface Upstream {
   name: UpstreamName;
   base: URL;

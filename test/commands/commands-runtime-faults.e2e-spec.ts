@@ -204,7 +204,7 @@ describe('a whole answer of the runtime', () => {
       429,
       'rate_limited',
       'Too many requests',
-      'The runtime has too much to do; try again later.',
+      'The runtime is overloaded; try again later.',
     );
   });
 

@@ -64,7 +64,7 @@ describe('a read whose token expires', () => {
     type: 'urn:agent-gateway:error:token_expired',
     title: 'The read token has expired',
     status: 401,
-    detail: 'The read token has expired; get a fresh one and go on from the last offset.',
+    detail: 'The read token has expired; get a new one and continue from the last offset.',
     code: 'token_expired',
     requestId: 'r1',
   };

@@ -425,7 +425,7 @@ describe('a secret', () => {
     await gateway.stop();
     await keys.stop();
 
-    expect(gateway.logLines.join('\n')).toContain('the JWK set cannot be had');
+    expect(gateway.logLines.join('\n')).toContain('the JWK set cannot be read');
     expectNoTrace(gateway);
   });
 

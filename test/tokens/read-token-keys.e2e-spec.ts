@@ -15,8 +15,8 @@ import { spellings, twinOf } from '../support/token-spellings.ts';
 const UNAVAILABLE = problemAnswer(
   503,
   'keys_unavailable',
-  'The token keys cannot be had',
-  'The keys that read tokens are signed with cannot be had just now; try again.',
+  'The token keys are not available',
+  'The keys of read tokens are not available; try again.',
 );
 const BAD_SIGNATURE = problemAnswer(
   401,

@@ -117,7 +117,7 @@ describe('a read token', () => {
         401,
         'token_expired',
         'The read token has expired',
-        'The read token has expired; get a fresh one and go on from the last offset.',
+        'The read token has expired; get a new one and continue from the last offset.',
       );
       expect(await askRaw(gateway.port, 'GET /streams/t/x', expired)).toEqual(answer);
       expect(await askRaw(gateway.port, 'POST /streams/t/x', expired)).toEqual(answer);

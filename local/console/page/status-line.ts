@@ -54,7 +54,7 @@ export class StatusLine {
   #problem(part: Part, error: APIError): string {
     const { status, code, detail } = error;
     if (code === 'credential_unavailable') {
-      return `No read token: ${detail.replace(/^The credential cannot be had: /, '')}.`;
+      return `No read token: ${detail.replace(/^The credential is not available: /, '')}.`;
     }
     if (status === undefined) return `The gateway at ${this.#gatewayUrl} does not answer.`;
     if (status === 401 || status === 403) return `The gateway refuses the read token: ${detail}`;

@@ -29,7 +29,7 @@ export class ByteLog<Mark> {
     return this.blocks[0]?.start ?? this.endAt;
   }
 
-  /** The place behind the last byte. */
+  /** The position after the last byte. */
   get end(): number {
     return this.endAt;
   }
@@ -103,7 +103,7 @@ export class ByteLog<Mark> {
     return bytes;
   }
 
-  /** The index of the block that holds a place; most who ask are at the end. */
+  /** The index of the block that contains a position. Most readers are at the end. */
   private blockAt(place: number): number {
     let at = this.blocks.length - 1;
     while (at > 0 && (this.blocks[at] as Block<Mark>).start > place) at--;

@@ -13,9 +13,9 @@ import type { UpstreamRead } from './upstream-read.ts';
 const MAX_WAIT_MS = 2_000;
 
 /**
- * The readers of one and the same catch-up read. One request is in flight; who comes meanwhile waits,
- * and all who wait share the next one. So every answer was asked for after its reader came: one who
- * reads what was just acknowledged must find it there, which an answer already under way may lack.
+ * The readers of one catch-up read. One request is in progress at a time. Readers that arrive during it wait, and
+ * share the next one. So every request begins after its readers have arrived: a reader must find what was
+ * acknowledged before it came, which a response in progress may lack.
  */
 export class CatchUpLine implements SharedRequestOwner, ReadSource {
   private readonly parts: SharedRequestParts;

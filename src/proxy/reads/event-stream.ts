@@ -19,12 +19,12 @@ const MIN_TRIM_BYTES = 65_536;
 const MAX_TAIL_BYTES = 1_048_576;
 
 /**
- * An event stream of the upstream and its readers. What came is kept in one log for all of them, as long as one of
- * them has still to take it; each reader has its own place there, and the next bytes are written to it when it has
- * taken the last ones. The stream goes at the pace of the fastest: one that falls far behind is ended where it can
- * resume, so that it neither holds up others nor fills the memory.
+ * An event stream of the upstream and its readers. One log keeps the bytes for all of them, until the last reader
+ * has read them. Each reader has its own position in the log, and gets the next bytes when it has read the last
+ * ones. The fastest reader sets the pace. A reader that falls far behind is ended where it can resume, so that it
+ * neither delays others nor fills the memory.
  *
- * A reader that comes later gets all that was sent so far, as long as the log holds that.
+ * A later reader gets everything from the start, as long as the log still has it.
  */
 export class EventStream implements ReadObserver, BodySource, SlowClient {
   slowPlace: SlowClient['slowPlace'];
@@ -34,7 +34,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   private readonly readers = new Set<Reader>();
   /** Marked with the boundary at the beginning of each block. */
   private readonly log = new ByteLog<SseBoundary | undefined>();
-  /** None where the events are compressed, and so cannot be told apart. */
+  /** Undefined if the events are compressed, because their boundaries are not visible. */
   private readonly boundary: SseBoundary | undefined;
   private readonly onUnjoinable: () => void;
   /** Later readers may join: the log is kept from its beginning. */
@@ -178,7 +178,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     this.trim();
   }
 
-  /** Ends the readers that are furthest behind, as the memory is needed. */
+  /** Ends the slowest readers, because the memory is needed. */
   shed(): void {
     const behind = [...this.readers].filter(({ isFull }) => isFull);
     const furthest = Math.min(...behind.map(({ takenTo }) => takenTo));
@@ -210,7 +210,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     }
   }
 
-  /** The upstream goes on once a reader has all that is there. */
+  /** The upstream continues as soon as one reader has everything. */
   private resumeFor(reader: Reader): void {
     if (!this.hasEnded && reader.writtenTo === this.log.end) this.read.resume();
   }

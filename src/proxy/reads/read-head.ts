@@ -25,7 +25,7 @@ export class ReadHead {
     return headerValue(this.raw, lowerName);
   }
 
-  /** Whether the body's events cannot be told apart, because they are compressed. */
+  /** Whether the events are compressed, so that their boundaries are not visible. */
   get isEncoded(): boolean {
     return isEncoded(this.header('content-encoding'));
   }

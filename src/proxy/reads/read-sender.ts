@@ -22,7 +22,7 @@ export class ReadSender {
     return new UpstreamRead(call, this.calls, observer, this.onFault);
   }
 
-  /** Readers whose answers have begun cannot be told of it. */
+  /** Readers whose responses have begun cannot get it. */
   private readonly onFault: FaultListener = (fault, { context: { requestId, traceId } }) => {
     this.logger.error(
       { requestId, traceId, code: 'internal_error', err: fault },

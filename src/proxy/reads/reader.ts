@@ -58,7 +58,7 @@ export class Reader implements UnorderedListItem, SlowClient {
   source: ReadSource | undefined;
   /** Its event stream is to end at the next safe place. */
   isEnding = false;
-  /** Of an event stream: the place behind what was written, and behind what was taken. */
+  /** Positions in an event stream: after what was written, and after what the client has read. */
   writtenTo = 0;
   takenTo = 0;
   /** How it is served, as far as is known; counted once, when its answer begins or it leaves. */
@@ -103,7 +103,7 @@ export class Reader implements UnorderedListItem, SlowClient {
     response.on('close', () => this.onClose());
   }
 
-  /** What is called off: when the wait for the answer is over, and when the whole read is. */
+  /** Timers and listeners to cancel: one set when the response begins, the other at the end of the read. */
   setDeadlines(timeout: Deadline, expiry: Deadline | undefined): void {
     this.timeout = timeout;
     this.expiry = expiry;
@@ -176,7 +176,7 @@ export class Reader implements UnorderedListItem, SlowClient {
     }
   }
 
-  /** Its event stream ends with these bytes, although its source may go on. */
+  /** Its event stream ends with these bytes, although its source may continue. */
   endWith(tail: Buffer | undefined): void {
     if (!this.isHeadSent && !this.sendHead()) return;
     this.end(tail);
@@ -274,7 +274,7 @@ export class Reader implements UnorderedListItem, SlowClient {
     this.wake();
   }
 
-  /** Ends the answer. Nothing is written behind it: `finish` lets go of the source. */
+  /** Ends the response. Nothing is written after it, because `finish` releases the source. */
   private end(lastPiece: Buffer | string | undefined): void {
     const ownBytes = this.shared ? 0 : (lastPiece?.length ?? 0);
     this.lastBytes = PIECE_OVERHEAD_BYTES + ownBytes + this.sendingBytes;
@@ -327,7 +327,7 @@ export class Reader implements UnorderedListItem, SlowClient {
   }
 }
 
-/** A body as it is best sent behind its head in one go: Node joins strings, and not buffers. */
+/** A body in the form that Node can send in one write with its head: Node joins strings, but not buffers. */
 export function joinedWithHead(body: Buffer): Buffer | string {
   return body.length <= MAX_JOINED_BODY_BYTES ? body.toString('latin1') : body;
 }

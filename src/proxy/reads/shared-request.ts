@@ -31,7 +31,7 @@ export interface SharedRequestParts {
 export interface SharedRequestOwner {
   /** No reader may join any more: the answer has begun, or nobody waits for it. */
   onClosed(request: SharedRequest): void;
-  /** The request holds up nobody any more: it has ended, or goes on at the pace of its one reader. */
+  /** No reader waits for this request any more: it has ended, or continues at the pace of its one reader. */
   onReleased(request: SharedRequest): void;
   /** The answer is an event stream: makes what takes it from here, for others to join or for one only. */
   toEventStream(read: UpstreamRead, head: ReadHead, isForOne: boolean): EventStream;
@@ -175,7 +175,7 @@ export class SharedRequest implements ReadObserver, BodySource {
     }
     if ((queue?.bytes ?? 0) < MAX_WAITING_BYTES) return;
     this.read.pause();
-    // A slow client must not hold up those that wait for their turn.
+    // A slow client must not delay the readers that wait for their turn.
     this.release();
   }
 
@@ -192,7 +192,7 @@ export class SharedRequest implements ReadObserver, BodySource {
     for (const reader of this.readers.snapshot()) reader.fail(error);
   }
 
-  /** The first reader goes on with this answer, and every other sends a request of its own. */
+  /** The first reader keeps this response, and every other reader sends a request of its own. */
   private split(head: ReadHead): void {
     const { first } = this.readers;
     const collected = this.shared?.whole();

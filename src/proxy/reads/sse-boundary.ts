@@ -7,8 +7,8 @@ const CR = 0x0d;
 const MAX_KEPT_LINE_BYTES = 64;
 
 /**
- * Follows the bytes of an event stream and tells where it may end without harm: behind a whole event,
- * and, where `safeEvent` names one, after an event of that name only.
+ * Follows the bytes of an event stream and finds where it may end without harm: after a whole event, or, if
+ * `safeEvent` names one, only after an event of that name.
  */
 export class SseBoundary {
   private readonly safeEvent: string | undefined;
@@ -17,7 +17,7 @@ export class SseBoundary {
   private afterCr = false;
   private eventName = 'message';
   private hasData = false;
-  /** Whether no event that needs a safe one behind it is outstanding. */
+  /** Whether no event is open that must be followed by a safe one. */
   private settled = true;
   private hasField = false;
 

@@ -23,16 +23,18 @@ export interface ReadCall {
   context: RequestContext;
 }
 
-/** Who is told of an upstream's answer, each in its turn of the event loop; nothing after the last. */
+/**
+ * Observes an upstream's response. Each call is in a turn of the event loop of its own, and the last one is final.
+ */
 export interface ReadObserver {
   onHead(head: ReadHead): void;
   onChunk(chunk: Buffer): void;
   onEnd(): void;
-  /** No answer, or, behind its head, one that was broken off. */
+  /** No response, or a response that was broken off after its head. */
   onFailure(error: GatewayError): void;
 }
 
-/** Is told of what an observer threw: a fault of the gateway's own. */
+/** Receives what an observer threw: a bug of the gateway. */
 export type FaultListener = (fault: unknown, call: ReadCall) => void;
 
 /**
@@ -48,7 +50,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   readonly call: ReadCall;
   private readonly calls: UpstreamCalls;
   private readonly onFault: FaultListener;
-  /** What metrics and traces are told of the present attempt. */
+  /** The current attempt, for the metrics and the traces. */
   private attempt: UpstreamCall | undefined;
   private connection: ReadConnection | undefined;
   private wasKept = false;
@@ -161,7 +163,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
       return;
     }
     if (error instanceof ConnectTimeout && pool.isUpstreamThere) {
-      // One of a crowd that the upstream has not got to; within the read's own time it may go on waiting.
+      // One of many that the upstream has not accepted yet. It may wait until the read's own deadline.
       this.dropConnection();
       pool.takeFresh(this);
       return;
@@ -179,7 +181,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.connection = undefined;
   }
 
-  /** Thrown through the parser it would be told as the upstream's. */
+  /** Thrown through the parser, it would look like a fault of the upstream. */
   private failByFault(fault: unknown): void {
     this.onFault(fault, this.call);
     const error = internalError(fault);

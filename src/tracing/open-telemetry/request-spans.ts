@@ -21,7 +21,7 @@ export class RequestSpan {
   readonly span: Span;
   /** In which the spans of its upstream calls are its children. */
   readonly context: Context;
-  /** Whether a `tracestate` came without a `traceparent` that holds: it may not go on (§3.3.1). */
+  /** Whether a `tracestate` came without a valid `traceparent`: it must not be forwarded (§3.3.1). */
   readonly dropsTracestate: boolean;
   /** Calls to upstreams so far; any after the first one is a retry. */
   calls = 0;

@@ -10,14 +10,14 @@ export interface ConnectionTaker {
   /** It needs none any more. */
   readonly isOver: boolean;
   send(connection: ReadConnection): void;
-  /** None came about in time, or there are too many who wait. */
+  /** No connection opened in time, or too many reads wait. */
   onNoConnection(error: Error): void;
 }
 
 /**
- * Reads that wait for a connection while as many as may be are being opened. They wait for as long as connections come
- * about, within a read's own time: an upstream that takes a crowd in one by one is there. Only where none has come about
- * for a while there is nothing to wait for.
+ * Reads that wait for a connection while the maximum number of connections is opening. They wait, within their own
+ * deadlines, as long as connections open: an upstream that accepts many readers one by one is available. When no
+ * connection has opened for a while, they give up.
  */
 export class ConnectionLine {
   private readonly patienceMs: number;

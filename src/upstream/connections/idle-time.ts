@@ -8,7 +8,7 @@ import { headerValue, type HeaderList } from '../../http/header-list.ts';
 export const IDLE_TIMEOUT_MS = 60_000;
 export const IDLE_MARGIN_MS = 2_000;
 
-/** How long a connection may be kept behind an answer with these headers, in milliseconds. */
+/** How long to keep a connection after a response with these headers, in milliseconds. */
 export function idleTimeoutMs(headers: HeaderList): number {
   const keepAlive = headerValue(headers, 'keep-alive') ?? '';
   const seconds = /(?:^|[\s,])timeout=(\d+)/i.exec(keepAlive)?.[1];

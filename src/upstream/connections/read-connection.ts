@@ -11,7 +11,7 @@ import { unprovenEnd } from './unproven-end.ts';
 import type { Connector } from './upstream-socket.ts';
 
 const READ_BYTES = 65_536;
-/** A piece of a body of this size goes on by itself. */
+/** From this size, a piece of a body is passed on by itself. */
 const MIN_UNJOINED_BYTES = 8_192;
 
 /**
@@ -121,7 +121,7 @@ export class ReadConnection implements TurnWaiter {
     if (!this.hasHadItsShare) this.socket.resume();
   }
 
-  /** A turn of the event loop is over in which it had its share. */
+  /** A turn of the event loop has ended in which it had its share. */
   nextTurn(): void {
     this.hasHadItsShare = false;
     if (!this.isPaused) this.socket.resume();
@@ -196,7 +196,7 @@ export class ReadConnection implements TurnWaiter {
     this.handler?.onChunk(piece);
   }
 
-  /** Small pieces of a body that came together go on as one: each costs as much as a large one. */
+  /** Joins small pieces of a body that arrived together, because each costs as much as a large one. */
   private passOnPieces(): void {
     const { pieces } = this;
     this.pieces = [];

@@ -11,7 +11,7 @@ import { connectorTo, type Connector } from './upstream-socket.ts';
 export const MAX_OPENING_CONNECTIONS = 128;
 /** By TLS: all handshakes end at about the same time, and the more of them there are the later. */
 const MAX_OPENING_TLS_CONNECTIONS = 64;
-/** While others come about one may take so many times longer to open, as it may be in a queue behind them. */
+/** While others open, a connection may take this many times longer, because it may wait in the server's accept queue. */
 const PATIENCE_IN_A_CROWD = 4;
 /** How often all connections are looked at. */
 const LOOK_INTERVAL_MS = 250;
@@ -70,7 +70,7 @@ export class ReadPool {
     else this.line.add(read, this.nowMs());
   }
 
-  /** Whether the upstream takes connections, although one did not come about. */
+  /** Whether the upstream accepts connections, although one did not open. */
   get isUpstreamThere(): boolean {
     return this.line.isUpstreamThere(this.nowMs());
   }
@@ -87,14 +87,14 @@ export class ReadPool {
     else this.idle.push(connection);
   }
 
-  /** Closes every connection, whatever is under way, and opens none for those who wait. */
+  /** Closes every connection, also busy ones, and opens none for the reads that wait. */
   close(): void {
     clearInterval(this.lookTimer);
     this.line.clear();
     for (const connection of this.all) this.drop(connection);
   }
 
-  /** Closes a connection, whatever is under way. */
+  /** Closes a connection, even a busy one. */
   drop(connection: ReadConnection): void {
     this.all.delete(connection);
     connection.discard();

@@ -13,8 +13,8 @@ let turn = -1;
 let fullReads = 0;
 
 /**
- * Asked by a connection that has filled its buffer, and so may have more: whether it may read on in this turn. libuv
- * reads a socket up to 32 times in a row. Six hundred that brought a megabyte each at once held up everybody else for
+ * Whether a connection that has filled its buffer may read again in this turn. libuv reads a socket up to 32 times
+ * in a row. Without this limit, 600 connections that received a megabyte each at once delayed all others for
  * almost two seconds.
  */
 export function mayReadOn(connection: TurnWaiter): boolean {

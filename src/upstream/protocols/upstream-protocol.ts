@@ -3,11 +3,11 @@ import type { MappedPaths } from '../upstream-target.ts';
 
 /** What is particular to the protocol that an upstream speaks. */
 export interface UpstreamProtocol {
-  /** What the server is called in an error; else it is the one behind the route. */
+  /** What error messages call the server; by default "the server behind" the route. */
   serverName?: string;
   /**
-   * How an error of a request goes on that may have been acted on, with what makes a repetition safe; undefined where
-   * the request changes nothing.
+   * The second sentence of an error for a request that may have taken effect: how to repeat it safely. Undefined
+   * if the request changes nothing.
    */
   doubtOf(method: string | undefined, target: string, basePath: string): string | undefined;
   /** Whether a 401 or a 403 is for the client, and not about the gateway's own credential. */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { request, type IncomingMessage } from 'node:http';
+import { createServer, request, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findNginx, HOW_TO_GET_NGINX, startNginx, type RunningNginx } from '../cache/nginx.ts';
@@ -16,7 +17,7 @@ function shownConfiguration(port: number, gatewayPort: number): string {
     ?.blocks.find(({ name }) => name === 'nginx.conf');
   return (block?.text ?? '')
     .replace('listen 8080;', `listen 127.0.0.1:${port};`)
-    .replace('http://127.0.0.1:8787;', `http://127.0.0.1:${gatewayPort};`);
+    .replace('server 127.0.0.1:8787;', `server 127.0.0.1:${gatewayPort};`);
 }
 
 (nginx !== undefined || process.env.CI !== undefined ? describe : describe.skip)(
@@ -44,8 +45,13 @@ function shownConfiguration(port: number, gatewayPort: number): string {
       await history?.stop();
     });
 
-    async function ask(method: string, path: string, body = ''): Promise<IncomingMessage> {
-      const { hostname, port } = new URL(front.url);
+    async function ask(
+      method: string,
+      path: string,
+      body = '',
+      url = front.url,
+    ): Promise<IncomingMessage> {
+      const { hostname, port } = new URL(url);
       const outgoing = request({ hostname, port, method, path, headers: AUTHORIZED }).end(body);
       const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
       return answer;
@@ -71,6 +77,24 @@ function shownConfiguration(port: number, gatewayPort: number): string {
         400,
         expect.objectContaining({ code: 'malformed_path' }),
       ]);
+    });
+
+    // Without `keepalive` nginx opened a connection for each request.
+    it('sends the next request over the connection that it has', async () => {
+      let connections = 0;
+      const server = createServer((_, response) => response.end('ok'));
+      server.on('connection', () => connections++).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port: serverPort } = server.address() as AddressInfo;
+      const other = await startNginx(nginx ?? '', (_, port) =>
+        shownConfiguration(port, serverPort),
+      );
+      for (const path of ['/a', '/b', '/c']) {
+        expect(await text(await ask('GET', path, '', other.url))).toBe('ok');
+      }
+      expect(connections).toBe(1);
+      await other.stop();
+      server.close();
     });
 
     it('keeps the registry closed', async () => {

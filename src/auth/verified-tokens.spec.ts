@@ -32,12 +32,37 @@ describe('VerifiedTokens', () => {
     },
   );
 
-  it('drops the least recently used token when it is full', () => {
+  it('drops a token that was not used when it is full', () => {
     const tokens = new VerifiedTokens(3);
     for (const name of ['a', 'b', 'c']) tokens.add(name, token(name), 1, 1);
     tokens.get('a', 1, 1);
     tokens.add('d', token('d'), 1, 1);
     expect(tokens.get('b', 1, 1)).toBeUndefined();
     for (const name of ['a', 'c', 'd']) expect(tokens.get(name, 1, 1)).toEqual(token(name));
+  });
+
+  it('drops one although all were used, and never holds more than it may', () => {
+    const tokens = new VerifiedTokens(2);
+    for (let lap = 0; lap < 5; lap++) {
+      for (const name of ['a', 'b', 'c']) {
+        if (!tokens.get(name, 1, 1)) tokens.add(name, token(name), 1, 1);
+        tokens.get(name, 1, 1);
+        const held = ['a', 'b', 'c'].filter((each) => tokens.get(each, 1, 1));
+        expect(held).toContain(name);
+        expect(held.length).toBeLessThanOrEqual(2);
+      }
+    }
+  });
+
+  it('takes the same token twice without dropping another one', () => {
+    const tokens = new VerifiedTokens(2);
+    for (const name of ['a', 'b', 'b']) tokens.add(name, token(name), 1, 1);
+    for (const name of ['a', 'b']) expect(tokens.get(name, 1, 1)).toEqual(token(name));
+  });
+
+  it('keeps nothing where it may hold nothing', () => {
+    const tokens = new VerifiedTokens(0);
+    tokens.add('a', token('a'), 1, 1);
+    expect(tokens.get('a', 1, 1)).toBeUndefined();
   });
 });

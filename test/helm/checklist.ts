@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { at, ciValues, objectOf, overlay, render, type Tree } from './chart.ts';
-import type { Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
 import { environmentOf } from './features.ts';
 
 const PACKAGE = join(import.meta.dirname, '../../package.json');
@@ -17,7 +17,7 @@ const KEPT: [line: RegExp, keeps: (values: Tree) => void][] = [
     (values) => assert.match(String(at(values, 'image.digest')), /^sha256:[0-9a-f]{64}$/),
   ],
   [
-    /from a manager of secrets/,
+    /from a secret manager/,
     (values) => {
       assert.ok(at(values, 'secrets.existingSecret'));
       assert.ok(!render(values).some(({ kind }) => kind === 'Secret'));
@@ -39,7 +39,7 @@ const KEPT: [line: RegExp, keeps: (values: Tree) => void][] = [
     },
   ],
   [
-    /what they will be forever/,
+    /have their final values/,
     (values) => {
       assert.ok(at(values, 'settings.tenant'));
       assert.match(String(at(values, 'settings.runtimeKeyTemplate')), /\{tenant\}/);
@@ -54,7 +54,7 @@ const KEPT: [line: RegExp, keeps: (values: Tree) => void][] = [
     },
   ],
   [
-    /Three copies in three zones/,
+    /Three copies run in three zones/,
     (values) => {
       const objects = render(values);
       const scaler = objects.find(({ kind }) => kind === 'HorizontalPodAutoscaler');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
-import type { Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const ROW = `INSERT INTO entities (url, type, id, status, tenant) VALUES ('u', 't', 'i', 's', 'x')`;

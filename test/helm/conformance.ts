@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ciValues, CI_FILES, overlay, render, type KubernetesObject, type Tree } from './chart.ts';
-import type { Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
 import { SCHEMA_FILE, writeSchemas } from './schemas.ts';
 import { runTool } from './tools.ts';
 import { writeYaml } from './yaml.ts';

@@ -11,7 +11,7 @@ import {
   render,
   type KubernetesObject,
 } from './chart.ts';
-import type { Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
 import { runTool } from './tools.ts';
 
 const BASICS = ['ServiceAccount', 'Service', 'Service', 'Deployment', 'Pod'];

@@ -9,7 +9,7 @@ import {
   render,
   type Tree,
 } from './chart.ts';
-import type { Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
 
 /** What clients use. `/registry` is Restate's admin API, and for operators. */
 const PUBLIC_PATHS = ['/api', '/streams', '/shapes', '/health'];

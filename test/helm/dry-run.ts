@@ -9,7 +9,8 @@ import {
   render,
   type KubernetesObject,
 } from './chart.ts';
-import { report, type Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
+import { report } from './report.ts';
 import { podSpecs } from './pod-security.ts';
 import { customResources } from './schemas.ts';
 

@@ -9,7 +9,7 @@ import {
   type KubernetesObject,
   type Tree,
 } from './chart.ts';
-import type { Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
 import { documentedValues } from './documented-values.ts';
 import { ABSENCES, SCENES, type Effect } from './scenes.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { memoryPlan } from '../../src/memory/memory-plan.ts';
 import { ciValues, overlay, refusal, render, type Tree } from './chart.ts';
-import type { Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
 
 const SOUND = ciValues('minimal-values.yaml');
 

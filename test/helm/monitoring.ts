@@ -10,7 +10,7 @@ import {
   type KubernetesObject,
   type Tree,
 } from './chart.ts';
-import type { Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
 
 const PRODUCTION = ciValues('production-values.yaml');
 const RULES = { prometheusRule: { enabled: true }, serviceMonitor: { enabled: true } };

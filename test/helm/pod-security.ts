@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { at, ciValues, CI_FILES, render, type KubernetesObject, type Tree } from './chart.ts';
-import type { Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
 
 /** Where the pods of a workload are described. */
 const POD_PATHS: Record<string, string> = { Pod: 'spec', Deployment: 'spec.template.spec' };

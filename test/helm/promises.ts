@@ -10,7 +10,7 @@ import {
   render,
   type Tree,
 } from './chart.ts';
-import type { Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
 
 const POD = 'spec.template.spec';
 

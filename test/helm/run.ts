@@ -1,6 +1,7 @@
 /** Tests of the Helm chart and of the Compose file: `npm run test:helm`. */
 import { checkChecklist } from './checklist.ts';
-import { Checks, report } from './checks.ts';
+import { Checks } from '../support/checks.ts';
+import { report } from './report.ts';
 import { checkRoles } from './compose-roles.ts';
 import { checkCompose } from './compose.ts';
 import { checkConformance } from './conformance.ts';

@@ -13,7 +13,7 @@ import {
   type KubernetesObject,
   type Tree,
 } from './chart.ts';
-import type { Checks } from './checks.ts';
+import type { Checks } from '../support/checks.ts';
 import { documentedValues, leafValues } from './documented-values.ts';
 import { environmentOf } from './features.ts';
 

@@ -1,30 +1,32 @@
-/** Runs checks one after the other, a line each, for suites that run without Jest. */
+import { test } from 'node:test';
+
+/** Only a check that hangs takes longer. Checks of a release build images. */
+const TIMEOUT_MS = 600_000;
+
+/**
+ * Runs checks one after the other with Node's own test runner. It is for suites that Jest does not fit: they start
+ * browsers, containers or clusters once, and their checks build on each other.
+ */
 export class Checks {
-  private passed = 0;
-  private failed = 0;
+  private count = 0;
+  private title = '';
 
+  /** Begins a part of the suite; its title stands before the names of its checks. */
   section(title: string): void {
-    process.stdout.write(`\n${title}\n`);
+    this.title = `${title}: `;
   }
 
-  async check(name: string, run: () => Promise<void>): Promise<void> {
-    const startedAtMs = performance.now();
-    try {
+  /** A failed check does not stop the suite. Node's runner reports it, and sets the exit code. */
+  async check(name: string, run: () => void | Promise<void>): Promise<void> {
+    this.count++;
+    await test(this.title + name, { timeout: TIMEOUT_MS }, async () => {
       await run();
-      this.passed += 1;
-      const tookMs = Math.round(performance.now() - startedAtMs);
-      process.stdout.write(`  ok      ${name} (${tookMs} ms)\n`);
-    } catch (error) {
-      this.failed += 1;
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      process.stdout.write(`  FAILED  ${name}\n${text.replace(/^/gm, '          ')}\n`);
-    }
+    });
   }
 
-  /** The last line, and the exit code. A run without a check is no success. */
+  /** A run without a check is no success. */
   finish(): void {
-    process.stdout.write(`\n${this.passed} passed, ${this.failed} failed\n`);
-    if (this.failed > 0 || this.passed === 0) process.exitCode = 1;
+    if (this.count === 0) giveUp('no check has run');
   }
 }
 

@@ -98,10 +98,8 @@ describe('UpstreamProbe', () => {
   it('is done with an upstream that does not answer', async () => {
     const deaf = await startDeafServer();
     try {
-      // Far below what a connection that hangs takes by itself.
-      const startedAtMs = performance.now();
+      // By itself a connection that hangs takes longer than a test may.
       expect(await new UpstreamProbe(`http://127.0.0.1:${deaf.port}`).state()).toBe('unreachable');
-      expect(performance.now() - startedAtMs).toBeLessThan(10_000);
     } finally {
       await deaf.stop();
     }

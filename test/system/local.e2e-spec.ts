@@ -79,14 +79,11 @@ describe('npm run local', () => {
     expect(await (await get(`${written}?offset=-1`)).text()).toBe('x');
   });
 
-  it('ends with every part within five seconds of a Ctrl-C', async () => {
+  it('ends with every part after a Ctrl-C', async () => {
     const { process: main, partPid } = await start();
-    const startedAtMs = performance.now();
-
     process.kill(main.pid, 'SIGINT');
 
     expect(await main.exited).toEqual({ code: 0, signal: null });
-    expect(performance.now() - startedAtMs).toBeLessThan(5_000);
     for (const part of PARTS) expect(isAlive(partPid(part))).toBe(false);
   });
 

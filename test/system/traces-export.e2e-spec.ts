@@ -303,13 +303,12 @@ describe('the program', () => {
       ...REQUIRED,
       ...collector.environment,
       GATEWAY_DRAIN_TIMEOUT_MS: '1000',
+      // Longer than the test may take: only the gateway's own limit ends the wait.
+      OTEL_EXPORTER_OTLP_TIMEOUT: '600000',
     });
     await health(`http://127.0.0.1:${gateway.port}`, 'r1');
-    const signalledAtMs = performance.now();
     gateway.signal('SIGTERM');
     expect(await gateway.exited).toMatchObject({ code: 0 });
-    // The exporter's own patience is ten seconds.
-    expect(performance.now() - signalledAtMs).toBeLessThan(5_000);
     expect(gateway.log.at(-1)).toMatchObject({ message: 'the gateway has stopped' });
   });
 });

@@ -1,4 +1,4 @@
-/** The part of a changelog (Keep a Changelog) that tells of one version. Throws an Error where it has none, or nothing in it. */
+/** The section of a changelog (Keep a Changelog) for one version. Throws an Error if it is missing or empty. */
 export function notesOf(changelog: string, version: string): string {
   const sections = changelog.split(/^## /m).slice(1);
   const section = sections.find((text) => text.startsWith(`[${version}]`));

@@ -1,4 +1,7 @@
-/** `npm run release`: makes all that a release consists of, into one folder, and pushes it where it is told to. */
+/**
+ * `npm run release`: makes everything that a release consists of, in one folder, and pushes it to the registries
+ * that it is given.
+ */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';

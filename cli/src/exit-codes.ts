@@ -10,7 +10,7 @@ export const EXIT = {
   notFound: 4,
   /** The request itself is refused: sent again it would be refused again. */
   invalid: 5,
-  /** No gateway, or no server behind it, for now. */
+  /** The gateway or a server behind it is not available. */
   unreachable: 6,
   interrupted: 130,
 } as const;

@@ -26,7 +26,7 @@ export function paragraph(text: string, width: number): string {
   return new Help().boxWrap(text, width);
 }
 
-/** The part of a command's help that shows how it is used, a line each. Not wrapped: they are to be copied. */
+/** The examples in a command's help, one per line. They are not wrapped, so that users can copy them. */
 export function examples(...lines: string[]): string {
   return ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
 }

@@ -4,7 +4,7 @@ import { CliError } from './cli-error.ts';
 import { EXIT } from './exit-codes.ts';
 import { createProgram } from './program.ts';
 
-/** Runs the command line. The result is the exit code; all that is to be said has been said. */
+/** Runs the command line, prints every message, and returns the exit code. */
 export async function runCli(args: string[], context: CliContext): Promise<number> {
   const program = createProgram(context);
   try {

@@ -4,7 +4,7 @@ import { Notices } from './output/notices.ts';
 import { watchReader } from './output/reader-watch.ts';
 import { runCli } from './run-cli.ts';
 
-/** How long a command may take to end in good order once it is told to. */
+/** How long a command may take to end after a signal. */
 const END_MS = 500;
 const SIGTERM_CODE = 143;
 

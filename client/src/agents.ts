@@ -37,7 +37,7 @@ export interface MessageOptions extends CommandOptions {
 export type ControlVerb = 'interrupt' | 'pause' | 'resume' | 'archive';
 
 export interface ControlOptions extends CommandOptions {
-  /** Free text, for whoever reads the timeline. */
+  /** Free text for the readers of the timeline. */
   reason?: string;
 }
 

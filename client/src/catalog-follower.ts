@@ -69,7 +69,7 @@ async function followOnce<R extends Row>(
         return undefined;
       }
       await pause(wait(failure), signal).catch(() => undefined);
-      // Any object means: go on from the last offset. Without one the client stops for good.
+      // Any object means: continue from the last offset. Without one the client stops.
       return signal.aborted ? undefined : {};
     },
   });
@@ -91,7 +91,7 @@ async function followOnce<R extends Row>(
   });
 }
 
-/** The client tries again by itself what fails by the network, and 429 and 5xx, without a word: this tells of them. */
+/** The client silently retries network errors, 429 and 5xx. This reports them. */
 function watched(
   fetchNow: typeof fetch,
   failed: (error: unknown) => void,
@@ -112,7 +112,7 @@ function watched(
   };
 }
 
-/** The client does not export the class of this error, and never goes on after it. */
+/** The client does not export the class of this error, and never continues after it. */
 function isUnusable(error: Error): boolean {
   return error.message.includes("didn't include the following required headers");
 }

@@ -18,13 +18,13 @@ export interface CatalogMessage<R extends CatalogRow = CatalogRow> {
 }
 
 /**
- * The rows of a shape as they are now. When the engine asks for all to be fetched again (`must-refetch`,
- * after a restart say), what comes is held back until it is whole, and told as what differs from before:
- * nobody sees rows go and come again.
+ * The current rows of a shape. When the engine asks the client to fetch everything again (`must-refetch`, for
+ * example after a restart), the new rows are held back until they are complete, and reported as differences:
+ * nobody sees rows disappear and return.
  */
 export class CatalogRows<R extends CatalogRow = CatalogRow> {
   #rows = new Map<string, R>();
-  /** All rows anew, as long as they are still coming. */
+  /** The new rows of a refetch, while it is not complete. */
   #incoming: Map<string, R> | undefined = new Map();
 
   get rows(): R[] {

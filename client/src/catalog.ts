@@ -48,7 +48,7 @@ export class Catalog<R extends Row = EntityRow> implements AsyncIterable<readonl
     this.#options = options;
   }
 
-  /** Each iteration reads anew. */
+  /** Each iteration reads from the start. */
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly R[], void, undefined> {
     const left = new AbortController();
     const { signal } = this.#options;
@@ -98,8 +98,8 @@ export class Catalog<R extends Row = EntityRow> implements AsyncIterable<readonl
   }
 
   /**
-   * What changes, row by row: first all rows that there are as inserts, then each change, none left out. Where the engine
-   * asks for everything to be read again, that is told as what differs from before. Ends and throws as the iteration.
+   * The changes, row by row: first all existing rows as inserts, then every change. When the engine asks the
+   * client to fetch everything again, the differences are reported. It ends and throws like the iteration.
    */
   async *changes(): AsyncGenerator<readonly CatalogChange<R>[], void, undefined> {
     const left = new AbortController();

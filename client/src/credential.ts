@@ -63,7 +63,7 @@ export class Credential {
     return `Bearer ${this.#token}`;
   }
 
-  /** After a 401: the token that was sent is of no use, whatever the clock says. */
+  /** After a 401: the token that was sent is not valid any more, even before its expiry. */
   refused(authorization: string | undefined): void {
     if (authorization === `Bearer ${this.#token}`) this.#renewAtMs = 0;
   }

@@ -13,7 +13,7 @@ export interface StreamChunk {
   bytes: Uint8Array;
   /** What the bytes hold, where the stream is JSON; else nothing. */
   items: readonly unknown[];
-  /** Where another read goes on. */
+  /** Where the next read continues. */
   offset: string;
   /** Whether this is all that is there for now. */
   isUpToDate: boolean;
@@ -23,7 +23,7 @@ export interface StreamRead {
   path: string;
   /** `-1` for the start, `now`, or an offset. */
   from: string;
-  /** How to wait for what is new; undefined: by events for JSON, else by long-polls; false: end behind what is there. */
+  /** How to wait for new data. Undefined: by events for JSON, else by long-polls. False: end at the current end. */
   live: 'sse' | 'long-poll' | false | undefined;
   /** The stream is one of JSON, and need not be asked what it is. */
   isJson: boolean;
@@ -154,7 +154,7 @@ export class StreamFollower {
   async #take({ data, offset, upToDate, streamClosed }: Taken): Promise<void> {
     const items = this.#isJson() ? this.#parse(data) : [];
     const isEmpty = this.#isJson() ? items.length === 0 : data.length === 0;
-    // At the same offset there is nothing new; or items that were cut off from the offset behind them, which come again.
+    // At the same offset there is nothing new, or items whose next offset was cut off, which come again.
     const isNews = offset !== this.#offset || (isEmpty && upToDate && !this.#hasToldUpToDate);
     if (isNews) {
       this.#offset = offset;
@@ -193,7 +193,7 @@ export class StreamFollower {
     };
   }
 
-  /** How long to wait before the next read, in milliseconds. Throws where there is to be none. */
+  /** How long to wait before the next read, in milliseconds. Throws if there must be none. */
   #pauseAfter(failure: APIError, error: unknown): number {
     // A 404 with a code is the gateway's own: there is no such route or tenant.
     const isAbsent = failure.status === 404 && failure.code === 'http_404';

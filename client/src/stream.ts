@@ -17,7 +17,9 @@ export interface StreamOptions extends LiveOptions {
   parse?: (text: string) => unknown;
 }
 
-/** Any stream of the history store, as bytes: each once and in order. It goes on after failures as a timeline does. */
+/**
+ * Any stream of the history store, as bytes: each once and in order. Like a timeline, it continues after failures.
+ */
 export class Stream implements AsyncIterable<StreamChunk> {
   readonly #transport: Transport;
   readonly #path: string;

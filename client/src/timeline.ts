@@ -13,11 +13,11 @@ export interface TimelineEvent {
   [name: string]: any;
 }
 
-/** Where another read of the same timeline goes on: behind the last event that was handed out. */
+/** Where the next read of the same timeline continues: after the last event that was delivered. */
 export interface Bookmark {
   /** All before this offset has been handed out, … */
   offset: string;
-  /** … and of what comes behind it the events up to this number. */
+  /** … and, of the events after it, those up to this number. */
   seq: number | undefined;
 }
 
@@ -65,12 +65,12 @@ export class Timeline<Event extends TimelineEvent = TimelineEvent> implements As
     this.#bookmark = bookmarkOf(options.from);
   }
 
-  /** Store it after each event that you are done with, and a later read goes on behind that event. */
+  /** Store it after each event that you have handled. A later read then continues after that event. */
   get bookmark(): Bookmark {
     return { ...this.#bookmark };
   }
 
-  /** One iteration at a time; another one goes on where the one before was left. */
+  /** One iteration at a time. The next one continues where the last one stopped. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
     if (this.#isReading)
       throw new TypeError('This timeline is being read: iterate once at a time.');

@@ -6,11 +6,13 @@ import { pause, pauseMs } from './pause.ts';
 export interface RequestOptions {
   /** Ends the call; it rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** How long one try may take, in milliseconds. Default 20,000: longer than the gateway waits for a server behind it. */
+  /**
+   * How long one attempt may take, in milliseconds. Default 20,000: longer than the gateway waits for an upstream.
+   */
   timeoutMs?: number;
   /** How often a failed try is repeated, where that is safe. Default 4. */
   maxRetries?: number;
-  /** Hears of each failed try that is to be repeated, and after what time. Answers false to give up instead. */
+  /** Called before each retry, with the error and the time to wait. Returns false to give up instead. */
   onRetry?: (error: APIError, retryInMs: number) => boolean | void;
 }
 
@@ -26,7 +28,7 @@ interface Call extends RequestOptions {
   path: string;
   headers?: Record<string, string>;
   body?: BodyInit;
-  /** The effect is had once, however often the request arrives. */
+  /** The request takes effect once, however often it arrives. */
   isIdempotent: boolean;
 }
 

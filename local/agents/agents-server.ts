@@ -19,7 +19,7 @@ export interface RunningAgents {
   /** What to register as the deployment's `uri`. */
   readonly url: string;
   readonly port: number;
-  /** At once: whatever is cut off, Restate runs again elsewhere or later. */
+  /** It stops at once, because Restate retries everything that is cut off. */
   stop(): Promise<void>;
 }
 

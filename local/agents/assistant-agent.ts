@@ -70,7 +70,7 @@ export function assistantAgent(options: AssistantOptions) {
   });
 }
 
-/** Decides, records, keeps the row, and sees to it that a reply goes on. */
+/** Decides, records, updates the row, and makes sure that a reply continues. */
 async function change(
   ctx: ObjectContext,
   options: AssistantOptions,

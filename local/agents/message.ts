@@ -10,11 +10,11 @@ export interface Message {
 export type ReadMessage = { message: Message } | { problem: string };
 
 /**
- * Reads what a client sent. The gateway forwards any bytes as they came, and a handler that throws
- * on them would be retried forever and hold up every later message: so this never throws.
+ * Reads what a client sent. The gateway forwards any bytes unchanged. If a handler threw on them, Restate would
+ * retry it forever and block every later message, so this never throws.
  *
- * Taken: `{"kind":"message","content":[parts]}`, and as shorthand a `content` that is a text, a
- * JSON text, or plain text.
+ * Taken: `{"kind":"message","content":[parts]}`, and as shorthand a `content` that is a text, a JSON text, or
+ * plain text.
  */
 export function readMessage(body: Uint8Array): ReadMessage {
   try {

@@ -42,7 +42,10 @@ function park({ engine, request, req, res }: ShapeExchange): void {
   res.once('close', unpark);
 }
 
-/** An event for each message. A reader who is behind gets what is pending, and the end: it has to come again. */
+/**
+ * An event for each message. A reader that is behind gets what is pending and the end of its stream, and must
+ * reconnect.
+ */
 function streamEvents(
   { engine, request, res }: ShapeExchange,
   pending: readonly ShapeMessage[],

@@ -46,7 +46,7 @@ export function headersOf(request: ShapeRequest, progress: Progress): OutgoingHt
   };
 }
 
-/** Of a live answer that says nothing it is never the same: a revalidation has to wait anew. */
+/** An empty live response never has the same one, so that a revalidation waits again. */
 function etagOf({ live, from }: ShapeRequest, { handle, offset, hasChanges }: Progress): string {
   const unique = live && !hasChanges ? `:${process.hrtime.bigint()}` : '';
   return `"${handle}:${from}:${offset}${unique}"`;
@@ -65,7 +65,7 @@ export function sendMessages(
   else sendJson(res, 200, messages, headers);
 }
 
-/** @param handle the one to go on with; a parked read hears of none, and the answer is kept for a moment only */
+/** @param handle the one to continue with; a parked read gets none, and the response may be cached only briefly */
 export function sendMustRefetch(res: ServerResponse, handle?: string): void {
   sendJson(res, 409, MUST_REFETCH, {
     'cache-control': `public, max-age=${handle === undefined ? 1 : 60}, must-revalidate`,

@@ -23,7 +23,7 @@ export class ShapeHandles {
     return handle !== undefined && this.isCurrent(handle, shape) ? handle : this.#mint(shape);
   }
 
-  /** Another one than the reader has: a client that was told 409 takes an answer with its old handle for a stale one. */
+  /** A handle other than the reader's: after a 409 a client takes a response with its old handle for a stale one. */
   insteadOf(handle: string, shape: Shape): string {
     const current = this.current(shape);
     return current === handle ? this.#mint(shape) : current;

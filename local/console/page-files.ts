@@ -38,7 +38,7 @@ export function findPageFile(path: string): string | undefined {
   return own === undefined ? undefined : join(PAGE, own);
 }
 
-/** Read anew each time: who works on the page sees it changed at the next load. */
+/** Read each time, so that a change of the page shows at the next load. */
 export async function sendPageFile(file: string, response: ServerResponse): Promise<void> {
   const content = await readFile(file).catch(() => {
     throw new Refusal(404, 'not_found', 'There is nothing at this path.');

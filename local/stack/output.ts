@@ -13,7 +13,7 @@ export type Speaker = keyof typeof COLOURS;
 
 const PREFIX_WIDTH = Math.max(...Object.keys(COLOURS).map((name) => name.length));
 
-/** Prints a line behind its speaker's prefix: coloured on a terminal, unless NO_COLOR is set. */
+/** Prints a line after its part's prefix, coloured on a terminal unless NO_COLOR is set. */
 export function say(speaker: Speaker, line: string): void {
   const prefix = `${speaker.padEnd(PREFIX_WIDTH)} |`;
   process.stdout.write(`${styleText(COLOURS[speaker], prefix)} ${line}\n`);

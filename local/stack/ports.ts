@@ -23,7 +23,7 @@ export async function choosePorts<Name extends string>(
     for (const name of Object.keys(wanted) as Name[]) {
       const server = (await listenOnWanted(wanted[name])) ?? (await listenAnywhere());
       if (!server) throw new Error('No port is free.');
-      // Held until all are chosen: a port let go of could be given out twice.
+      // Held until all are chosen: a port that is released could be chosen twice.
       held.push(server);
       chosen[name] = (server.address() as AddressInfo).port;
     }

@@ -41,7 +41,7 @@ export interface RunningProcess extends RunningPart {
   kill(): Promise<void>;
 }
 
-/** A process that had to go on running has ended. */
+/** A process that had to keep running has ended. */
 export class ProcessEndedError extends Error {
   constructor(process: RunningPart, exit: Exit) {
     const how = exit.signal ? `by ${exit.signal}` : `with exit code ${exit.code}`;

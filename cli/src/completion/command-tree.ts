@@ -49,7 +49,7 @@ function completedOption({ short, long, flags, description, argChoices }: Option
   };
 }
 
-/** What is completed behind an option, and the options of all commands for which it is that. */
+/** The kind of value that follows an option, and the options of all commands that have this kind. */
 export interface ValueGroup {
   takes: 'file' | 'value';
   choices: readonly string[];

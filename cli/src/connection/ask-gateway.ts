@@ -5,7 +5,7 @@ import { openConnection, type Connection, type ConnectionFlags } from './connect
 import { failureOf } from './failure.ts';
 import { openGateway } from './open-gateway.ts';
 
-/** Opens the connection that these options name, and says what is to be said of it. */
+/** Opens the connection that these options name, and prints its warnings. */
 export async function connect(flags: ConnectionFlags, context: CliContext): Promise<Connection> {
   const connection = await openConnection(flags, context);
   if (connection.credential) context.notices.keepSecret(connection.credential.value);

@@ -157,7 +157,7 @@ function credentialSource(
   return undefined;
 }
 
-/** A key that is given together with an address must not go to whoever is named elsewhere. */
+/** A key that is given together with an address must not go to another address. */
 function refuseKeyOfElsewhere(layer: Layer | undefined, url: string): void {
   if (layer?.url === undefined) return;
   const own = checkedUrl(layer.url, layer.from);

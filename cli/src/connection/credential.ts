@@ -8,7 +8,7 @@ export type CredentialSource = { from: string } & (
   { kind: 'text'; text: string } | { kind: 'file'; path: string } | { kind: 'stdin' }
 );
 
-/** An API key or a read token: what goes behind `Bearer`. */
+/** An API key or a read token: what follows `Bearer`. */
 export class Credential {
   readonly from: string;
   /** What to tell the user, such as that others can read the file. */

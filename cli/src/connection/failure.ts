@@ -46,7 +46,7 @@ export function failureInWords(error: APIError, { url }: Pick<Connection, 'url'>
   return `${head}. ${detail === '' ? 'It said nothing more.' : plainLine(detail)}${request}`;
 }
 
-/** Whether the same again cannot succeed, whatever time passes: the certificate of the server is not accepted. */
+/** Whether a retry can never succeed, because the certificate of the server is not accepted. */
 export function isUntrusted(error: APIError): boolean {
   return error.status === undefined && isCertificateFault(error.cause);
 }

@@ -3,7 +3,7 @@ import { plainLine } from '../output/plain-text.ts';
 import { bad, ok, skipped, type Finding } from './finding.ts';
 import { inWords, type Probed } from './probe.ts';
 
-/** A server behind the gateway, by the route that it is behind. */
+/** A server behind the gateway, named by its route. */
 export interface Upstream {
   name: string;
   what: string;
@@ -40,8 +40,8 @@ export const UPSTREAMS = {
 } as const satisfies Record<string, Upstream>;
 
 /**
- * Whether a server behind the gateway answered. One that says no in its own way is there: `isAnswer`
- * tells which of its answers were to be expected.
+ * Whether a server behind the gateway answered. A server that refuses in its own way is available: `isAnswer` says
+ * which answers are expected.
  */
 export function upstreamFinding(
   upstream: Upstream,

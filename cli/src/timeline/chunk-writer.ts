@@ -11,7 +11,7 @@ import { TimelinePrinter } from './timeline-printer.ts';
 
 export interface ChunkWriterOptions {
   json?: boolean;
-  /** Nothing is written behind the first event for which this holds. */
+  /** Nothing is written after the first event for which this is true. */
   isLast?: ((event: TimelineEvent) => boolean) | undefined;
 }
 
@@ -19,9 +19,9 @@ type Piece = Pick<StreamChunk, 'items' | 'bytes'>;
 
 /** Writes what is read of a stream. */
 export interface ChunkWriter {
-  /** @returns whether it has seen what it was to go on until. */
+  /** @returns whether it has seen the event to stop at. */
   write(piece: Piece): Promise<boolean>;
-  /** What is to be written when no more comes. */
+  /** The rest to write at the end of the stream. */
   end(): string;
 }
 

@@ -9,7 +9,7 @@ export class LastEvents {
     this.#count = count;
   }
 
-  /** @returns what is to be shown of what has been read so far; undefined where that is not known yet. */
+  /** @returns what to show of the events read so far; undefined if that is not known yet. */
   take(chunk: StreamChunk): StreamChunk | undefined {
     if (!this.#held) return chunk;
     this.#held = [...this.#held, ...chunk.items].slice(-this.#count);

@@ -1,7 +1,7 @@
 import { plainLine } from '../output/plain-text.ts';
 import type { TimelineEvent } from './event-text.ts';
 
-/** How it went on with a message. */
+/** What has become of a message. */
 export type Outcome =
   { kind: 'replied' } | { kind: 'refused'; reason: string } | { kind: 'interrupted' };
 

@@ -79,7 +79,7 @@ export async function showStream(
   interrupted.throwIfAborted();
 }
 
-/** The offset behind all that a stream holds; the start of one that is not there yet, or cannot be read. */
+/** The offset at the end of a stream; the start if it does not exist yet or cannot be read. */
 export async function endOf(gateway: AgentGateway, path: string): Promise<string> {
   try {
     for await (const { offset } of gateway.stream(path, { from: 'now', live: false }))

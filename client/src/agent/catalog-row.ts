@@ -17,7 +17,7 @@ export interface CatalogRow {
 
 const DEFAULT_NAME = 'catalogRow';
 
-/** Hands the row over and goes on. Rows of one entity arrive in the order they were sent in. */
+/** Sends the row to its writer and does not wait. Rows of one entity arrive in the order of sending. */
 export function sendRow(ctx: ObjectContext, row: CatalogRow, service = DEFAULT_NAME): void {
   ctx.genericSend({
     service,

@@ -70,7 +70,7 @@ export async function findEntity<E extends Entity = Entity>(
   return entity;
 }
 
-/** Stores the entity together with the events that tell of the change, and sends these. */
+/** Stores the entity together with the events that describe the change, and sends the events. */
 export async function record(
   ctx: ObjectContext,
   options: AgentOptions,

@@ -13,7 +13,7 @@ export interface Answer {
   text: string;
 }
 
-/** A try that hangs holds up its entity: past this it is broken off, and Restate tries again. */
+/** An attempt that hangs blocks its entity. After this time it is broken off, and Restate retries. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
@@ -24,8 +24,7 @@ const TRANSIENT_STATUSES = new Set([401, 408, 425, 429]);
 
 /**
  * One request to the system, for use in `ctx.run`.
- * @throws Error whatever may go away by itself (no connection, 5xx, the statuses above): Restate
- * runs the step again. Every other answer is returned, since trying again would not change it.
+ * @throws Error for faults that may pass by themselves (no connection, 5xx, the statuses above), so that Restate retries the step. Every other response is returned, because a retry would not change it.
  */
 export async function request(
   url: string,

@@ -1,7 +1,7 @@
 import type { APIError, LiveState } from '../../../client/src/index.ts';
 import { byId } from './element.ts';
 
-/** A part of this page that reads, and what stands behind the gateway for it. */
+/** A part of this page that reads, and its server behind the gateway. */
 export type Part = 'catalog' | 'timeline';
 
 const SERVERS: Record<Part, string> = {

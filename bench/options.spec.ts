@@ -49,7 +49,7 @@ describe('options of the bench', () => {
   });
 
   it.each([
-    ['--only=plain,speed', /^--only: there is no part "speed"; there are plain, same-url,/],
+    ['--only=plain,speed', /^--only: there is no part "speed"; there are plain, tokens, same-url,/],
     ['--rounds=0', /^--rounds: "0" is no whole number above 0$/],
     ['--connections=64,many', /^--connections: "many" is no whole number above 0$/],
     ['--fast', /Unknown option '--fast'/],

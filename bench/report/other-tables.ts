@@ -80,7 +80,7 @@ export function tokensTable({ keptTokens, rows }: TokensTable): string {
 function credentials(tokens: number, kept: number): string {
   if (tokens === 0) return 'one API key';
   if (tokens === 1) return 'one read token';
-  const isOver = tokens > kept ? `, more than the ${count(kept)} that are kept` : '';
+  const isOver = tokens > 2 * kept ? ', more than the cache holds' : '';
   return `${count(tokens)} read tokens${isOver}`;
 }
 

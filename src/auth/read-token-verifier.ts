@@ -21,7 +21,7 @@ const SECRET_ALGORITHM = 'HS256';
 const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 export interface VerifierRules extends ClaimRules {
-  /** Size of the cache of verified tokens. Beyond it, every long-poll verifies its token again. */
+  /** How many of the tokens last used the cache holds at least. Any other one is verified again. */
   maxKnownTokens: number;
 }
 

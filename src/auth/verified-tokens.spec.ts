@@ -32,32 +32,49 @@ describe('VerifiedTokens', () => {
     },
   );
 
-  it('drops a token that was not used when it is full', () => {
+  it('keeps the tokens last used, and drops those that were not', () => {
     const tokens = new VerifiedTokens(3);
-    for (const name of ['a', 'b', 'c']) tokens.add(name, token(name), 1, 1);
+    for (const name of ['a', 'b', 'c', 'd']) tokens.add(name, token(name), 1, 1);
     tokens.get('a', 1, 1);
-    tokens.add('d', token('d'), 1, 1);
-    expect(tokens.get('b', 1, 1)).toBeUndefined();
-    for (const name of ['a', 'c', 'd']) expect(tokens.get(name, 1, 1)).toEqual(token(name));
+    for (const name of ['e', 'f']) tokens.add(name, token(name), 1, 1);
+    for (const name of ['b', 'c']) expect(tokens.get(name, 1, 1)).toBeUndefined();
+    for (const name of ['a', 'e', 'f']) expect(tokens.get(name, 1, 1)).toEqual(token(name));
   });
 
-  it('drops one although all were used, and never holds more than it may', () => {
-    const tokens = new VerifiedTokens(2);
-    for (let lap = 0; lap < 5; lap++) {
-      for (const name of ['a', 'b', 'c']) {
-        if (!tokens.get(name, 1, 1)) tokens.add(name, token(name), 1, 1);
-        tokens.get(name, 1, 1);
-        const held = ['a', 'b', 'c'].filter((each) => tokens.get(each, 1, 1));
-        expect(held).toContain(name);
-        expect(held.length).toBeLessThanOrEqual(2);
-      }
-    }
+  it('verifies each of as many as it may hold once, whatever it held before', () => {
+    const tokens = new VerifiedTokens(10);
+    const missesOf = (names: readonly string[]): number => {
+      const missed = names.filter((name) => !tokens.get(name, 1, 1));
+      for (const name of missed) tokens.add(name, token(name), 1, 1);
+      return missed.length;
+    };
+    const former = Array.from({ length: 7 }, (_, n) => `former-${n}`);
+    const current = Array.from({ length: 10 }, (_, n) => `current-${n}`);
+    for (let lap = 0; lap < 3; lap++) missesOf(former);
+    const misses = [1, 2, 3].map(() => current.reduce((sum, name) => sum + missesOf([name]), 0));
+    expect(misses).toEqual([10, 0, 0]);
+  });
+
+  it('never holds more than twice what it must', () => {
+    const tokens = new VerifiedTokens(5);
+    const names = Array.from({ length: 100 }, (_, n) => `reader-${n}`);
+    for (const name of names) tokens.add(name, token(name), 1, 1);
+    expect(names.filter((name) => tokens.get(name, 1, 1)).length).toBeLessThanOrEqual(10);
   });
 
   it('takes the same token twice without dropping another one', () => {
     const tokens = new VerifiedTokens(2);
-    for (const name of ['a', 'b', 'b']) tokens.add(name, token(name), 1, 1);
+    for (const name of ['a', 'b', 'b', 'b']) tokens.add(name, token(name), 1, 1);
     for (const name of ['a', 'b']) expect(tokens.get(name, 1, 1)).toEqual(token(name));
+  });
+
+  it('forgets a deleted token, however long ago it was used', () => {
+    const tokens = new VerifiedTokens(1);
+    for (const name of ['a', 'b']) tokens.add(name, token(name), 1, 1);
+    for (const name of ['a', 'b']) {
+      tokens.delete(name);
+      expect(tokens.get(name, 1, 1)).toBeUndefined();
+    }
   });
 
   it('keeps nothing where it may hold nothing', () => {

@@ -160,9 +160,9 @@ const shape: OperationPart = {
   operationId: 'readShape',
   summary: 'Read the catalog',
   description:
-    'A shape is a query that goes on: read it from `-1`, then follow it with `handle` and `offset`. ' +
-    "A read token sees its tenant's rows only, may ask just what it pins, and passes no parameter but these. " +
-    "A `secret` of the client's is dropped.",
+    'A shape is a live query. Read it from `-1`, then follow it with `handle` and `offset`. ' +
+    "A read token sees only its tenant's rows. It may request only what it pins, with no other parameters than these. " +
+    "The gateway drops a client's `secret`.",
   path: '/shapes/v1/shape',
   parameters,
   upstream,

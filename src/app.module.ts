@@ -22,7 +22,7 @@ import { StreamsModule } from './streams/streams.module.ts';
 import { TelemetryModule } from './telemetry/telemetry.module.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
-/** What the public port's application is made of. */
+/** The modules of the public port's application. */
 export interface AppParts {
   config: GatewayConfig;
   logger: Logger;
@@ -54,7 +54,7 @@ export class AppModule {
         { provide: APP_GUARD, useExisting: AccessGuard },
         BodyCapGuard,
         { provide: APP_GUARD, useExisting: BodyCapGuard },
-        // Behind the access guard: only a credential that holds is counted.
+        // It comes after the access guard, so only valid credentials are counted.
         ...rateLimit(config),
         { provide: APP_FILTER, useExisting: ProblemFilter },
       ],

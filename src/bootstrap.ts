@@ -18,7 +18,7 @@ async function bootstrap(): Promise<void> {
     logger.warn({ setting: name }, message);
   }
   warnOfFewFiles(config.limits, logger);
-  // From the very start: as PID 1 a process gets no signal that it has no handler for.
+  // Handlers are set first of all, because a process with PID 1 ignores signals without a handler.
   const signal = firstStopSignal();
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'the gateway failed and ends');
@@ -39,7 +39,7 @@ async function bootstrap(): Promise<void> {
   process.exit(0);
 }
 
-/** Caps that were set count as they are, also where the files do not do for them. */
+/** Caps that were set by hand stay as they are, even if there are too few files for them. */
 function warnOfFewFiles(limits: GatewayConfig['limits'], logger: Logger): void {
   const { maxConnections, maxOpenReads } = limits;
   const neededFiles = filesAtCaps(limits);
@@ -52,14 +52,14 @@ function warnOfFewFiles(limits: GatewayConfig['limits'], logger: Logger): void {
   );
 }
 
-/** What the end waits for a log that nobody reads: the rest of the drain's time, within these bounds. */
+/** How long the exit waits for a log that nobody reads: the rest of the drain's time, within these bounds. */
 const MIN_LOG_END_MS = 100;
 const MAX_LOG_END_MS = 1_000;
 
-/** One Ctrl-C can arrive more than once: from the terminal, and handed on by npm or `own-node.ts`. */
+/** One Ctrl-C can arrive more than once: from the terminal, and forwarded by npm or `own-node.ts`. */
 const SAME_SIGNAL_MS = 500;
 
-/** The first signal to stop; another one, later, ends the process at once. */
+/** The first stop signal drains the gateway. A later one ends the process at once. */
 function firstStopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let firstAtMs: number | undefined;
@@ -75,7 +75,7 @@ function firstStopSignal(): Promise<NodeJS.Signals> {
 try {
   await bootstrap();
 } catch (error) {
-  // Before there is a logger, or because it could not listen: one plain message, no stack.
+  // There is no logger yet, or the port is taken: print one plain message without a stack.
   const reason = error instanceof Error ? error.message : String(error);
   process.stderr.write(error instanceof ConfigError ? `${reason}\n` : `agent-gateway: ${reason}\n`);
   process.exit(1);

@@ -20,7 +20,7 @@ import { catchStrayErrors } from './server/stray-errors.ts';
 import { unexpectedBodyStep } from './server/unexpected-body.step.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
-/** Lays the way of every request before its route, and sets the listening server up; the same in main and tests. */
+/** Sets up the steps before the routes, and the listening server. Main and tests use the same code. */
 export function configureApp(
   app: INestApplication,
   { corsOrigins }: GatewayConfig,
@@ -51,8 +51,8 @@ export function configureApp(
   catchStrayErrors(server, app.get(LOGGER, { strict: false }));
   closeInOrder(server);
   server.on('request', connections.inTurn(way.take));
-  // With no listener Node would ask for the body before anyone looked at the credential. Any other
-  // expectation is let be, as RFC 9110 §10.1.1 allows.
+  // Without this listener Node would ask for the body before the credential is checked. Other expectations are
+  // ignored, as RFC 9110 §10.1.1 allows.
   server.on('checkContinue', connections.inTurn(way.takeAtOnce));
   server.on('checkExpectation', connections.inTurn(way.takeAtOnce));
   server.on('connect', refuseConnect(connections, observers));

@@ -35,29 +35,29 @@ import { Telemetry } from './telemetry/telemetry.ts';
 import { startTracing } from './tracing/tracing.ts';
 import { RotatingCredentials } from './upstream/upstream-credentials.ts';
 
-/** A gateway that listens. */
+/** A listening gateway. */
 export interface RunningGateway {
   app: INestApplication;
   state: GatewayState;
-  /** The ports it got, which differ from the settings where those say 0. */
+  /** The actual ports. They differ from the settings if those are 0. */
   port: number;
   managementPort: number | undefined;
   /** Takes the gateway out of service without losing a request, and closes it; see `drain`. */
   drain(): Promise<void>;
-  /** Closes both ports, once the connections are gone, and all that Nest's modules have opened. */
+  /** Closes both ports after their connections have ended, and everything that Nest's modules have opened. */
   close(): Promise<void>;
 }
 
 export interface GatewayOptions {
-  /** What of the log was not written; all is taken to be. */
+  /** The state of the log's output. Without it, all lines are assumed to be written. */
   log?: LogCounts;
-  /** Has Express find the handlers of reads as well. For tests, which show that nothing else changes. */
+  /** Lets Express find the handlers of reads too. Tests use it to show that nothing else changes. */
   expressForReads?: boolean;
 }
 
 /**
- * Creates the public and the management application and lets them listen. Rejects with an Error whose
- * message says which address is not available.
+ * Creates the public and the management application and starts to listen. Rejects with an Error that names the
+ * address that is not available.
  */
 export async function startGateway(
   config: GatewayConfig,
@@ -73,7 +73,7 @@ export async function startGateway(
   const telemetry = new Telemetry();
   telemetry.requests.push(new RequestLog(logger));
   if (config.auditLog) telemetry.requests.push(new AuditLog(logger));
-  // Without the management port nobody could ask for them.
+  // Without the management port nobody could request the metrics.
   const requestMetrics = config.managementPort === 0 ? undefined : addMetrics(telemetry);
   const tracing = await startTracing(config, telemetry, logger);
   const adapter = new GatewayAdapter(serverOptions(config.maxBodyBytes));
@@ -126,7 +126,7 @@ export async function startGateway(
   const close = (flushMs = MAX_FLUSH_MS): Promise<void> => (closed ??= closeAll(flushMs));
   try {
     await app.init();
-    // The public port first: once the other one says ready, it is.
+    // The public port listens first, so that the gateway is ready when the management port says so.
     await listen(app, config.host, config.port, 'GATEWAY_PORT');
     if (management) {
       await listen(management, config.host, config.managementPort, 'GATEWAY_MANAGEMENT_PORT');
@@ -152,7 +152,7 @@ export async function startGateway(
         timeoutMs,
       });
       const leftMs = Math.max(MIN_CLOSE_MS, endsAtMs - performance.now());
-      // What a module cannot close in time the end of the process closes.
+      // The end of the process closes what a module cannot close in time.
       await Promise.race([
         close(Math.min(leftMs, MAX_FLUSH_MS)),
         sleep(leftMs, undefined, { ref: false }),
@@ -184,12 +184,12 @@ const LISTEN_FAILURES: Record<string, string | undefined> = {
   EACCES: 'this process may not',
 };
 
-/** Of a logger whose output is not the process's own. */
+/** For a logger whose output is not the process's own. */
 const ALL_WRITTEN: LogCounts = { droppedLines: 0, waitingBytes: 0 };
 
-/** The share of the drain's time that is kept for the last spans. */
+/** The share of the drain's time that is reserved for the last spans. */
 const FLUSH_SHARE = 0.04;
-/** Without a request under way everything closes within this. */
+/** Without open requests everything closes within this time. */
 const MIN_CLOSE_MS = 100;
 /** An unreachable collector delays the end of the process at most by this. */
 const MAX_FLUSH_MS = 3_000;

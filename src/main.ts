@@ -1,7 +1,7 @@
 import { runOnOwnNode } from './own-node.ts';
 
-// Everything else is imported late: on a Node that is too old, or another than expected, an import would fail with a
-// stack trace in place of a plain sentence.
+// Everything else is imported later. On a Node that is too old or differs, an import would fail with a stack trace
+// instead of a plain sentence.
 if (!runOnOwnNode()) {
   const { privatePartsProblem } = await import('./private-parts/start-check.ts');
   const problem = await privatePartsProblem();

@@ -2,15 +2,17 @@ import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 
-/** As `engines` in package.json says. */
+/** The least version, as in `engines` of package.json. */
 const MIN_NODE = { major: 22, minor: 19 };
-/** The last one that its tests run on: what is taken from Node's private parts may change with any later one. */
+/**
+ * The newest version that the tests run on. A later one may change the private parts of Node that the gateway uses.
+ */
 const MAX_NODE_MAJOR = 26;
 const FORWARDED_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /**
- * On a Node that is too old or too new, runs this same program on the Node that the project brings as a
- * development dependency, or exits with a plain sentence where that is not installed.
+ * On a Node that is too old or too new, runs the same program on the Node that the project brings as a development
+ * dependency. If that is not installed, exits with a plain sentence.
  *
  * @returns whether it did; false on any Node that will do.
  */
@@ -33,7 +35,7 @@ export function runOnOwnNode(): boolean {
   return true;
 }
 
-/** Whether a version such as `22.19.0` will do. */
+/** Whether a version such as `22.19.0` is supported. */
 export function isSupported(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > MAX_NODE_MAJOR) return false;

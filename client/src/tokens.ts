@@ -13,7 +13,7 @@ export interface ReadTokenRequest {
   tenant?: string;
   /** Whom it is for; it stands in the gateway's log. */
   subject?: string;
-  /** Pins what may be asked of the catalog. */
+  /** The part of the catalog that the token may read. */
   shape?: {
     table?: string;
     where?: string;

@@ -4,7 +4,7 @@ import { SignJWT } from 'jose';
 export interface ReadTokenClaims {
   aud: string;
   prefix: string;
-  /** Pins what may be asked of the catalog. */
+  /** The part of the catalog that the token may read. */
   shape?: { table: string };
 }
 

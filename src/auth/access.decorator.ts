@@ -2,8 +2,8 @@ import { SetMetadata, type CustomDecorator } from '@nestjs/common';
 import type { Scope } from '../config/api-key.ts';
 
 /**
- * Who may use a route: anyone; a server with an API key; or also a browser with a read token, which
- * opens GET and HEAD of the paths that its prefix covers.
+ * Who may use a route: anyone, or a server with an API key, or also a browser with a read token. A read token opens
+ * GET and HEAD of the paths that its prefix covers.
  */
 export type AccessRule = 'public' | 'api-key' | 'api-key-or-read-token';
 

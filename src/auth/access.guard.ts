@@ -3,7 +3,7 @@ import { ApiKeyGuard } from './api-key.guard.ts';
 import { ReadAccessGuard } from './read-access.guard.ts';
 import { RouteRules } from './route-rules.ts';
 
-/** Applies to every route the access that the route itself declares. */
+/** Applies to every route the access that the route declares. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(

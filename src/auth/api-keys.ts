@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { ApiKey } from '../config/api-key.ts';
 import type { SecretList } from '../config/secret-list.ts';
 
-/** The API keys of this deployment, each valid at once, so that keys rotate without downtime. */
+/** The API keys of this deployment. All are valid at the same time, so that keys rotate without downtime. */
 export class ApiKeys {
   private readonly keys: Pick<SecretList<ApiKey>, 'entries'>;
 
@@ -10,7 +10,7 @@ export class ApiKeys {
     this.keys = keys;
   }
 
-  /** The keys in use, to be compared with themselves: other ones are another object. */
+  /** The keys in use, to be compared by identity: changed keys are a new object. */
   get version(): unknown {
     return this.keys.entries;
   }

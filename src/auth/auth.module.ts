@@ -22,11 +22,11 @@ import { TokenKeySet } from './token-key-set.ts';
 export const API_KEY_LIST = Symbol('API key list');
 /** Injects the `SecretList` of the secrets that sign read tokens. */
 export const READ_TOKEN_SECRET_LIST = Symbol('read token secret list');
-/** Injects the `TokenKeySet`, or undefined where the settings name none. */
+/** Injects the `TokenKeySet`, or undefined if no setting names one. */
 export const READ_TOKEN_KEY_SET = Symbol('read token key set');
 const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 
-/** Who may do what: API keys, read tokens, and the guard that every route passes. */
+/** API keys, read tokens, and the guard that every route passes. */
 @Module({
   imports: [DiscoveryModule],
   providers: [

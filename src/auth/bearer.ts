@@ -4,14 +4,13 @@ import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
 import { isNamed } from '../http/header-list.ts';
 
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
-/** A header that names the scheme at most: no credential was sent. */
+/** A header without a credential: empty, or only the name of the scheme. */
 const NO_CREDENTIAL = /^(?:Bearer)? *$/i;
 
 /**
- * The credential of `Authorization: Bearer <credential>` (RFC 6750 §2.1), the scheme in any case.
- * Nothing else carries one: no cookie, no query. Throws `missing_credentials`, or
- * `invalid_credentials` for another scheme and for a header given twice, of which one server would
- * read the first and another the last.
+ * The credential of `Authorization: Bearer <credential>` (RFC 6750 §2.1). The scheme may be in any case. The
+ * gateway takes no credential from cookies or the query. Throws `missing_credentials`. Throws `invalid_credentials`
+ * for another scheme, and for a header given twice, because servers differ on which of the two they read.
  */
 export function bearerCredential(request: IncomingMessage): string {
   const header = request.headers.authorization;
@@ -41,12 +40,12 @@ function isGivenTwice(rawHeaders: readonly string[]): boolean {
   return count > 1;
 }
 
-/** The SHA-256 of a credential: what keys are compared by, and what tells callers apart. */
+/** The SHA-256 of a credential. It is used to compare keys and to distinguish callers. */
 export function credentialDigest(credential: string): Buffer {
   return hash('sha256', credential, 'buffer');
 }
 
-/** A 401 for a credential that was sent and is of no use (RFC 6750 §3). */
+/** A 401 for a credential that is not valid (RFC 6750 §3). */
 export function invalidCredentials(
   reason: ErrorReason,
   detail: string,
@@ -59,7 +58,7 @@ export function invalidCredentials(
   });
 }
 
-/** A 401 for a read token that was good and is no longer: come back with a fresh one. */
+/** A 401 for a read token that has expired. The client should get a new one. */
 export function tokenExpired(): GatewayError {
   return new GatewayError(
     'token_expired',

@@ -16,7 +16,7 @@ export interface DeclaredRoute {
   access: AccessRule | undefined;
   /** The scope that an API key needs. */
   scope: Scope | undefined;
-  /** Whether it, or its controller, has a filter that no other route has. */
+  /** Whether the route or its controller has an exception filter of its own. */
   hasOwnFilter: boolean;
 }
 

@@ -4,7 +4,7 @@ import { request } from 'undici';
 const FETCH_TIMEOUT_MS = 3_000;
 const MAX_SET_BYTES = 1_048_576;
 
-/** Where a JWK set comes from, and how often it may be asked for. */
+/** The source of a JWK set, and how often the gateway may read it. */
 export interface JwkSetSource {
   /** The set as text. Rejects if it cannot be read. */
   read(): Promise<string>;
@@ -21,7 +21,7 @@ export function jwkSetSource(location: string): JwkSetSource {
     : { read: () => readFile(location, 'utf8'), refreshMs: 1_000, minIntervalMs: 1_000 };
 }
 
-/** Follows no redirect: the setting alone says whose keys are believed. */
+/** Redirects are not followed, because only the setting decides whose keys are trusted. */
 async function fetchText(url: string): Promise<string> {
   const { statusCode, body } = await request(url, {
     signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),

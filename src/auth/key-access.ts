@@ -8,12 +8,12 @@ import { requestContext } from '../server/request-context.ts';
 import { durableStreams } from '../upstream/protocols/durable-streams.ts';
 import { openedByKey, sentWithKey } from './request-access.ts';
 
-/** The one other header of a request that names a stream: what a new one begins with. */
+/** The only other header of a request that names a stream: the stream that a new one is forked from. */
 const FORK_SOURCE = durableStreams.mappedHeader?.name ?? '';
 
 /**
- * Lets a request in with a valid API key; `credentialId` is the base64 of the key's SHA-256. Throws `scope_not_covered`
- * where the key does not open what is asked for.
+ * Lets a request in with a valid API key. `credentialId` is the base64 of the key's SHA-256. Throws
+ * `scope_not_covered` if the key does not open the route or the path.
  */
 export function letInWithKey(
   key: Pick<ApiKey, 'name' | 'scopes' | 'paths'>,
@@ -41,7 +41,7 @@ function checkKeyAccess(
   );
   if (sources.length === 0) return;
   const [source = ''] = sources;
-  // A form of the history store's own could name any stream.
+  // Any other form could name any stream of the history store.
   const isCovered =
     sources.length === 1 && pathProblem(source) === undefined && pathsCover(key.paths, source);
   if (!isCovered) {
@@ -52,7 +52,7 @@ function checkKeyAccess(
   }
 }
 
-/** Whether a key opens a path for what a scope stands for. The path must have passed `pathProblem`. */
+/** Whether a key opens a path for an action of this scope. The path must have passed `pathProblem`. */
 export function keyOpens(
   { scopes, paths }: Pick<ApiKey, 'scopes' | 'paths'>,
   scope: Scope,
@@ -62,7 +62,7 @@ export function keyOpens(
   return !paths || !isOfStreams(scope) || pathsCover(paths, path);
 }
 
-/** The control plane acts on any stream: no path stands for it. */
+/** The control plane acts on any stream, so no path can limit it. */
 function pathsCover(paths: NonNullable<ApiKey['paths']>, path: string): boolean {
   return scopeCovers(paths, path) && !isControlPlanePath(path);
 }

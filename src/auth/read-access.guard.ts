@@ -35,7 +35,7 @@ export class ReadAccessGuard implements CanActivate {
   }
 }
 
-/** Throws where the token does not open what is asked for. */
+/** Throws if the token does not open the request. */
 function letIn(request: ClientRequest, token: ReadToken): true {
   const context = requestContext(request);
   sentWithToken(context, token.subject);

@@ -47,7 +47,7 @@ export class ReadTokenVerifier {
     this.now = now;
   }
 
-  /** The token whose credential has this digest, if it was verified before and still holds. */
+  /** The token of the credential with this digest, if it was verified before and has not expired. */
   known(digest: string): ReadToken | undefined {
     const token = this.verified.get(digest, this.secrets.entries, this.keySet?.version);
     if (!token || this.now() < token.expiresAtSeconds * 1000) return token;
@@ -56,16 +56,15 @@ export class ReadTokenVerifier {
   }
 
   /**
-   * The token that a credential is, known by its digest from now on if that is given. Throws the
-   * answer to a request with one that is not:
-   * `token_expired`, `invalid_credentials`, or `keys_unavailable` where it cannot be judged.
+   * Verifies a credential and returns its token. With a digest, the cache keeps the token. Throws a `GatewayError`:
+   * `token_expired`, `invalid_credentials`, or `keys_unavailable` if the keys cannot be fetched.
    */
   async verify(credential: string, digest?: string): Promise<ReadToken> {
     try {
       const secrets = this.secrets.entries;
       const keySet = this.keySet?.version;
       const token = await this.judge(credential);
-      // Keys that changed meanwhile need not be those that it was verified with.
+      // If the keys changed during the verification, the token may belong to the former ones.
       const haveChanged = secrets !== this.secrets.entries || keySet !== this.keySet?.version;
       if (digest !== undefined && !haveChanged) {
         this.verified.add(digest, token, secrets, keySet);
@@ -86,7 +85,7 @@ export class ReadTokenVerifier {
     }
   }
 
-  /** The keys in use, to be compared with themselves: other ones are other objects. */
+  /** The keys in use, to be compared by identity: changed keys are new objects. */
   get version(): readonly unknown[] {
     return [this.secrets.entries, this.keySet?.version];
   }
@@ -99,7 +98,7 @@ export class ReadTokenVerifier {
     );
   }
 
-  /** The token that a credential is. Throws `TokenRefusal` or `KeysUnavailable`. */
+  /** The token of a credential. Throws `TokenRefusal` or `KeysUnavailable`. */
   private async judge(credential: string): Promise<ReadToken> {
     const { payload, signedBy } = await this.verifiedPayload(credential);
     const grant = readTokenFromClaims(parseClaims(payload), this.rules, this.now() / 1000);

@@ -3,13 +3,13 @@ import { parseShapeScope, type ShapeScope } from './shape-scope.ts';
 
 /** A verified read token. */
 export interface ReadToken extends TokenGrant {
-  /** Tells it from others, for limits: the same for every signature of the same header and claims. */
+  /** Identifies the token for the limits. It is the same for every signature of the same header and claims. */
   credentialId: string;
-  /** Tells the key that signed it from others; holds nothing secret. */
+  /** Identifies the key that signed the token. It holds no secret. */
   signedBy: string;
 }
 
-/** What the claims of a read token say. */
+/** The meaning of a read token's claims. */
 export interface TokenGrant {
   scope: PathScope;
   shape: ShapeScope | undefined;
@@ -105,7 +105,7 @@ function checkTimes(
   return expiresAt;
 }
 
-/** A non-negative finite number; `1e400` parses to Infinity and is none. */
+/** A non-negative finite number. `1e400` parses to Infinity and is refused. */
 function numericDate(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }

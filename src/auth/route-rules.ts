@@ -3,14 +3,14 @@ import { Reflector } from '@nestjs/core';
 import type { Scope } from '../config/api-key.ts';
 import { ACCESS_RULE, REQUIRED_SCOPE, type AccessRule } from './access.decorator.ts';
 
-/** What a route declares. */
+/** The access that a route declares. */
 export interface RouteRule {
   access: AccessRule | undefined;
   /** The scope that an API key needs. */
   scope: Scope | undefined;
 }
 
-/** The rules of the routes, each looked up once. */
+/** The rules of the routes. Each is looked up once. */
 @Injectable()
 export class RouteRules {
   private readonly rules = new Map<Function, Map<Function, RouteRule>>();
@@ -32,7 +32,7 @@ export class RouteRules {
     return rule;
   }
 
-  /** The scope that an API key needs for this route. Throws a plain Error where it declares none. */
+  /** The scope that an API key needs for this route. Throws a plain Error if the route declares none. */
   scopeOf(context: ExecutionContext): Scope {
     const { scope } = this.of(context);
     // Start-up refuses such a route; this is the second lock.

@@ -1,8 +1,8 @@
-/** The `shape` claim: what `/shapes/v1/shape` may be asked with this token. */
+/** The `shape` claim: the shape reads that the token allows. */
 export interface ShapeScope {
   table: string;
   where: string | undefined;
-  /** By number, as in `$1`. */
+  /** The values of parameters by number, as in `$1`. */
   params: Readonly<Record<string, string>> | undefined;
   columns: readonly string[] | undefined;
 }

@@ -16,26 +16,26 @@ import { TokenRefusal } from './read-token.ts';
 
 export const JWKS_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 
-/** A token cannot be judged: its key set was never had, or may be out of date. */
+/** A token cannot be verified, because the key set was never read or may be out of date. */
 export class KeysUnavailable extends Error {}
 
-/** What a token says, whose signature is good, and the key that made it. */
+/** The payload of a token with a valid signature, and the key that made it. */
 export interface VerifiedPayload {
   payload: Uint8Array;
-  /** As `ReadToken.signedBy`. */
+  /** The key's name, as in `ReadToken.signedBy`. */
   signedBy: string;
 }
 
 type LocalKeySet = ReturnType<typeof createLocalJWKSet>;
 
 /**
- * A cached JWK set. It is read again periodically, so that withdrawn keys are refused soon, and at once for a
- * token that none of its keys fits. If the set cannot be read, the keys from before stay in use, and no other
- * token is accepted.
+ * A cached JWK set. The gateway reads it again periodically, so that withdrawn keys are soon refused, and at once
+ * for a token that fits none of its keys. If the set cannot be read, the last known keys stay in use, and other
+ * tokens are refused.
  */
 export class TokenKeySet implements OnModuleDestroy {
   private keys: LocalKeySet | undefined;
-  /** Of the keys in use, as `ReadToken.signedBy`. */
+  /** The names of the keys in use, as in `ReadToken.signedBy`. */
   private names: ReadonlySet<string> = new Set();
   private readonly nameOf = new WeakMap<CryptoKey, string>();
   private text: string | undefined;
@@ -67,12 +67,12 @@ export class TokenKeySet implements OnModuleDestroy {
     return this.keys !== undefined && !this.lastFailed;
   }
 
-  /** Seconds since the set was last had, or since there was nothing yet where it never was. */
+  /** Seconds since the set was last read, or since the start if it never was. */
   get ageSeconds(): number {
     return (this.now() - this.readAtMs) / 1_000;
   }
 
-  /** Reads the set ahead of the first token, and from then on until it is stopped. Never fails. */
+  /** Reads the set before the first token arrives, and then periodically until it is stopped. Never fails. */
   async start(): Promise<void> {
     await this.load();
     if (this.isStopped) return;
@@ -86,12 +86,12 @@ export class TokenKeySet implements OnModuleDestroy {
     clearTimeout(this.timer);
   }
 
-  /** The keys in use, to be compared with themselves: other ones are another object. */
+  /** The keys in use, to be compared by identity: changed keys are a new object. */
   get version(): unknown {
     return this.keys;
   }
 
-  /** Whether the key of this name, as `ReadToken.signedBy`, is one of those in use. */
+  /** Whether the key with this name (`ReadToken.signedBy`) is in use. */
   holds(name: string): boolean {
     return this.names.has(name);
   }
@@ -114,7 +114,7 @@ export class TokenKeySet implements OnModuleDestroy {
 
   private refusal(error: unknown, credential: string): Error {
     if (error instanceof KeysUnavailable) return error;
-    // With neither a key of its `kid` nor the newest set, its key may be one not seen yet.
+    // The set may be out of date and has no key with this `kid`, so the key may be a new one.
     const isOfUnknownKey =
       error instanceof errors.JWKSNoMatchingKey ||
       decodeProtectedHeader(credential).kid === undefined;
@@ -172,7 +172,7 @@ export class TokenKeySet implements OnModuleDestroy {
     if (text !== this.text) {
       const set = JSON.parse(text) as JSONWebKeySet;
       const keys = createLocalJWKSet(set);
-      // A key of a kind that jose does not know has signed nothing.
+      // jose does not support this kind of key, so it has signed no token.
       const names = await Promise.all(set.keys.map((jwk) => thumbprint(jwk).catch(() => '')));
       this.keys = keys;
       this.names = new Set(names);
@@ -186,7 +186,7 @@ export class TokenKeySet implements OnModuleDestroy {
   }
 }
 
-/** Tells a public key from all others, however its set describes it (RFC 7638). */
+/** Identifies a public key, whatever the form in which the set describes it (RFC 7638). */
 async function thumbprint(jwk: JWK): Promise<string> {
   return `jwk:${await calculateJwkThumbprint(jwk)}`;
 }

@@ -31,7 +31,7 @@ export class VerifiedTokens {
     return older;
   }
 
-  /** Remembers a token that was verified with the very keys in use now. */
+  /** Stores a token that was verified with exactly these keys. */
   add(digest: string, token: ReadToken, secrets: unknown, keySet: unknown): void {
     if (this.maxTokens <= 0) return;
     this.forgetUnless(secrets, keySet);

@@ -8,18 +8,18 @@ import { keyOpens, notCovered } from './key-access.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { accessOf, type RequestAccess } from './request-access.ts';
 
-/** How often the keys are looked at; their files are read again once a second. */
+/** How often the keys are compared. Their files are read again once a second. */
 const LOOK_INTERVAL_MS = 500;
-/** Within about a second of a change every open read is checked again, some of them at a time. */
+/** Within about a second of a change every open read is checked again, in batches. */
 const STEP_INTERVAL_MS = 50;
 const STEPS = 20;
 const MIN_STEP_READS = 50;
 
-/** Ends the reads whose credential has been withdrawn: what a credential opened ends with it. */
+/** Ends the reads whose credential has been withdrawn. */
 @Injectable()
 export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
   private seen: readonly unknown[] = [];
-  /** A read can be let in with keys that change before it is open; a second look finds it. */
+  /** The keys can change between a read's admission and its opening. A second check finds such reads. */
   private mustLookAgain = false;
   private looking: NodeJS.Timeout | undefined;
   private stepping: NodeJS.Timeout | undefined;
@@ -45,7 +45,7 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
   }
 
   private look(): void {
-    // Those that the look before has found are ended first.
+    // The reads that the previous check found are ended first.
     if (this.stepping) return;
     const version = this.version();
     const hasChanged = version.some((part, index) => part !== this.seen[index]);
@@ -68,7 +68,7 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
         : undefined;
   }
 
-  /** Why a read would not be let in now, if it would not. */
+  /** The reason why a read would be refused now, if there is one. */
   private refusal(
     { path }: RequestContext,
     access: RequestAccess | undefined,

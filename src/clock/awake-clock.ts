@@ -1,6 +1,6 @@
-/** How often the time is looked at. */
+/** How often the clock is read. */
 const TICK_MS = 100;
-/** More than this between two looks is a pause of the process. */
+/** A longer time than this between two readings is a pause of the process. */
 const MAX_STEP_MS = 500;
 
 /**
@@ -30,7 +30,7 @@ export class AwakeClock {
 
 let ofProcess: AwakeClock | undefined;
 
-/** The time in which this process ran, in milliseconds; where it begins says nothing. */
+/** The time in milliseconds in which this process ran. Only differences have a meaning. */
 export function awakeMs(): number {
   ofProcess ??= new AwakeClock();
   return ofProcess.look();

@@ -1,6 +1,6 @@
 /**
- * Pieces joined in memory of their own. `Buffer.concat` would take small ones out of a pool, and each that is kept
- * would keep a whole block of that pool.
+ * Joins pieces in a buffer of their own. `Buffer.concat` would take a small buffer from a pool, and a kept buffer
+ * keeps its whole block of the pool alive.
  */
 export function joined(pieces: readonly Buffer[]): Buffer {
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);

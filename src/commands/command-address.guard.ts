@@ -5,8 +5,8 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { entityAddress } from './entity-address.ts';
 
 /**
- * Judges the address in a command's path: the tenant must be this deployment's, type and id must be
- * well-formed. A guard, so that no body is asked for (`Expect: 100-continue`) or read in vain.
+ * Checks the address in a command's path: the tenant must be this deployment's, the type and id must be valid. It
+ * is a guard, so that the gateway does not ask for (`Expect: 100-continue`) or read a body for a wrong address.
  */
 @Injectable()
 export class CommandAddressGuard implements CanActivate {

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../errors/error-codes.ts';
 import { GatewayError, type FieldError } from '../errors/gateway-error.ts';
 import { topLevelKeys } from '../http/top-level-keys.ts';
 
-/** A validated body: what it says, and the very bytes that came, which alone are sent on. */
+/** A validated body: its meaning, and its exact bytes, which are what the runtime receives. */
 export interface CommandBody<Dto> {
   bytes: Buffer;
   dto: Dto;
@@ -11,7 +11,7 @@ export interface CommandBody<Dto> {
 
 export interface CommandDtoClass<Dto extends object> {
   new (): Dto;
-  /** The fields it knows, each once; any other is refused by name. */
+  /** The known fields, each at most once. Any other field is refused by name. */
   readonly fields: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export interface CodedFieldError extends FieldError {
   code?: ErrorCode;
 }
 
-/** A body of the cap's size can hold a hundred thousand fields, and the answer names them twice. */
+/** A body can hold a hundred thousand fields, and the error names each of them twice. */
 const MAX_NAMED_FIELDS = 32;
 const MAX_NAME_LENGTH = 128;
 
@@ -37,7 +37,7 @@ export function parseCommandBody<Dto extends object>(
 ): CommandBody<Dto> {
   const text = decodeJsonText(bytes);
   const object = parseObject(text);
-  // Two readers must not read two things: JSON parsers differ on which of two equal keys counts.
+  // Duplicate keys are refused, because JSON parsers differ on which of two equal keys counts.
   const keys = topLevelKeys(text);
   const errors: CodedFieldError[] = [
     ...Dto.fields
@@ -78,7 +78,7 @@ function decodeJsonText(bytes: Buffer): string {
   } catch (cause) {
     throw new GatewayError('invalid_body', 'The body must be JSON in valid UTF-8.', { cause });
   }
-  // RFC 8259 §8.1: a byte-order mark must not be added, and readers differ on ignoring it.
+  // RFC 8259 §8.1 forbids a byte-order mark, and parsers differ on whether they ignore it.
   if (text.startsWith('\uFEFF')) {
     throw new GatewayError('invalid_body', 'The body must not begin with a byte-order mark.');
   }

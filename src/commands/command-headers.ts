@@ -8,10 +8,10 @@ export interface CommandCall {
   context: RequestContext;
   /** A checked `Idempotency-Key`. */
   idempotencyKey: string | undefined;
-  /** W3C Trace Context, where the client's is well-formed. */
+  /** The client's W3C Trace Context, if it is valid. */
   trace: Record<string, string>;
   contentType: string | undefined;
-  /** Whether the client has left without its answer. */
+  /** Whether the client has disconnected before its response. */
   clientHasGone: () => boolean;
 }
 
@@ -23,8 +23,8 @@ export function traceHeaders(headers: IncomingHttpHeaders): Record<string, strin
 }
 
 /**
- * The headers of a runtime request: these and nothing else of the client's. The runtime journals
- * every header that it gets and shows it in its UI, so no credential may be among them.
+ * The headers of a runtime request. No other header of the client is forwarded, because the runtime journals every
+ * header and shows it in its UI: none may hold a credential.
  */
 export function runtimeHeaders(
   address: EntityAddress,

@@ -24,7 +24,7 @@ export function entityIdProblem(id: unknown): string | undefined {
     : 'must be 1 to 128 characters of A-Z a-z 0-9 . _ ~ : @ -, the first a letter or a digit';
 }
 
-/** Builds an address of checked parts. Throws `invalid_entity_type` or `invalid_entity_id`. */
+/** Builds an address from checked parts. Throws `invalid_entity_type` or `invalid_entity_id`. */
 export function entityAddress(tenant: string, type: string, id: string): EntityAddress {
   const typeProblem = entityTypeProblem(type);
   if (typeProblem) throw new GatewayError('invalid_entity_type', `The entity type ${typeProblem}.`);
@@ -65,7 +65,7 @@ export function isWorkspaceRef(value: unknown, tenant: string): boolean {
   return ofTenant === tenant && entityIdProblem(name) === undefined && rest.length === 0;
 }
 
-/** The virtual-object key by the deployment's template, such as `{tenant}:{id}`. Not yet encoded. */
+/** The virtual-object key from the deployment's template, such as `{tenant}:{id}`. It is not encoded yet. */
 export function objectKey(template: string, address: EntityAddress): string {
   return template.replace(/\{(tenant|type|id)\}/g, (_, part: keyof EntityAddress) => address[part]);
 }

@@ -10,7 +10,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { ContextSlot, requestContext, type RequestContext } from '../server/request-context.ts';
 import type { CommandOutcome, CommandResponse } from './commands.service.ts';
 
-/** Visible ASCII. */
+/** Visible ASCII characters. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 const KEY = new ContextSlot<string>();
@@ -21,8 +21,8 @@ export function idempotencyKeyIn(context: RequestContext): string | undefined {
 }
 
 /**
- * Checks `Idempotency-Key` on the way in, and on the way out tells with `Idempotency-Replayed: true`
- * that the runtime had the command already.
+ * Checks `Idempotency-Key` in the request, and sets `Idempotency-Replayed: true` in the response if the runtime
+ * already had the command.
  */
 @Injectable()
 export class IdempotencyKeyInterceptor implements NestInterceptor<CommandOutcome, CommandResponse> {
@@ -45,7 +45,7 @@ export class IdempotencyKeyInterceptor implements NestInterceptor<CommandOutcome
   }
 }
 
-/** The one key of a request, if it has any. Throws `invalid_idempotency_key`. */
+/** The key of a request, or undefined. Throws `invalid_idempotency_key`. */
 function idempotencyKeyOf(request: Request): string | undefined {
   const keys = request.headersDistinct['idempotency-key'];
   if (keys === undefined) return undefined;

@@ -10,7 +10,7 @@ import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { HeldBytes } from '../memory/held-bytes.ts';
 import { BodyRoom, letBodyCome, readBody } from '../server/request-body.ts';
 
-/** Reads a command's body, at most up to the cap, as the very bytes that came. */
+/** Reads a command's body up to the cap, and keeps its exact bytes. */
 @Injectable()
 export class RawBodyInterceptor implements NestInterceptor {
   constructor(
@@ -29,7 +29,8 @@ export class RawBodyInterceptor implements NestInterceptor {
       room.release();
       throw error;
     }
-    // Not when the client has gone: the runtime may still have to get it.
+    // The room is not released when the client disconnects, because the body may still have to be sent to the
+    // runtime.
     return next.handle().pipe(finalize(() => room.release()));
   }
 }

@@ -4,20 +4,20 @@ import { answerFault, UnusableAnswer } from '../upstream/usable-answer.ts';
 import type { Upstream } from '../upstream/upstreams.ts';
 import type { RuntimeAnswer } from './runtime-attempt.ts';
 
-/** A command that the runtime has in its journal. */
+/** A command that is in the runtime's journal. */
 export interface AcceptedCommand {
   /** Begins with `inv_`. */
   invocationId: string;
-  /** The runtime had a command with the same idempotency key already. */
+  /** Whether the runtime already had a command with the same idempotency key. */
   isReplay: boolean;
 }
 
-/** A command as it was sent. */
+/** A command that was sent to the runtime. */
 export interface SentCommand extends FailedRequest {
   upstream: Upstream;
 }
 
-/** What the runtime's answer to a `/send` means. Throws a `GatewayError` for anything but accepted. */
+/** Interprets the runtime's response to a `/send`. Throws a `GatewayError` unless the command was accepted. */
 export function interpretAnswer(sent: SentCommand, answer: RuntimeAnswer): AcceptedCommand {
   const { status, headers, text } = answer;
   const fault = answerFault(sent.upstream, status, (name) => headers[name]?.toString());

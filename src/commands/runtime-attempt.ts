@@ -3,14 +3,14 @@ import type { Reached } from '../upstream/send-again.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
 
-/** What the runtime answered, whole. */
+/** A complete response of the runtime. */
 export interface RuntimeAnswer {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** An attempt that brought no whole answer. */
+/** An attempt without a complete response. */
 export class FailedAttempt extends Error {
   readonly reached: Reached;
   readonly isTimeout: boolean;
@@ -24,13 +24,12 @@ export class FailedAttempt extends Error {
 }
 
 /**
- * Sends one request and resolves with its answer within `timeoutMs`, else rejects with a `FailedAttempt`; the
- * connection of one that timed out is closed. Calls `onConnected` when it has one.
- *
- * It uses `dispatch` because undici's `request` does not say whether anything was sent, and ignores its signal
- * while it waits for a connection. Undici calls `onRequestStart` just before it writes the first byte. An error
- * without that call means that nothing was sent, whatever its code, such as ECONNRESET for a request that waited
- * on a kept connection which the upstream closed.
+ * Sends one request and resolves with its response within `timeoutMs`. Rejects with a `FailedAttempt`, and closes
+ * the connection of an attempt that timed out. Calls `onConnected` when there is a connection. It uses `dispatch`
+ * because undici's `request` does not say whether anything was sent, and ignores its signal while it waits for a
+ * connection. Undici calls `onRequestStart` just before it writes the first byte. An error without that call means
+ * that nothing was sent, whatever its code, such as ECONNRESET for a request that waited on a kept connection which
+ * the upstream closed.
  */
 export function attemptRequest(
   dispatcher: Dispatcher,
@@ -64,12 +63,12 @@ class Attempt implements Dispatcher.DispatchHandler {
     this.onConnected = onConnected;
     this.resolve = resolve;
     this.reject = reject;
-    // One clock over the whole attempt: undici's own are coarse, and each has its phase.
+    // One timer covers the whole attempt. Undici's timers are coarse, and each covers only one phase.
     this.timer = setTimeout(() => this.giveUp(), timeoutMs);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // The connection came after the time was up, or undici would send again: neither may happen.
+    // Either the connection opened too late, or undici would send the request again. Neither may happen.
     if (this.isOver || this.controller) {
       controller.abort(new Error('the attempt is over'));
       return;

@@ -17,15 +17,15 @@ import { attemptRequest, FailedAttempt, type RuntimeAnswer } from './runtime-att
 /** A one-way durable send. */
 export interface RuntimeCommand {
   service: string;
-  /** Virtual-object key, not yet encoded. */
+  /** The virtual-object key, not encoded yet. */
   key: string;
   handler: 'spawn' | 'wake' | 'control';
   body: Buffer;
-  /** All of the request's headers but the credential: the runtime journals them. */
+  /** All headers of the request except the credential. The runtime journals them. */
   headers: Record<string, string>;
-  /** Whether the runtime would recognize a repetition, so that a retry is safe. */
+  /** Whether the runtime would recognize a repetition. Only then is a retry safe. */
   isRepeatable: boolean;
-  /** Whether the client has left without its answer. */
+  /** Whether the client has disconnected before its response. */
   clientHasGone: () => boolean;
   /** The client's request, for logs, metrics and traces. */
   context: RequestContext;
@@ -59,14 +59,14 @@ export class RuntimeClient implements OnApplicationShutdown {
       pipelining: 1,
       // Over HTTP/2 undici replays requests by itself, after a GOAWAY or a refused stream.
       allowH2: false,
-      // The attempt has a clock of its own.
+      // `runtime-attempt.ts` has the timeout of the attempt.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxResponseSize: MAX_ANSWER_BYTES,
     });
   }
 
-  /** After the listener has closed: a command under way must still get its answer. */
+  /** The pool closes after the listener, because commands in flight must still get their responses. */
   async onApplicationShutdown(): Promise<void> {
     await this.pool.destroy();
     this.outage.over();
@@ -93,9 +93,9 @@ export class RuntimeClient implements OnApplicationShutdown {
     const endsAtMs = performance.now() + this.budgetMs;
     let furthest: FailedAttempt | undefined;
     for (let attempt = 0; ; attempt++) {
-      // A wait on a busy machine may take longer than was asked for.
+      // On a busy machine a wait can take longer than requested.
       const leftMs = Math.max(1, endsAtMs - performance.now());
-      // Where another attempt may follow, one takes at most half of what is left.
+      // If another attempt may follow, one attempt takes at most half of the remaining time.
       const timeoutMs = command.isRepeatable ? leftMs / 2 : leftMs;
       try {
         return await this.attempt(command, sent, timeoutMs);
@@ -112,7 +112,7 @@ export class RuntimeClient implements OnApplicationShutdown {
     }
   }
 
-  /** Resolves when the next attempt must begin; false if there is none. */
+  /** Resolves with true when the next attempt must begin, or with false if there is none. */
   private async mayFollow(
     { reached, isTimeout }: FailedAttempt,
     command: RuntimeCommand,
@@ -152,7 +152,7 @@ export class RuntimeClient implements OnApplicationShutdown {
   }
 }
 
-/** Path as it is sent. */
+/** The path of the runtime request. */
 function targetOf({ service, key, handler }: RuntimeCommand, { basePath }: Upstream): string {
   return `${basePath}/${service}/${encodeURIComponent(key)}/${handler}/send`;
 }
@@ -179,14 +179,14 @@ function toGatewayError(
 }
 
 /**
- * Throws `ClientGone` for a command that nobody waits for any more and that the runtime could not tell
- * from the client's next try: nothing of it was sent, and sent now it would be the second one.
+ * Throws `ClientGone` if the client has disconnected and the runtime could not recognize its next try. Nothing of
+ * the command was sent yet, and sending it now could make it run twice.
  */
 function stopForClientGone(command: RuntimeCommand): void {
   if (!command.isRepeatable && command.clientHasGone()) throw new ClientGone();
 }
 
-/** Exponential, with jitter over its upper half. */
+/** Exponential backoff, with jitter over its upper half. */
 function backoffMs(attempt: number): number {
   const ceilingMs = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS);
   return ceilingMs * (0.5 + Math.random() / 2);

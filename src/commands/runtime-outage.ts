@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Commands that had to wait come back over one millisecond each, and over no more than this. */
+/** Waiting commands resume one per millisecond each, and within this time at most. */
 const MAX_SPREAD_MS = 500;
 
 /** A command that waits for the runtime, compared by identity. */
 type Waiter = object;
 
 /**
- * Commands that wait for a runtime to which no connection can be made. One of them tries again for all,
- * as thousands that each try by themselves take the whole processor, and readers have no part in this.
+ * Commands that wait while no connection to the runtime can be made. One of them, the scout, tries again for all.
+ * If thousands tried by themselves, they would take the whole processor and slow down readers.
  */
 export class RuntimeOutage {
-  /** The one that tries again. */
+  /** The waiter that tries again. */
   private scout: Waiter | undefined;
   private readonly waiting = new Map<Waiter, (mayTry: boolean) => void>();
 
   /**
-   * Resolves with true when `waiter` is to try again: it is the scout and `backoffMs` are over, or a
-   * connection was made; with false when `leftMs` are over first. Who got a turn has to `leave` in the end.
+   * Resolves with true when `waiter` should try again: it is the scout and `backoffMs` have passed, or a connection
+   * was made. Resolves with false if `leftMs` pass first. After true, the waiter must call `leave` in the end.
    */
   async turn(waiter: Waiter, backoffMs: number, leftMs: number): Promise<boolean> {
     this.scout ??= waiter;
@@ -27,7 +27,7 @@ export class RuntimeOutage {
     return true;
   }
 
-  /** A connection was made, by whomever. */
+  /** Any command has made a connection. */
   over(): void {
     this.scout = undefined;
     const spreadMs = Math.min(this.waiting.size, MAX_SPREAD_MS);
@@ -37,7 +37,7 @@ export class RuntimeOutage {
     this.waiting.clear();
   }
 
-  /** It tries no more; if it was the scout another one tries at once. */
+  /** The waiter stops trying. If it was the scout, another one tries at once. */
   leave(waiter: Waiter): void {
     if (this.scout !== waiter) return;
     const [next] = this.waiting;

@@ -1,9 +1,9 @@
-/** What the parts of an address look like. */
+/** The valid forms of the parts of an address. */
 export const ADDRESS_PATTERNS = {
   type: /^[A-Za-z][A-Za-z0-9_.-]{0,62}$/,
   id: /^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,127}$/,
   tenant: /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/,
 };
 
-/** Paths of the runtime's own: a service of this name could not be called through its ingress. */
+/** Paths of Restate itself. A service with such a name could not be called through its ingress. */
 export const RESERVED_TYPES: ReadonlySet<string> = new Set(['restate', 'openapi']);

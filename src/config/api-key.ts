@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { parsePathScope, type PathScope } from '../http/path-scope.ts';
 import { isBelow } from '../http/routes.ts';
 
-/** What an API key may be limited to. A read token has none: it opens reads alone. */
+/** The scopes of an API key. A read token has none, because it opens only reads. */
 export const SCOPES = [
   'commands',
   'streams:read',
@@ -18,25 +18,25 @@ export type Scope = (typeof SCOPES)[number];
 export interface ApiKey {
   /** SHA-256 of the key. */
   digest: Buffer;
-  /** For logs and metrics. */
+  /** The key's name in logs and metrics. */
   name: string;
-  /** The entry itself gives the name. */
+  /** Whether the entry names the key. */
   isNamed: boolean;
   scopes: ReadonlySet<Scope>;
-  /** What the scopes of streams are narrowed to, where they are. */
+  /** The paths to which the scopes of streams are limited, if they are. */
   paths: PathScope | undefined;
 }
 
 const MIN_KEY_LENGTH = 16;
 const MAX_PATHS = 16;
 const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
-/** In the metric by credential it stands for the requests of all read tokens. */
+/** The metric by credential uses this name for all requests with read tokens. */
 const RESERVED_NAME = 'read-token';
 const ATTRIBUTE = /^(name|scopes|paths)=(.*)$/s;
 
 /**
- * Parses an entry: a key or its digest, then `name=`, `scopes=` and `paths=`. Returns all that is wrong with it
- * where anything is. The problems never repeat any part of it: what stands in the wrong place may be a key.
+ * Parses an entry: a key or its digest, then `name=`, `scopes=` and `paths=`. Returns a list of problems if it is
+ * wrong. No problem repeats a part of the entry, because a key may stand in the wrong place.
  */
 export function parseApiKey(entry: string): ApiKey | string[] {
   const [key = '', ...rest] = entry.split(/[ \t]+/);
@@ -66,14 +66,14 @@ export function parseApiKey(entry: string): ApiKey | string[] {
   };
 }
 
-/** Whether paths narrow a scope. */
+/** Whether paths limit a scope. */
 export function isOfStreams(scope: Scope): boolean {
   return scope.startsWith('streams:');
 }
 
 /**
- * Why a key cannot stand beside those before it, if it cannot: a name tells one key from all others, and a key that
- * is given twice must open the same both times.
+ * The reason why a key conflicts with an earlier one, if it does. Names must be unique, and a key that is given
+ * twice must open the same.
  */
 export function conflict(key: ApiKey, others: readonly ApiKey[]): string | undefined {
   for (const other of others) {
@@ -122,7 +122,7 @@ function scopesOf(list: string | undefined, problems: string[]): ReadonlySet<Sco
   return list === undefined ? new Set(SCOPES) : parseScopes(list, problems);
 }
 
-/** Parses scopes between `+`. Adds to the problems, by place, what is none of them. */
+/** Parses scopes separated by `+`. Adds a problem for each unknown one, by its position. */
 export function parseScopes(list: string, problems: string[]): ReadonlySet<Scope> {
   const scopes = new Set<Scope>();
   for (const [index, word] of list.split('+').entries()) {

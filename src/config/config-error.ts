@@ -1,4 +1,4 @@
-/** Settings that stop the start: one message that names every wrong one. Never holds a value. */
+/** Wrong settings, which stop the start. One message names all of them and never contains a value. */
 export class ConfigError extends Error {
   readonly problems: string[];
 

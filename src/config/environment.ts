@@ -91,7 +91,7 @@ export class Environment {
   @TrueOrFalse()
   GATEWAY_SHARED_READS = true;
 
-  // The defaults of these three follow from the memory that there is.
+  // The defaults of these three depend on the available memory.
   @IsOptional()
   @WholeNumber(1, 10_000_000)
   GATEWAY_MAX_CONNECTIONS?: number;

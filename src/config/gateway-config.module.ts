@@ -2,7 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { ConfigModule, registerAs } from '@nestjs/config';
 import { CONFIG_NAMESPACE, type GatewayConfig } from './gateway-config.ts';
 
-/** Makes checked settings injectable everywhere through `@nestjs/config`. */
+/** Provides the validated settings through `@nestjs/config`. */
 @Module({})
 export class GatewayConfigModule {
   static with(config: GatewayConfig): Promise<DynamicModule> {

@@ -5,8 +5,8 @@ import type { ApiKey } from './api-key.ts';
 import type { TraceConfig } from './trace-config.ts';
 
 /**
- * A list of secrets: what stood in the variable itself, and the file that adds to it. A credential for an upstream is a
- * list of one, from one of the two.
+ * A list of secrets: the entries of the variable, and the file that adds to them. A credential for an upstream is a
+ * list with one entry, from one of the two.
  */
 export interface SecretSource<Entry> {
   inline: Entry[];
@@ -30,7 +30,7 @@ export interface GatewayConfig {
   runtime: {
     ingressUrl: string;
     adminUrl: string;
-    /** Sent with every command, and so in the runtime's journal: it must open nothing else. */
+    /** Sent with every command and so stored in the runtime's journal. It must open nothing else. */
     ingressToken: SecretSource<string>;
     adminToken: SecretSource<string>;
     keyTemplate: string;
@@ -40,15 +40,15 @@ export interface GatewayConfig {
   shapes: { tables: '*' | string[]; tenantColumn: string };
   maxBodyBytes: number;
   corsOrigins: '*' | string[];
-  /** Whether readers of one and the same read wait on one upstream request. */
+  /** Whether readers of the same read share one upstream request. */
   sharedReads: boolean;
   limits: {
     maxConnections: number;
     maxOpenReads: number;
     maxOpenReadsPerCredential: number;
-    /** Bytes that may be held for others; see `HeldBytes`. */
+    /** The budget of bytes that the gateway holds for others; see `HeldBytes`. */
     maxHeldBytes: number;
-    /** Requests a second with one credential; 0 for no limit. */
+    /** Requests per second with one credential. 0 means no limit. */
     requestsPerSecond: number;
   };
   timeouts: {
@@ -60,9 +60,9 @@ export interface GatewayConfig {
     drainMs: number;
   };
   logLevel: Environment['GATEWAY_LOG_LEVEL'];
-  /** Whether what changes something has a log line more. */
+  /** Whether requests that change something get an audit line. */
   auditLog: boolean;
-  /** Undefined where the gateway makes no spans. */
+  /** Undefined if tracing is off. */
   traces: TraceConfig | undefined;
 }
 

@@ -16,7 +16,7 @@ export function IsBaseUrl(): PropertyDecorator {
 }
 
 export function isBaseUrl(value: string): boolean {
-  // The parser would take "http:host" as well, and mend more than that.
+  // The URL parser also accepts "http:host" and corrects other mistakes.
   if (!/^https?:\/\/[^/]/i.test(value) || /[?#@\s\\]/.test(value)) return false;
   return URL.canParse(value) && !new URL(value).pathname.includes('//');
 }

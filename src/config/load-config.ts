@@ -19,8 +19,8 @@ import { traceConfig } from './trace-config.ts';
 const MAY_BE_EMPTY = new Set(['GATEWAY_SHAPES_TENANT_COLUMN']);
 
 /**
- * The settings from environment variables, and from the files that they name. Throws one
- * `ConfigError` that lists every wrong setting and what it must look like.
+ * Reads the settings from environment variables and from the files that they name. Throws one `ConfigError` that
+ * lists every wrong setting and its valid form.
  */
 export function loadConfig(
   variables: Variables,
@@ -101,7 +101,7 @@ export function loadConfig(
         env.GATEWAY_MAX_CONNECTIONS ??
         Math.max(plan.maxConnections, env.GATEWAY_MAX_OPEN_READS ?? 0),
       maxOpenReads,
-      // One caller alone cannot take all of it.
+      // One caller alone cannot take all open reads.
       maxOpenReadsPerCredential:
         env.GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL ?? Math.ceil(maxOpenReads / 2),
       maxHeldBytes: plan.maxHeldBytes,
@@ -131,7 +131,7 @@ function gatewayVariables(variables: Variables): Variables {
   return Object.fromEntries(entries);
 }
 
-/** 0 is any free port, or no management port at all. */
+/** 0 means any free port, or no management port. */
 function checkPortsDiffer(env: Environment, problems: string[]): void {
   const isBad = problems.some((problem) => problem.startsWith('GATEWAY_PORT '));
   if (!isBad && env.GATEWAY_PORT !== 0 && env.GATEWAY_PORT === env.GATEWAY_MANAGEMENT_PORT) {

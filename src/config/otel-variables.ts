@@ -1,14 +1,14 @@
 export type Variables = Record<string, string | undefined>;
 export type ReadFile = (path: string) => string;
 
-/** RFC 9110 §5.6.2 and §5.5: Node would refuse any other header at every single export. */
+/** RFC 9110 §5.6.2 and §5.5. Node would refuse other headers at every export. */
 const HEADER = { name: /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, value: /^[\t\x20-\x7e\x80-\xff]*$/ };
 const ATTRIBUTE = { name: /^[\x21-\x7e]+$/, value: /^[^\p{Cc}]*$/u };
 type PairForm = typeof HEADER;
 
 /**
- * Reads OpenTelemetry's variables one by one, and gathers what is wrong with them. No problem holds a
- * value: headers carry credentials.
+ * Reads OpenTelemetry's variables and collects their problems. No problem contains a value, because headers carry
+ * credentials.
  */
 export class OtelVariables {
   private readonly variables: Variables;
@@ -26,7 +26,7 @@ export class OtelVariables {
     return this.variables[name]?.trim() || undefined;
   }
 
-  /** The name that counts of an exporter's variable: that of traces alone before that of all signals. */
+  /** The variable of an exporter that applies: the one for traces, or else the one for all signals. */
   otlpName(suffix: string): string {
     const ofTraces = `OTEL_EXPORTER_OTLP_TRACES_${suffix}`;
     return this.text(ofTraces) === undefined ? `OTEL_EXPORTER_OTLP_${suffix}` : ofTraces;

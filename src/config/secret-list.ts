@@ -10,12 +10,12 @@ import type { ListForm, ParsedList } from './secret-lists.ts';
  */
 const REREAD_INTERVAL_MS = 1_000;
 
-/** `others` are the entries of the variable, beside which those of the file are valid. */
+/** `others` are the entries of the variable, which are valid in addition to those of the file. */
 type Parse<Entry> = (text: string, form: ListForm, others: readonly Entry[]) => ParsedList<Entry>;
 
-/** A list of secrets whose file is read again while the gateway runs. */
+/** A list of secrets. Its file is read again while the gateway runs. */
 export class SecretList<Entry> implements OnModuleDestroy {
-  /** The file was good when it was last read. */
+  /** Whether the file was valid when it was last read. */
   isFileGood = true;
   private fromFile: Entry[] = [];
   private text: string | undefined;
@@ -48,7 +48,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
     return list;
   }
 
-  /** All entries valid now; those of the variable come first. */
+  /** All entries that are valid now. Those of the variable come first. */
   get entries(): readonly Entry[] {
     return this.all;
   }
@@ -71,7 +71,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
     this.timer.unref();
   }
 
-  /** A file that is bad, empty or gone leaves the list as it was, and says so once. */
+  /** If the file is invalid, empty or missing, the list stays as it was, and one log line says so. */
   private async reread(file: string): Promise<void> {
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => ({ error }));
     if (typeof text !== 'string') {

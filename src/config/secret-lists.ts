@@ -1,6 +1,6 @@
 import { conflict, parseApiKey, type ApiKey } from './api-key.ts';
 
-/** The entries of a list and what is wrong with it; a problem never repeats a secret. */
+/** The entries of a list, and the problems with it. A problem never repeats a secret. */
 export interface ParsedList<Entry> {
   entries: Entry[];
   problems: string[];
@@ -12,10 +12,10 @@ export const BEARER_VALUE = /^[\x21-\x7e]+$/;
 export const BEARER_MESSAGE =
   'must be visible ASCII characters without spaces, as a bearer credential is';
 
-/** Where a list stands: in a variable entries are separated by commas, in a file by lines. */
+/** The place of a list. A variable separates entries by commas, a file by lines. */
 export type ListForm = 'variable' | 'file';
 
-/** API keys, each with what it opens. `others` are those of the other place of the setting. */
+/** API keys, each with its scopes. `others` are the keys of the other place of the setting. */
 export function parseApiKeys(
   text: string,
   form: ListForm,
@@ -39,7 +39,10 @@ export function parseReadTokenSecrets(text: string, form: ListForm): ParsedList<
   });
 }
 
-/** The one credential of a file, which may end with a line end: a list of one entry, or of none where it is empty. */
+/**
+ * The single credential of a file, which may end with a line end. The list has one entry, or none if the file is
+ * empty.
+ */
 export function parseCredential(text: string, isBearer: boolean): ParsedList<string> {
   const credential = text.trim();
   if (credential === '') return { entries: [], problems: [] };
@@ -51,7 +54,7 @@ export function parseCredential(text: string, isBearer: boolean): ParsedList<str
     : { entries: [credential], problems: [] };
 }
 
-/** An entry that cannot be parsed is an array of what is wrong with it. */
+/** An array stands for an entry that cannot be parsed, and holds its problems. */
 function parseList<Entry extends object>(
   text: string,
   form: ListForm,

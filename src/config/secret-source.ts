@@ -12,7 +12,7 @@ export type CredentialVariable =
   | 'GATEWAY_HISTORY_TOKEN'
   | 'GATEWAY_SYNC_SECRET';
 
-/** Reads a list and its `_FILE` form together; both count. */
+/** Reads a list and its `_FILE` form. The entries of both are valid. */
 export function listSource<Entry>(
   env: Environment,
   name: ListVariable,
@@ -33,7 +33,9 @@ export function listSource<Entry>(
   return { source: { inline: inline.entries, file }, count };
 }
 
-/** Reads a credential or its `_FILE` form: with both nobody could tell which of them is sent. */
+/**
+ * Reads a credential or its `_FILE` form. Both together are refused, because it would be unclear which one is sent.
+ */
 export function credentialSource(
   env: Environment,
   name: CredentialVariable,

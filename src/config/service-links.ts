@@ -1,11 +1,11 @@
 /**
- * What Kubernetes sets in every pod for a Service named `gateway` or `gateway-…`, as Docker's links once
+ * Variables that Kubernetes sets in every pod for a Service named `gateway` or `gateway-…`, as Docker's links once
  * did (kubernetes.io, "Accessing Services from a Pod").
  */
 const SERVICE_VARIABLE =
   /^GATEWAY_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/;
 
-/** Whether a variable is one of those; `GATEWAY_PORT` is where its value is `tcp://10.0.0.1:8787` or the like. */
+/** Whether a variable is one of those. `GATEWAY_PORT` is one if its value looks like `tcp://10.0.0.1:8787`. */
 export function isServiceVariable(name: string, value: string | undefined): boolean {
   return SERVICE_VARIABLE.test(name) || isServiceUrl(name, value);
 }

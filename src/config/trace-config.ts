@@ -10,32 +10,32 @@ const SAMPLERS = [
   'parentbased_traceidratio',
 ] as const;
 
-/** Where spans go, which are made, and how they are gathered. Times are milliseconds. */
+/** Where spans are sent, which ones are made, and how they are batched. Times are milliseconds. */
 export interface TraceConfig {
-  /** What the spans are posted to, whole. */
+  /** The whole URL to which spans are posted. */
   url: string;
   headers: Record<string, string>;
   timeoutMs: number;
   compression: 'none' | 'gzip';
-  /** PEM; undefined where Node's own certificates will do, or no client certificate is asked for. */
+  /** PEM. Undefined if Node's own certificates are used or no client certificate is needed. */
   tls: { ca: string | undefined; cert: string | undefined; key: string | undefined };
   serviceName: string | undefined;
   resourceAttributes: Record<string, string>;
   sampler: (typeof SAMPLERS)[number];
-  /** The share of new traces that the ratio samplers take, 0 to 1. */
+  /** The share of new traces that the ratio samplers record, from 0 to 1. */
   samplerRatio: number;
   batch: {
     delayMs: number;
     exportTimeoutMs: number;
-    /** Spans that wait to be sent; any more are dropped. */
+    /** The most spans that wait to be sent. Further ones are dropped. */
     maxQueueSize: number;
     maxExportBatchSize: number;
   };
 }
 
 /**
- * What OpenTelemetry's standard variables ask of the gateway: undefined where they name no endpoint, or
- * turn the SDK off. What they mean is OpenTelemetry's; a wrong one is added to the problems, not ignored.
+ * The tracing settings from OpenTelemetry's standard variables. Undefined if they name no endpoint or turn the SDK
+ * off. The gateway does not ignore wrong ones, but adds them to the problems.
  */
 export function traceConfig(
   variables: Variables,
@@ -78,7 +78,7 @@ export function traceConfig(
   };
 }
 
-/** The endpoint of all signals gets the path of traces; one of traces alone is taken as it is. */
+/** The endpoint of all signals gets the path of traces. An endpoint for traces is used unchanged. */
 function tracesUrl(otel: OtelVariables): string | undefined {
   const name = otel.otlpName('ENDPOINT');
   const url = otel.text(name);

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform, type TransformFnParams } from 'class-transformer';
 import { IsBoolean } from 'class-validator';
 
-/** A setting that is on or off, written `true` or `false` and in no other way: `0` is no `false`. */
+/** A boolean setting. Only `true` and `false` are valid, not `0` or `1`. */
 export function TrueOrFalse(): PropertyDecorator {
   return applyDecorators(
     Transform(({ value }: TransformFnParams): unknown =>

@@ -2,16 +2,16 @@ import { Environment } from './environment.ts';
 import type { Variables } from './otel-variables.ts';
 import { isServiceVariable } from './service-links.ts';
 
-/** A variable that looks like a setting and is none. The message holds its name, never its value. */
+/** A variable that looks like a setting and is not one. The message contains its name, never its value. */
 export interface UnknownSetting {
   name: string;
   message: string;
 }
 
-/** What else of the project begins with `GATEWAY_`: of the command line, of agents, of the Compose file. */
+/** Other variables of the project that begin with `GATEWAY_`: of the command line, agents and the Compose file. */
 const NOT_OF_THE_GATEWAY = new Set(['GATEWAY_URL', 'GATEWAY_API_KEY', 'GATEWAY_LISTEN']);
 
-/** Settings of earlier versions, and what to do about each. */
+/** Settings of earlier versions, and what to use instead of each. */
 const FORMER: Readonly<Record<string, string>> = {
   GATEWAY_RUNTIME_TOKEN:
     'is sent nowhere any more: set GATEWAY_RUNTIME_ADMIN_TOKEN for the admin API and ' +
@@ -19,8 +19,8 @@ const FORMER: Readonly<Record<string, string>> = {
 };
 
 /**
- * The `GATEWAY_…` variables that are no setting. They do not stop the start, because after a rollback there may be
- * settings of the next version.
+ * The `GATEWAY_…` variables that are not settings. They do not stop the start, because after a rollback there may
+ * be settings of the next version.
  */
 export function unknownSettings(variables: Variables): UnknownSetting[] {
   const settings = Object.keys(new Environment());
@@ -34,7 +34,7 @@ export function unknownSettings(variables: Variables): UnknownSetting[] {
     });
 }
 
-/** The setting that shares the most words with a name, and of those the one that is fewest edits away. */
+/** The setting that shares the most words with a name. Of several, the one with the smallest edit distance. */
 function nearest(name: string, settings: readonly string[]): string {
   const words = name.split('_');
   const ranked = settings.map((setting) => ({
@@ -46,7 +46,7 @@ function nearest(name: string, settings: readonly string[]): string {
   return ranked[0]?.setting ?? '';
 }
 
-/** How many characters have to be put in, left out or changed (Levenshtein). */
+/** The edit distance of two words (Levenshtein). */
 function editDistance(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 0; row < from.length; row++) {

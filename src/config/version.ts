@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The version of this gateway, of the `package.json` beside `src` or `dist`; "unknown" where it has none. */
+/** The version in the `package.json` beside `src` or `dist`, or "unknown". */
 export function gatewayVersion(): string {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   return (JSON.parse(manifest) as { version?: string }).version ?? 'unknown';

@@ -3,8 +3,8 @@ import { Transform, type TransformFnParams } from 'class-transformer';
 import { IsInt, Max, Min } from 'class-validator';
 
 /**
- * A setting that is a whole number written in plain digits. `1e3`, `0x10` and `5.0` are refused: a
- * number that has to be interpreted is more often a slip than a wish.
+ * A whole-number setting in plain digits. `1e3`, `0x10` and `5.0` are refused, because they are more likely a
+ * mistake than intended.
  */
 export function WholeNumber(min: number, max: number): PropertyDecorator {
   const message = `must be a whole number from ${min} to ${max}`;

@@ -33,13 +33,13 @@ const EXPOSED_HEADERS = [
   'WWW-Authenticate',
   'X-Request-Id',
 ].join(', ');
-/** Two hours is as long as Chromium keeps a preflight's answer. */
+/** Two hours is the longest time that Chromium caches a preflight response. */
 const PREFLIGHT_MAX_AGE_SECONDS = '7200';
 
 /**
- * CORS for GET and HEAD below `/streams` and `/shapes`, on every answer, errors too: without it a
- * browser's client sees a network error in place of a 401. Nothing else gets any CORS header; a
- * preflight for POST that carried one would open POST, which is a safelisted method.
+ * CORS for GET and HEAD below `/streams` and `/shapes`, on every response, also on errors: without it a browser's
+ * client sees a network error instead of a 401. No other route gets a CORS header. A preflight response for POST
+ * would open POST, which is a safelisted method.
  */
 export function corsStep(origins: GatewayConfig['corsOrigins']): Step {
   return (request, response) => {
@@ -61,10 +61,9 @@ export function corsStep(origins: GatewayConfig['corsOrigins']): Step {
 }
 
 /**
- * The value for `Access-Control-Allow-Origin`, or undefined where there is none to send. Where any
- * origin may read, it is sent without an `Origin` too: a browser's cache could hold an answer that
- * was asked for without one, and give it to a page that needs the header (Fetch, "CORS protocol and
- * HTTP caches").
+ * The value for `Access-Control-Allow-Origin`, or undefined. If any origin may read, it is sent even without an
+ * `Origin`: a browser's cache could give a response to a request without one to a page that needs the header
+ * (Fetch, "CORS protocol and HTTP caches").
  */
 function allowedOrigin(
   origins: GatewayConfig['corsOrigins'],
@@ -74,7 +73,7 @@ function allowedOrigin(
   return origin !== undefined && origins.includes(origin) ? origin : undefined;
 }
 
-/** Needs no credential and touches no upstream (Fetch, "CORS-preflight fetch"). */
+/** A preflight needs no credential and no upstream (Fetch, "CORS-preflight fetch"). */
 function answerPreflight(
   request: ClientRequest,
   response: ServerResponse,

@@ -1,6 +1,6 @@
 /**
- * The one table of the gateway's own errors: the stable code that programs switch on, its HTTP
- * status and its title. `docs/http-api.md` repeats it and a test holds the two together.
+ * The table of all errors of the gateway: the stable code for programs, its HTTP status and its title.
+ * `docs/http-api.md` repeats it, and a test compares the two.
  */
 export const ERROR_CODES = {
   invalid_body: { status: 400, title: 'The request body is not valid' },

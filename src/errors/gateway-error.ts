@@ -1,14 +1,14 @@
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 
-/** One invalid field of a request body; `field` is its name, or empty for the body as a whole. */
+/** One invalid field of a request body. `field` is its name, or empty for the whole body. */
 export interface FieldError {
   field: string;
   message: string;
 }
 
 /**
- * Why a request was refused, where its code is that of several reasons. For the log and the metrics
- * alone: a client learns no more than it needs to.
+ * The reason of a refusal, if its code has several. Only the log and the metrics show it; a client must not learn
+ * more than it needs.
  */
 export type ErrorReason =
   | 'malformed_header'
@@ -29,7 +29,7 @@ export type ErrorReason =
   | 'slow_reader'
   | 'runtime';
 
-/** Why Node refused a request before the gateway had it: the code of its parser, or that it did not come in time. */
+/** Why Node refused a request before the gateway saw it: the code of its parser, or a timeout. */
 export type ParserReason = `HPE_${string}` | 'ERR_HTTP_REQUEST_TIMEOUT';
 
 export interface GatewayErrorOptions {
@@ -37,14 +37,13 @@ export interface GatewayErrorOptions {
   reason?: ErrorReason;
   /** Response headers that belong to this failure, such as `Retry-After`. */
   headers?: Record<string, string>;
-  /** Field by field, for validation failures. */
+  /** The invalid fields, for validation errors. */
   errors?: FieldError[];
 }
 
 /**
- * Every failure of the gateway's own. `detail` goes to the client: it says what was wrong and what
- * to send instead, and never holds a credential, a stack or an internal address; `cause` goes to
- * the log only.
+ * Every error of the gateway. `detail` is sent to the client: it says what was wrong and what to send instead, and
+ * never contains a credential, a stack or an internal address. `cause` is only logged.
  */
 export class GatewayError extends Error {
   readonly code: ErrorCode;
@@ -64,7 +63,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** A fault of the gateway's own. */
+/** A bug of the gateway. */
 export function internalError(cause: unknown): GatewayError {
   return new GatewayError(
     'internal_error',
@@ -73,7 +72,7 @@ export function internalError(cause: unknown): GatewayError {
   );
 }
 
-/** A 503 for work that is turned away before anything of it was sent on. */
+/** A 503 for a request that is refused before any of it was forwarded. */
 export function overloaded(reason: ErrorReason, what: string): GatewayError {
   return new GatewayError('overloaded', `${what}; try again in a moment.`, {
     reason,

@@ -8,7 +8,7 @@ import { PlainHealthCheck } from './health-check.decorator.ts';
 export class HealthController {
   constructor(private readonly health: HealthCheckService) {}
 
-  /** The process answers; no upstream is looked at, so that none of them can take it down. */
+  /** The process answers. No upstream is checked, so that none can make the gateway look dead. */
   @Get()
   @PlainHealthCheck()
   check(): Promise<HealthCheckResult> {

@@ -2,24 +2,22 @@ import type { ServerResponse } from 'node:http';
 import { resetConnection } from './reset-connection.ts';
 
 /**
- * Breaks off an answer that has begun, so that the client cannot take what it got for the whole.
- *
- * Toward HTTP/1.0 it may be that only the end of the connection tells the end of the body (RFC 9112 §6.3):
- * there an ordinary close would be that very end, and a reset is what tells the difference.
+ * Breaks off a response that has begun, so that the client cannot take the part for the whole. For HTTP/1.0 the end
+ * of the connection can be the end of the body (RFC 9112 §6.3), so the connection is reset instead of closed.
  */
 export function breakOff(response: ServerResponse): void {
   const { socket, useChunkedEncodingByDefault: isHttp11 } = response;
-  // Its turn has not come: those before it on the connection are answered first.
+  // The response has no socket yet, because earlier responses on the connection come first.
   if (!socket) response.once('socket', (itsSocket) => itsSocket.destroy());
-  // What was written in this turn of the event loop: Node 22 would let it fall.
+  // Node 22 would drop what was written in this turn of the event loop.
   socket?.uncork();
   if (socket && response.headersSent && !isHttp11) resetConnection(socket);
   else destroyAnswer(response);
 }
 
 /**
- * Destroys a response, also one that waits behind others on its connection, and emits `close`. For a waiting one
- * Node 22 emits nothing, and closes the connection when its turn comes.
+ * Destroys a response, even one that waits for earlier ones on its connection, and emits `close`. Node 22 emits
+ * nothing for a waiting response, and closes the connection when its turn comes.
  */
 export function destroyAnswer(response: ServerResponse): void {
   const listenersBefore = response.listenerCount('socket');
@@ -29,7 +27,7 @@ export function destroyAnswer(response: ServerResponse): void {
   for (const listener of added) response.off('socket', listener as () => void);
   process.nextTick(() => {
     response.emit('close');
-    // Once: its turn comes all the same.
+    // `close` must be emitted only once, although Node still reaches its turn.
     response.removeAllListeners('close');
   });
 }

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 
-/** A client's request. Node has one class for requests and answers, and so leaves open what each request has. */
+/**
+ * A client's request. Node uses one class for requests and responses, so its types leave open which fields are set.
+ */
 export interface ClientRequest extends IncomingMessage {
   method: string;
   url: string;

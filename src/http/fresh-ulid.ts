@@ -6,14 +6,14 @@ const pool = Buffer.allocUnsafeSlow(POOL_BYTES);
 let used = POOL_BYTES;
 
 /**
- * A new ULID (github.com/ulid/spec): 48 bits of time in milliseconds, 80 random ones. By itself the package asks the
- * system for each random byte, 65 us for an id.
+ * A new ULID (github.com/ulid/spec): 48 bits of time in milliseconds and 80 random bits. By default the package
+ * requests each random byte from the system, which takes 65 µs per id.
  */
 export function freshUlid(): string {
   return ulid(undefined, randomFraction);
 }
 
-/** At least 0 and below 1, of a random byte: the package makes five bits of it. */
+/** A number from 0 to below 1 from a random byte. The package uses five bits of it. */
 function randomFraction(): number {
   if (used === POOL_BYTES) {
     randomFillSync(pool);

@@ -1,7 +1,6 @@
 /**
- * Headers as a flat list: names and values in turn, as they are sent; a name may come more than once.
- * Node takes such a list as it is. An object would have to be made with names that are only
- * known at run time, which V8 keeps in a hash table of its own.
+ * Headers as a flat list: names and values in turn, as they are sent. A name may occur more than once. Node accepts
+ * such a list. An object with names that are known only at run time would be a slow hash table in V8.
  */
 export type HeaderList = string[];
 
@@ -10,7 +9,7 @@ export function isNamed(name: string | undefined, lowerName: string): boolean {
   return name?.length === lowerName.length && name.toLowerCase() === lowerName;
 }
 
-/** The value of a header by its name in lower case; of several lines, all of them (RFC 9110 §5.3). */
+/** The value of a header by its name in lower case. Several lines are joined (RFC 9110 §5.3). */
 export function headerValue(headers: readonly string[], lowerName: string): string | undefined {
   let value: string | undefined;
   for (let i = 0; i < headers.length; i += 2) {
@@ -21,7 +20,7 @@ export function headerValue(headers: readonly string[], lowerName: string): stri
   return value;
 }
 
-/** The list with further headers, each in place of those of its name; names are in lower case. */
+/** The list with further headers, which replace those of the same name. Names are in lower case. */
 export function withHeaders(
   headers: HeaderList,
   further: Readonly<Record<string, string>>,
@@ -37,7 +36,7 @@ export function withHeaders(
 
 export type HeaderObject = Record<string, string | string[]>;
 
-/** The same as an object, for what takes no list. */
+/** The headers as an object, for functions that take no list. */
 export function headerObject(headers: HeaderList): HeaderObject {
   // A client may name a header `constructor` or `__proto__`.
   const object = Object.create(null) as HeaderObject;
@@ -50,7 +49,7 @@ export function headerObject(headers: HeaderList): HeaderObject {
   return object;
 }
 
-/** As it stands in a head. */
+/** The headers as text, as in the head of a message. */
 export function headerLine(name: string, value: string): string {
   return `${name}: ${value}\r\n`;
 }

@@ -1,6 +1,6 @@
 import { headerValue } from './header-list.ts';
 
-/** Headers that concern one connection only (RFC 9110 §7.6.1), with the older ones of that kind. */
+/** Headers that concern one connection only (RFC 9110 §7.6.1), and older ones of that kind. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -13,7 +13,9 @@ const HOP_BY_HOP = new Set([
   'proxy-authorization',
 ]);
 
-/** Calls `keep` with each header that may pass a proxy: lower-case name, name as it came, value. */
+/**
+ * Calls `keep` with each header that a proxy may forward: its name in lower case, its name as received, its value.
+ */
 export function eachEndToEndHeader(
   rawHeaders: readonly string[],
   keep: (lowerName: string, name: string, value: string) => void,
@@ -27,7 +29,7 @@ export function eachEndToEndHeader(
   }
 }
 
-/** The further header names that `Connection` lists, or undefined where there are none. */
+/** The header names that `Connection` lists, or undefined if there are none. */
 function nominatedByConnection(rawHeaders: readonly string[]): Set<string> | undefined {
   let nominated: Set<string> | undefined;
   const options = headerValue(rawHeaders, 'connection')?.split(',') ?? [];

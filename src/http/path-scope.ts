@@ -1,13 +1,13 @@
 import { pathProblem } from './request-path.ts';
 import { isReadPath, READ_PREFIXES } from './routes.ts';
 
-/** What a token's prefixes cover: each one as its decoded segments. */
+/** The paths that a token's prefixes cover. Each prefix is a list of decoded segments. */
 export type PathScope = readonly (readonly string[])[];
 
-/** The protocol's control plane in the history store, which is for API keys only. */
+/** The protocol's control plane in the history store. Only API keys open it. */
 const CONTROL_PLANE_SEGMENT = '__ds';
 
-/** The scope of a token's prefixes, or undefined if one of them is not a prefix of a read path. */
+/** The scope of a token's prefixes, or undefined if one of them is not a prefix of a readable path. */
 export function parsePathScope(prefixes: readonly string[]): PathScope | undefined {
   const scope: string[][] = [];
   for (const prefix of prefixes) {
@@ -19,16 +19,16 @@ export function parsePathScope(prefixes: readonly string[]): PathScope | undefin
 }
 
 /**
- * Whether a prefix's segments are the path's first segments: `/streams/t/a1` covers
- * `/streams/t/a1/x` and never `/streams/t/a10`. The path must have passed `pathProblem`, so that
- * decoding once gives the segments that any upstream can see in it.
+ * Whether a prefix's segments are the first segments of the path: `/streams/t/a1` covers `/streams/t/a1/x` and
+ * never `/streams/t/a10`. The path must have passed `pathProblem`, so that decoding it once gives the segments that
+ * every upstream sees.
  */
 export function scopeCovers(scope: PathScope, path: string): boolean {
   const segments = decodedSegments(path);
   return scope.some((prefix) => prefix.every((segment, i) => segments[i] === segment));
 }
 
-/** Whether a path names the history store's control plane, however it is encoded, twice even. */
+/** Whether a path names the history store's control plane, however often it is encoded. */
 export function isControlPlanePath(path: string): boolean {
   return decodedSegments(path).some(
     (segment) =>

@@ -1,10 +1,12 @@
 /**
- * Checks a raw request path that is sent to an upstream unchanged. A path that two servers could read in different ways is refused, never normalized: an upstream that resolves `/t/x/%2e%2e/y` to `/t/y` would serve a path that nobody has checked (CVE-2021-29492, CVE-2021-21322).
+ * Checks a raw request path that is forwarded unchanged. A path that two servers could read differently is refused
+ * and never normalized: an upstream that resolves `/t/x/%2e%2e/y` to `/t/y` would serve a path that nobody has
+ * checked (CVE-2021-29492, CVE-2021-21322).
  *
  * @returns what is wrong, or undefined if nothing is.
  */
 export function pathProblem(path: string): string | undefined {
-  // RFC 3986 §3.3: a path is made of visible ASCII; node hands on bytes of 0x80 and above as they are.
+  // RFC 3986 §3.3: a path consists of visible ASCII. Node passes on bytes of 0x80 and above unchanged.
   if (/[^\x21-\x7e]/.test(path)) return 'holds a character that must be percent-encoded';
   if (path.includes('\\')) return 'holds a backslash';
   if (path.includes('#')) return 'holds a "#", which must be written %23';
@@ -19,12 +21,12 @@ export function pathProblem(path: string): string | undefined {
   }
   return (
     hiddenProblem(path, decoded) ??
-    // A second reader may decode once more: `%252e%252e` would then be `..`.
+    // An upstream may decode once more: `%252e%252e` would then be `..`.
     (decoded.includes('%') ? hiddenProblem(decoded, decodeLeniently(decoded)) : undefined)
   );
 }
 
-/** What decoding brought to light that was not there before. */
+/** The problem that only decoding shows, such as an encoded slash. */
 function hiddenProblem(encoded: string, decoded: string): string | undefined {
   if (/%2f|%5c/i.test(encoded)) return 'holds an encoded slash or backslash';
   if (/\p{Cc}/u.test(decoded)) return 'holds an encoded control character';

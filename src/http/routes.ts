@@ -1,8 +1,8 @@
-/** The public prefixes whose requests are passed on to an upstream with the path as it came. */
+/** The public prefixes whose requests are forwarded to an upstream with an unchanged path. */
 export const PROXIED_PREFIXES = ['/streams', '/shapes', '/registry'] as const;
 export type ProxiedPrefix = (typeof PROXIED_PREFIXES)[number];
 
-/** The prefixes that browsers read, and so the only ones with CORS. */
+/** The prefixes that browsers read. Only these have CORS. */
 export const READ_PREFIXES = ['/streams', '/shapes'] as const;
 
 /** Whether a path is below a prefix. The prefix alone, without a slash after it, is not. */
@@ -10,7 +10,7 @@ export function isBelow(path: string, prefix: string): boolean {
   return path.startsWith(prefix) && path[prefix.length] === '/';
 }
 
-/** The methods that read: all that CORS and read tokens open. */
+/** The methods that read. CORS and read tokens open only these. */
 export function isReadMethod(method: string): method is 'GET' | 'HEAD' {
   return method === 'GET' || method === 'HEAD';
 }

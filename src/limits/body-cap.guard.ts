@@ -4,9 +4,9 @@ import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
 import { checkDeclaredBody } from '../server/request-body.ts';
 
 /**
- * Refuses, on every route, a body whose headers tell that it will not do, before reading any of it.
- * Comes after the guard that checks the credential. No interceptor: a single one on a route makes Nest
- * lead its every request through a chain of observables.
+ * Refuses a body by its headers on every route, before any of it is read. It comes after the guard that checks the
+ * credential. It is no interceptor, because a single one makes Nest run every request of the route through
+ * observables.
  */
 @Injectable()
 export class BodyCapGuard implements CanActivate {

@@ -6,7 +6,7 @@ import { OpenReadLimits } from './open-read-limits.ts';
 
 const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 
-/** How much of what there may be at once. */
+/** Limits on connections, reads, bodies and rates. */
 @Global()
 @Module({
   providers: [

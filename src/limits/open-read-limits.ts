@@ -9,8 +9,8 @@ export interface OpenReadCaps {
 }
 
 /**
- * Caps the reads that are open at once, so that one caller, or all of them together, cannot take the
- * process down: beyond the caps new reads are turned away, and those that are open stay.
+ * Caps the open reads, so that neither one caller nor all of them together can exhaust the process. Beyond the caps
+ * new reads are refused, and open reads stay.
  */
 export class OpenReadLimits {
   private readonly caps: OpenReadCaps;
@@ -27,14 +27,14 @@ export class OpenReadLimits {
     return this.open;
   }
 
-  /** Reads open just now with the credential that has the most. */
+  /** The open reads of the credential that has the most. */
   get mostOfOneCredential(): number {
     let most = 0;
     for (const count of this.byCredential.values()) if (count > most) most = count;
     return most;
   }
 
-  /** Takes a place; the returned function gives it back, once. Throws `overloaded`. */
+  /** Takes a place. The returned function gives it back once. Throws `overloaded`. */
   enter(credentialId: string): () => void {
     if (this.held.isClosed) throw overloaded('memory', 'The gateway is short of memory');
     const ofCredential = this.byCredential.get(credentialId) ?? 0;

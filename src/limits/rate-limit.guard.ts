@@ -5,7 +5,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { requestContext } from '../server/request-context.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-/** Turns away what one credential asks beyond its rate. Comes after the guard that checks it. */
+/** Refuses requests of a credential beyond its rate. It comes after the guard that checks the credential. */
 export class RateLimitGuard implements CanActivate {
   private readonly limit: RateLimit;
 

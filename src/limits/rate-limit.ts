@@ -1,16 +1,16 @@
 const MS_PER_SECOND = 1_000;
-/** Credentials remembered at most; a read token is one of them, and there is no end of tokens. */
+/** The most credentials that are remembered. Read tokens count, and their number has no bound. */
 const MAX_CREDENTIALS = 100_000;
 
 /**
- * Limits the requests of each credential to a rate, with a burst of what a second allows: the
- * generic cell rate algorithm (ITU-T I.371), which needs one number a credential.
+ * Limits the requests of each credential to a rate, with a burst of one second: the generic cell rate algorithm
+ * (ITU-T I.371), which stores one number per credential.
  */
 export class RateLimit {
   private readonly intervalMs: number;
   private readonly now: () => number;
   private readonly maxCredentials: number;
-  /** When the credential's last request would have come, had they all come evenly spaced. */
+  /** The theoretical arrival time of the credential's last request, as if all requests were evenly spaced. */
   private readonly dueAtMs = new Map<string, number>();
 
   /** `now` gives milliseconds that only grow. */
@@ -24,26 +24,26 @@ export class RateLimit {
     this.maxCredentials = maxCredentials;
   }
 
-  /** Credentials remembered just now. */
+  /** The number of remembered credentials. */
   get size(): number {
     return this.dueAtMs.size;
   }
 
-  /** Counts a request: 0 where it is within the limit, else in how many milliseconds one would be. */
+  /** Counts a request. Returns 0 if it is within the limit, or else after how many milliseconds one would be. */
   take(credentialId: string): number {
     const nowMs = this.now();
     const dueAtMs = Math.max(this.dueAtMs.get(credentialId) ?? nowMs, nowMs) + this.intervalMs;
-    // A rate of one a second still allows that one.
+    // Even a rate of one per second allows the first request.
     const waitMs = dueAtMs - nowMs - Math.max(MS_PER_SECOND, this.intervalMs);
     if (waitMs > ROUNDING_MS) return waitMs;
-    // Moved to the end, so that the map is in the order of use.
+    // The entry moves to the end, so that the map is in the order of use.
     this.dueAtMs.delete(credentialId);
     this.dueAtMs.set(credentialId, dueAtMs);
     this.forget(nowMs);
     return 0;
   }
 
-  /** Drops the longest unused ones that are as if never seen, and beyond the maximum any. */
+  /** Drops the entries that were unused for longest: those that no longer matter, and above the maximum any. */
   private forget(nowMs: number): void {
     for (const [credentialId, dueAtMs] of this.dueAtMs) {
       if (dueAtMs > nowMs && this.dueAtMs.size <= this.maxCredentials) return;
@@ -52,5 +52,5 @@ export class RateLimit {
   }
 }
 
-/** Sums of fractions of a millisecond are a little off. */
+/** Tolerance for rounding errors in sums of fractions of a millisecond. */
 const ROUNDING_MS = 1e-6;

@@ -6,10 +6,10 @@ import { loggedError } from './logged-error.ts';
 import { loggedPath } from './logged-path.ts';
 
 const BASE = { service: 'agent-gateway' };
-/** Where the lines of each logger go, which pino keeps to itself. */
+/** The outputs of the loggers, which pino does not expose. */
 const destinations = new WeakMap<Logger, DestinationStream>();
 
-/** The JSON logger: one object a line, time as RFC 3339 in UTC. */
+/** The JSON logger: one object per line, with the time as RFC 3339 in UTC. */
 export function createLogger(
   level: GatewayConfig['logLevel'],
   destination: DestinationStream,
@@ -27,14 +27,14 @@ export function createLogger(
   return logger;
 }
 
-/** Lines of such a logger, each with these members as well. Throws a plain Error for any other logger. */
+/** Log lines at level `info` with these additional members. Throws a plain Error for any other logger. */
 export function infoLines(logger: Logger, bindings: Record<string, string> = {}): InfoLines {
   const destination = destinations.get(logger);
   if (!destination) throw new Error('this logger was not made by createLogger');
   return new InfoLines(logger, destination, { ...BASE, ...bindings });
 }
 
-/** The logger of the process. Where its output did not take all lines, a line tells how many are missing. */
+/** The logger of the process. If its output did not accept all lines, a line says how many are missing. */
 export function createOutputLogger(level: GatewayConfig['logLevel'], output: LogOutput): Logger {
   const logger = createLogger(level, output);
   output.onRoom = (droppedLines) => {

@@ -1,16 +1,16 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 
 /**
- * Lines of a logger at level `info` whose members are JSON already. For the one line that every request
- * has: pino examines each member of an object every time, which makes that line five times as dear, a twelfth of the
- * processor time of a read.
+ * Writes log lines at level `info` from members that are JSON already. Every request has such a line. pino examines
+ * each member of an object every time, which makes the line five times as expensive, a twelfth of the processor
+ * time of a read.
  */
 export class InfoLines {
   private readonly logger: Logger;
   private readonly destination: DestinationStream;
-  /** What each line has after its time, as JSON with a leading comma. */
+  /** The part of each line after its time, as JSON with a leading comma. */
   private readonly bindings: string;
-  /** What lines written in this millisecond begin with. */
+  /** The beginning of all lines of the current millisecond. */
   private beginning = '';
   private beginningMs = -1;
 
@@ -29,7 +29,7 @@ export class InfoLines {
     return this.logger.isLevelEnabled('info');
   }
 
-  /** Writes a line. `members` are those of a JSON object, each with a comma ahead, `message` is plain. */
+  /** Writes a line. `members` are JSON members, each with a leading comma. `message` is plain text. */
   write(members: string, message: string): void {
     const nowMs = Date.now();
     if (nowMs !== this.beginningMs) {

@@ -4,26 +4,26 @@ import type { DestinationStream } from 'pino';
 import { openStandardOutput, type OutputDescriptor } from './standard-output.ts';
 
 const BLOCK_BYTES = 65_536;
-/** A character of a line takes three bytes in UTF-8 at most; those that take four are two. */
+/** A UTF-16 code unit takes three bytes in UTF-8 at most. */
 const MAX_BYTES_PER_CHARACTER = 3;
-/** Bytes that may wait for an output that takes nothing; lines beyond are dropped, until half of them are out. */
+/** The most bytes that wait for a full output. Beyond it lines are dropped, until half of the bytes are written. */
 const MAX_WAITING_BYTES = 4_194_304;
-/** How long an output that took nothing is left alone: longer each time. */
+/** How long to wait before the next write to a full output. The wait grows each time. */
 const MIN_RETRY_MS = 2;
 const MAX_RETRY_MS = 100;
-/** How long a process that fails waits for an output that is full. */
+/** How long a failing process waits for a full output. */
 const FLUSH_TIMEOUT_MS = 200;
 const FLUSH_PAUSE_MS = 5;
 
-/** What the log has lost, and what of it waits. */
+/** The state of the log: dropped lines and waiting bytes. */
 export interface LogCounts {
-  /** Lines that were dropped, ever. */
+  /** The number of lines ever dropped. */
   readonly droppedLines: number;
-  /** Bytes of lines that the output has not taken yet. */
+  /** The bytes that the output has not accepted yet. */
   readonly waitingBytes: number;
 }
 
-/** Memory that lines are put into, and how far they fill it. */
+/** A block of memory for lines, and how much of it is filled. */
 interface Block {
   readonly bytes: Buffer;
   filled: number;
@@ -43,11 +43,11 @@ export class LogOutput implements DestinationStream, LogCounts {
   /** Called with the number of lines that were dropped, when there is room again. */
   onRoom: (droppedLines: number) => void = () => undefined;
   private readonly output: OutputDescriptor;
-  /** Oldest first; lines are put into the last one. Never empty. */
+  /** The blocks in order, oldest first. Lines are written into the last one. Never empty. */
   private readonly blocks: Block[] = [newBlock()];
-  /** What of the first block has been written. */
+  /** How many bytes of the first block have been written. */
   private writtenOfFirst = 0;
-  /** The write under way in the background, if one is. */
+  /** The current write in the background, if there is one. */
   private pendingWrite: { bytes: number } | undefined;
   private untoldLines = 0;
   private retryMs = MIN_RETRY_MS;
@@ -80,7 +80,7 @@ export class LogOutput implements DestinationStream, LogCounts {
     setImmediate(this.passOn);
   }
 
-  /** Writes what the output takes before it returns: the last words of a process that fails. */
+  /** Writes synchronously what the output accepts: the last lines of a failing process. */
   flushSync(): void {
     if (this.isOver) return;
     this.leaveWrite();
@@ -93,7 +93,9 @@ export class LogOutput implements DestinationStream, LogCounts {
     }
   }
 
-  /** Takes no further line. Resolves when the log is out, or has not been taken for so long. */
+  /**
+   * Accepts no more lines. Resolves when the log is written, or when the output has accepted nothing for this long.
+   */
   async end(timeoutMs: number): Promise<void> {
     this.isOver = true;
     if (this.waitingBytes === 0) return;
@@ -117,7 +119,9 @@ export class LogOutput implements DestinationStream, LogCounts {
     this.rest();
   };
 
-  /** For what never lets a write wait: costs less than to wake a thread. Returns why nothing was taken. */
+  /**
+   * For outputs that never block: it costs less than waking a thread. Returns the reason why nothing was accepted.
+   */
   private writeNow(): NodeJS.ErrnoException | undefined {
     const { bytes, filled } = this.blocks[0] as Block;
     try {
@@ -183,7 +187,7 @@ export class LogOutput implements DestinationStream, LogCounts {
     this.onAllWritten();
   }
 
-  /** Leaves the write under way to its thread, with the memory that it reads from; the rest goes another way. */
+  /** Leaves the current write and its memory to its thread, and writes the rest in another way. */
   private leaveWrite(): void {
     const { pendingWrite, blocks } = this;
     const [first] = blocks;
@@ -202,5 +206,5 @@ function newBlock(bytes = 0): Block {
   return { bytes: Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, bytes)), filled: 0 };
 }
 
-/** What `Atomics.wait` waits on where nothing but time is waited for. */
+/** The memory for `Atomics.wait`, which is used only to wait for time. */
 const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 /** The injection token of the pino logger. */
 export const LOGGER = Symbol('logger');
 
-/** Makes the one logger injectable everywhere. */
+/** Provides the logger of the process. */
 @Global()
 @Module({})
 export class LogModule {

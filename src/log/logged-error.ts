@@ -6,22 +6,23 @@ export interface LoggedError {
   code?: string;
   stack?: string;
   cause?: LoggedError;
-  /** Of an AggregateError, such as one failure for each address of a host. */
+  /** The errors of an AggregateError, such as one for each address of a host. */
   errors?: LoggedError[];
 }
 
-/** Causes of causes; an error may even be its own. */
+/** The most causes that are followed. An error may even be its own cause. */
 const MAX_DEPTH = 5;
 
-/** In place of a SyntaxError's own words, which quote what `JSON.parse` was given. */
+/** Replaces the message of a SyntaxError, which quotes the input of `JSON.parse`. */
 const UNQUOTED = 'the text cannot be parsed';
 
 /**
- * What of an error is for the log. Its other properties are not: a parser's error holds the bytes that
- * it could not parse (`rawPacket`, `data`), a token's the claims (`payload`), a URL's the URL (`input`).
+ * The parts of an error that are logged. Its other properties are left out: a parser's error holds the bytes that
+ * it could not parse (`rawPacket`, `data`), a token's error the claims (`payload`), a URL's error the URL
+ * (`input`).
  */
 export function loggedError(error: unknown, depth = 0): LoggedError {
-  // Not `instanceof`: an error may come from another realm.
+  // `instanceof` would miss errors of another realm.
   if (!types.isNativeError(error)) return { type: typeof error, message: 'not an Error' };
   const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: unknown };
   const isDeepest = depth >= MAX_DEPTH;

@@ -1,11 +1,10 @@
 const MAX_LENGTH = 512;
-/** A read token, or what else is a JWT: its first part is a JSON object in base64url. */
+/** A read token or another JWT. Its first part is a JSON object in base64url. */
 const TOKEN = /eyJ[\w-]{8,}(?:\.[\w-]*){1,4}/g;
 
 /**
- * A request path as logs and spans have it: without what may hold a credential, which is a fragment, all
- * of a target that is no path (`http://user:password@host/`) and what looks like a token; and cut, so
- * that a long one cannot flood them.
+ * A request path for logs and spans, without anything that may hold a credential: a fragment, a target that is not
+ * a path (`http://user:password@host/`), and text that looks like a token. A long path is cut.
  */
 export function loggedPath(path: string): string {
   if (!path.startsWith('/')) return '(no path)';

@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import type { LoggerService } from '@nestjs/common';
 import type { Logger } from 'pino';
 
-/** Nest's own messages as JSON lines; its chatter about modules and routes only at debug level. */
+/** Writes Nest's messages as JSON lines. Those about modules and routes appear only at debug level. */
 export class NestLogger implements LoggerService {
   private readonly logger: Logger;
 

@@ -1,9 +1,12 @@
 import { constants, fstatSync, openSync } from 'node:fs';
 
-/** Where the log is written to. */
+/** The output of the log. */
 export interface OutputDescriptor {
   fd: number;
-  /** A file, to which a write may take as long as its disk does; nothing else lets a write wait. */
+  /**
+   * Whether it is a file. A write to a file may block for as long as its disk does; writes to other outputs never
+   * block.
+   */
   isFile: boolean;
 }
 
@@ -17,11 +20,12 @@ const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
 export function openStandardOutput(): OutputDescriptor {
   if (fstatSync(STDOUT).isFile()) return { fd: STDOUT, isFile: true };
   try {
-    // Opened again, because O_NONBLOCK belongs to the open file: it would also apply to other processes that share this pipe.
+    // The file is opened again, because O_NONBLOCK belongs to the open file and would also apply to other processes
+    // that share the pipe.
     const fd = openSync('/proc/self/fd/1', O_WRONLY | O_NONBLOCK | O_NOCTTY);
     return { fd, isFile: false };
   } catch {
-    // A socket, or no such path. Node's own stream for it, made when it is first looked at, sets O_NONBLOCK.
+    // It is a socket, or there is no such path. Node's own stream sets O_NONBLOCK when it is first used.
     void process.stdout;
     return { fd: STDOUT, isFile: false };
   }

@@ -7,9 +7,9 @@ import { requestContext, setAnswerHeaders } from '../server/request-context.ts';
 import { requestContextStep } from '../server/request-context.step.ts';
 import { RequestLog } from '../telemetry/request-log.ts';
 
-/** The way of every request on the management port before its route. */
+/** The steps of every request on the management port before its route. */
 export function configureManagement(app: INestApplication, logger: Logger): void {
-  // Probes come every few seconds for good: their lines are for who looks for them.
+  // Probes come every few seconds, so their lines appear only at debug level.
   const observers = logger.isLevelEnabled('debug')
     ? [new RequestLog(logger, { listener: 'management' })]
     : [];

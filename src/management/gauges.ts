@@ -12,7 +12,7 @@ import type { LogCounts } from '../log/log-output.ts';
 import type { OpenRequests } from '../server/open-requests.ts';
 import type { StalledClients } from '../server/stalled-clients.ts';
 
-/** What is looked at when the metrics are asked for. */
+/** The objects whose state the gauges read. */
 export interface GaugeSources {
   limits: GatewayConfig['limits'];
   state: GatewayState;
@@ -28,7 +28,7 @@ export interface GaugeSources {
   secretFiles: SecretFiles;
 }
 
-/** Adds what a gateway is and holds just now; costs nothing until it is asked for. */
+/** Adds gauges of the gateway's state. They are computed only when the metrics are requested. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
   addReadGauges(registry, sources);
   addConnectionMetrics(registry, sources);

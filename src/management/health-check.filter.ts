@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import type { Response } from 'express';
 
-/** A failed check is no error of the gateway's: the answer is Terminus' own, as of one that passed. */
+/** A failed check is not an error of the gateway, so the response is Terminus' own, as for a passed check. */
 @Catch(ServiceUnavailableException)
 export class HealthCheckFilter implements ExceptionFilter {
   catch(failed: ServiceUnavailableException, host: ArgumentsHost): void {

@@ -31,9 +31,9 @@ export class ManagementController {
   }
 
   /**
-   * 200 until the drain begins. Upstreams are named and never fail it: one upstream's outage must
-   * not take every pod out of service. So are files of secrets: where one has turned bad, the list from before
-   * is in use.
+   * Answers 200 until the drain begins. It names upstreams and secret files but never fails for them: one
+   * upstream's outage must not take every pod out of service, and an invalid secret file leaves the former list in
+   * use.
    */
   @Get('ready')
   @PlainHealthCheck()

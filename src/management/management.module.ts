@@ -10,7 +10,7 @@ import { SECRET_FILES, type SecretFiles } from './secret-files.ts';
 import { ManagementController } from './management.controller.ts';
 import { UpstreamProbes } from './upstream-probes.ts';
 
-/** What the management port reports. */
+/** The objects that the management port reports on. */
 export interface ManagementParts {
   state: GatewayState;
   probes: UpstreamProbes;
@@ -18,7 +18,7 @@ export interface ManagementParts {
   telemetry: Telemetry;
 }
 
-/** The management port's application: probes and metrics, for the cluster alone. */
+/** The management port's application: probes and metrics, only for the cluster. */
 @Module({})
 export class ManagementModule {
   static with(

@@ -4,7 +4,7 @@ import { Access } from '../auth/access.decorator.ts';
 import { expose } from '../telemetry/exposition.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 
-/** What Prometheus asks for, on the management port. */
+/** The metrics for Prometheus, on the management port. */
 @Controller('metrics')
 @Access('public')
 export class MetricsController {
@@ -13,7 +13,7 @@ export class MetricsController {
   @Get()
   async read(@Req() request: Request, @Res() response: Response): Promise<void> {
     const { contentType, body } = await expose(this.telemetry.registry, request.headers.accept);
-    // Not with `send`, which puts the parameters of a media type in another order.
+    // `send` is not used, because it reorders the parameters of a media type.
     response.setHeader('Content-Type', contentType);
     response.setHeader('Cache-Control', 'no-store');
     response.setHeader('Vary', 'Accept');

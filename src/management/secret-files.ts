@@ -1,6 +1,6 @@
 import type { SecretList } from '../config/secret-list.ts';
 
-/** The lists of secrets that are read from files while the gateway runs. */
+/** The lists of secrets whose files are read again while the gateway runs. */
 export type SecretFiles = readonly Pick<SecretList<unknown>, 'name' | 'isFileGood'>[];
 
 /** Injects `SecretFiles`. */

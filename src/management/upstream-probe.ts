@@ -2,17 +2,17 @@ import { connectorTo, type Connector } from '../upstream/connections/upstream-so
 
 export type UpstreamState = 'reachable' | 'unreachable';
 
-/** How long an answer of a probe is good for, so that probes of ours do not become a load. */
+/** How long the result of a probe is reused, so that probes do not become a load for the upstream. */
 const FRESH_MS = 1_000;
-/** Well below the second that Kubernetes gives a readiness probe: a slow upstream must not fail it. */
+/** Well below Kubernetes' timeout of one second for a readiness probe, so that a slow upstream does not fail it. */
 const PROBE_TIMEOUT_MS = 300;
 
-/** A probe reads nothing. */
+/** A probe reads no data. */
 const UNREAD = { buffer: Buffer.alloc(1), callback: () => true };
 
 /**
- * Tells whether a connection to an upstream can be made just as a read makes it: over TLS with a handshake, as one
- * whose certificate is refused serves nobody.
+ * Checks whether a connection to an upstream can be opened, in the same way as a read opens it. With TLS it
+ * includes the handshake, because a server with an invalid certificate is of no use.
  */
 export class UpstreamProbe {
   private readonly connect: Connector;
@@ -42,7 +42,7 @@ export class UpstreamProbe {
       const timer = setTimeout(() => settle('unreachable'), PROBE_TIMEOUT_MS);
       const socket = this.connect(UNREAD, () => settle('reachable'));
       socket.on('error', () => settle('unreachable'));
-      // A TLS server may hang up in the middle of the handshake without a word.
+      // A TLS server may close the connection during the handshake without an error.
       socket.once('close', () => settle('unreachable'));
     });
   }

@@ -7,27 +7,27 @@ import { SlowClients, type SlowClient } from './slow-clients.ts';
 export const HELD_KINDS = ['answers', 'events', 'bodies', 'waiting'] as const;
 export type HeldKind = (typeof HELD_KINDS)[number];
 
-/** The memory of the objects that come with each held piece, in bytes, beside the bytes of the piece itself. */
+/** The memory in bytes of the objects that belong to a held piece, in addition to its own bytes. */
 export const PIECE_OVERHEAD_BYTES = 512;
 
 /** The share of the budget that is open to new work. The rest is for work that has begun. */
 const SHARE_FOR_NEW_WORK = 0.75;
 
-/** A client that has taken nothing for so long has to go where new work needs the room. */
+/** A client that has read nothing for this long is disconnected when new work needs the memory. */
 const GRACE_MS = 2_000;
 
 /**
- * One budget for all bytes that the process holds. A cap for each request alone is no cap: there are tens of
- * thousands of requests. New work that does not fit is refused. Bytes that are here already always count, and
- * where they go over the budget, the clients that have been slow for longest are ended.
+ * One budget for all bytes that the process holds. A cap per request would not limit the sum, because there are
+ * tens of thousands of requests. New work that does not fit is refused. Bytes that have already arrived always
+ * count. If they exceed the budget, the clients that have been slow for longest are disconnected.
  */
 export class HeldBytes {
   readonly limitBytes: number;
-  /** How often a client was ended to make room. */
+  /** How many clients were disconnected to free memory. */
   shedCount = 0;
-  /** The memory of the whole process is short, so there is no new work for now, even within this budget. */
+  /** Whether the whole process is short of memory. Then there is no new work, even within this budget. */
   isClosed = false;
-  /** Bytes that were handed to the kernel for clients, ever. */
+  /** The number of bytes ever passed to the kernel for clients. */
   sentBytes = 0;
   private readonly byKind: Record<HeldKind, number> = {
     answers: 0,
@@ -50,14 +50,14 @@ export class HeldBytes {
     this.now = now;
   }
 
-  /** Has a function called each time that so many bytes more have been handed to the kernel. */
+  /** Calls a function each time that this many further bytes have been passed to the kernel. */
   watchFlow(stepBytes: number, onFlow: () => void): void {
     this.flowStepBytes = stepBytes;
     this.nextFlowAt = this.sentBytes + stepBytes;
     this.onFlow = onFlow;
   }
 
-  /** Counts bytes that are handed to the kernel. It holds them until the client takes them. */
+  /** Counts bytes that are passed to the kernel, which holds them until the client reads them. */
   sent(bytes: number): void {
     this.sentBytes += bytes;
     if (this.sentBytes < this.nextFlowAt) return;
@@ -73,13 +73,13 @@ export class HeldBytes {
     return this.byKind[kind];
   }
 
-  /** Whether new work may take so many bytes more. */
+  /** Whether new work may take this many bytes. */
   hasRoom(bytes = 0): boolean {
     return !this.isClosed && this.totalBytes + bytes <= this.limitBytes * SHARE_FOR_NEW_WORK;
   }
 
   /**
-   * Takes bytes for new work. Returns false where the budget does not have them, even without the clients that have
+   * Takes bytes for new work. Returns false if the budget has no room for them, even without the clients that have
    * been slow for a while.
    */
   tryTake(kind: HeldKind, bytes: number): boolean {
@@ -91,7 +91,7 @@ export class HeldBytes {
     return true;
   }
 
-  /** Counts bytes that are here already. May end slow clients, the caller's own among them. */
+  /** Counts bytes that have already arrived. It may disconnect slow clients, also the caller's own. */
   hold(kind: HeldKind, bytes: number): void {
     this.add(kind, bytes);
     if (this.totalBytes > this.limitBytes) this.shed();
@@ -101,24 +101,24 @@ export class HeldBytes {
     this.add(kind, -bytes);
   }
 
-  /** Something is held that this client does not take just now. */
+  /** Notes that the client does not read what is held for it at the moment. */
   addSlow(client: SlowClient): void {
     this.slowClients.add(client, this.now());
   }
 
-  /** The client has taken what was held, or has gone. */
+  /** Notes that the client has read what was held, or has disconnected. */
   deleteSlow(client: SlowClient): void {
     this.slowClients.delete(client);
   }
 
-  /** Ends clients that have been slow for a while, until what is held fits into so many bytes. */
+  /** Disconnects clients that have been slow for a while, until the held bytes fit into this many. */
   shedSlow(untilBytes: number): void {
     this.shed(untilBytes, this.now() - GRACE_MS);
   }
 
-  /** Ends those that have been slow for longest, of those that have been since a time. */
+  /** Disconnects clients that have been slow since before a given time, the slowest first. */
   private shed(untilBytes = this.limitBytes, slowSinceMs = Number.POSITIVE_INFINITY): void {
-    // A client that is ended releases bytes, and its end can make others hold some.
+    // Disconnecting a client can make other clients hold more, which would call this function again while it runs.
     if (this.isShedding) return;
     this.isShedding = true;
     try {

@@ -2,25 +2,25 @@ import { connectionsWithin } from './open-files.ts';
 
 const MIB = 1_048_576;
 
-/** What the process takes before it serves anybody, warm; measured. */
+/** The measured memory of a warm process without clients. */
 const BASE_BYTES = 128 * MIB;
-/** The share of the rest that parked reads may take. What is left is for what is held, for sockets and for garbage. */
+/** The share of the remaining memory for parked reads. The other share is for held bytes, sockets and garbage. */
 const READS_SHARE = 0.6;
-/** The share of the rest that may be held for others; see `HeldBytes`. */
+/** The share of the remaining memory that may be held for others; see `HeldBytes`. */
 const HELD_SHARE = 0.15;
-/** What a parked read with its two connections takes, those in the kernel too, after events; measured. */
+/** The measured memory of a parked read with its two connections after events, including the kernel's. */
 const READ_BYTES = 51_200;
-/** What a read takes of the heap of V8, which has a limit of its own. */
+/** The part of a read in V8's heap, which has a limit of its own. */
 const READ_HEAP_BYTES = 20_480;
 const HEAP_SHARE = 0.5;
-/** More than this one process cannot serve well. */
+/** One process cannot serve more reads than this well. */
 const MAX_OPEN_READS = 40_000;
 const MIN_OPEN_READS = 100;
 const MIN_HELD_BYTES = 8 * MIB;
-/** Connections beside those of open reads, as a factor. */
+/** The most connections, as a multiple of the open reads. */
 const CONNECTIONS_PER_READ = 1.25;
 
-/** How much of what there may be at once, so that it fits into the memory and into the files that may be open. */
+/** Caps that fit into the memory and the open files of the process. */
 export interface MemoryPlan {
   maxOpenReads: number;
   maxConnections: number;
@@ -28,8 +28,8 @@ export interface MemoryPlan {
 }
 
 /**
- * The caps that follow from the memory that the process may use and from the limit of its heap, both in bytes, and from
- * the files that it may have open.
+ * Computes the caps from the process's memory limit and heap limit, both in bytes, and from its limit of open
+ * files.
  */
 export function memoryPlan(
   limitBytes: number,

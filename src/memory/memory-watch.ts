@@ -23,7 +23,7 @@ const SHED_INTERVAL_MS = 50;
 const INTERVAL_MS = 250;
 const FLOW_SHARE = 0.01;
 
-/** Ends clients for which the kernel holds much. */
+/** Disconnects clients for which the kernel holds much. */
 export interface SocketShedder {
   /**
    * Disconnects clients that have read nothing lately, those with the largest kernel buffers first, until this
@@ -38,7 +38,7 @@ export interface SocketShedder {
  * are disconnected first, and then new work is refused.
  */
 export class MemoryWatch {
-  /** Times that new work was refused because memory was short. */
+  /** How often new work was refused because memory was short. */
   closedCount = 0;
   private readonly memory: ProcessMemory;
   private readonly held: HeldBytes;
@@ -69,7 +69,7 @@ export class MemoryWatch {
     return this.memory.limitBytes;
   }
 
-  /** The share of its limit that the memory takes, or the heap where that is closer to its own. */
+  /** The share of the memory limit that is in use, or of the heap limit if that is higher. */
   get usedShare(): number {
     const { used_heap_size: usedHeap, heap_size_limit: heapLimit } = this.heap();
     return Math.max(this.memory.usedBytes() / this.memory.limitBytes, usedHeap / heapLimit);

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** The memory that this process may use, and what it uses of it, in bytes. */
+/** The memory limit of this process and its use, in bytes. */
 export interface ProcessMemory {
   readonly limitBytes: number;
-  /** Without what the kernel can take back at once, such as cached files. */
+  /** Without memory that the kernel can reclaim at once, such as cached files. */
   usedBytes(): number;
 }
 
@@ -14,12 +14,10 @@ const LOOK_CLOSER_AT = 0.5;
 const NO_LIMIT_BYTES = 2 ** 60;
 
 /**
- * The memory of the control group that limits this process most, such as its container's; of the machine and of the
- * process alone where there is none. The kernel ends a process that goes beyond its group's limit. The group counts
- * what the kernel holds for the process too, such as the buffers of its sockets.
- *
- * Sources: the kernel's documentation, "Control Group v2" (memory.current, memory.max, memory.stat) and "Memory
- * Resource Controller" (version 1).
+ * Reads the memory of the control group that limits this process most, such as its container's. Without a group it
+ * reads that of the machine and the process. The kernel kills a process that exceeds its group's limit. The group
+ * also counts what the kernel holds for the process, such as socket buffers. Sources: the kernel's documentation,
+ * "Control Group v2" (memory.current, memory.max, memory.stat) and "Memory Resource Controller" (version 1).
  */
 export function processMemory(
   groupsFolder = '/sys/fs/cgroup',
@@ -63,7 +61,7 @@ function* version1Groups(root: string, ownGroupsFile: string): Iterable<ProcessM
       usedBytes: withoutCache(
         () =>
           numberIn(join(folder, 'memory.usage_in_bytes')) +
-          // Sockets are counted apart, where they are counted at all.
+          // Version 1 counts socket memory separately, if at all.
           numberIn(join(folder, 'memory.kmem.tcp.usage_in_bytes')),
         () => limitIn(join(folder, 'memory.limit_in_bytes')),
         () => statistics(folder, ['total_inactive_file', 'total_active_file']),
@@ -72,20 +70,20 @@ function* version1Groups(root: string, ownGroupsFile: string): Iterable<ProcessM
   }
 }
 
-/** What was read last, where it cannot be read just now: to look opens a file, and there may be none left. */
+/** The last known value. A reading opens a file and fails if no more files may be opened. */
 function lastKnown(read: () => number): () => number {
   let last = 0;
   return () => {
     try {
       last = read() || last;
     } catch {
-      // EMFILE: as it was.
+      // EMFILE: keep the last value.
     }
     return last;
   };
 }
 
-/** The folder of a group and of those above it; a container often sees its own as the root. */
+/** The folders of a group and its parents. A container often sees its own group as the root. */
 function* foldersOf(root: string, path: string): Iterable<string> {
   for (let at = path; at !== '/' && at !== '.' && at !== ''; at = dirname(at)) yield join(root, at);
   yield root;
@@ -105,7 +103,7 @@ function withoutCache(
 
 function limitIn(file: string): number {
   const text = readText(file).trim();
-  // Version 2 says "max" where there is none, version 1 the largest number there is.
+  // Without a limit version 2 says "max" and version 1 a very large number.
   const bytes = Number(text);
   return text === '' || Number.isNaN(bytes) || bytes > NO_LIMIT_BYTES
     ? Number.POSITIVE_INFINITY

@@ -1,29 +1,29 @@
-/** A client that has to take what is held for it. */
+/** A client that must read what is held for it. */
 export interface SlowClient {
-  /** Kept by the list; undefined while the client is in none. */
+  /** Set by the list; undefined while the client is not in it. */
   slowPlace?: SlowPlace | undefined;
-  /** Ends what the client reads, and releases what is held for it. */
+  /** Ends the client's response and frees what is held for it. */
   shed(): void;
 }
 
-/** A place in the list. */
+/** An entry of the list. */
 interface SlowPlace {
   readonly client: SlowClient;
-  /** Since when it is slow, in milliseconds. */
+  /** The time in milliseconds at which the client became slow. */
   readonly sinceMs: number;
   before: SlowPlace | undefined;
   behind: SlowPlace | undefined;
 }
 
 /**
- * Clients in the order in which they became slow. Every answer comes and goes here: in a `Map` V8 would copy the table
- * again and again, and keep what was in the old ones alive; see `UnorderedList`.
+ * A linked list of clients in the order in which they became slow. Every response enters and leaves it. A `Map`
+ * would make V8 copy its table again and again and keep old entries alive; see `UnorderedList`.
  */
 export class SlowClients {
   private first: SlowPlace | undefined;
   private last: SlowPlace | undefined;
 
-  /** Who is slow for longest, and since when. */
+  /** The client that has been slow for longest, and since when. */
   get slowest(): Readonly<Pick<SlowPlace, 'client' | 'sinceMs'>> | undefined {
     return this.first;
   }
@@ -37,7 +37,7 @@ export class SlowClients {
     this.last = place;
   }
 
-  /** Does nothing where the client is not in the list. */
+  /** Does nothing if the client is not in the list. */
   delete(client: SlowClient): void {
     const place = client.slowPlace;
     if (!place) return;
@@ -47,7 +47,7 @@ export class SlowClients {
     else this.first = behind;
     if (behind) behind.before = before;
     else this.last = before;
-    // An old place must not keep those that came later alive.
+    // A removed entry must not keep later ones alive.
     place.before = place.behind = undefined;
   }
 }

@@ -1,31 +1,29 @@
-// Takes: `HTTPParser` of `node:_http_common`, which Node exports for its own server and client alone.
-// Brings: with undici 8.12 instead, a plain read takes a fifth more processor time, and a parked one a quarter more
-// memory, measured.
-// When it breaks: `start-check.ts` stops the start. See how `lib/_http_client.js` of that Node calls its parser; or send
-// reads with undici, as commands are, behind `ReadConnection`.
+// Uses: `HTTPParser` of `node:_http_common`, which Node exports only for its own server and client. Gain, measured:
+// with undici 8.12 instead, a plain read takes a fifth more processor time, and a parked one a quarter more memory.
+// When it breaks: `start-check.ts` stops the start. Compare with `lib/_http_client.js` of that Node, or send reads
+// with undici, like commands, behind `ReadConnection`.
 
 import { HTTPParser } from 'node:_http_common';
 import type { HeaderList } from '../http/header-list.ts';
 
-/** The head of an answer with all its names and values, in bytes; Node answers for more with an error. */
+/** The most bytes of a response head. Node fails for a longer one. */
 const MAX_HEAD_BYTES = 16_384;
 
 /** Observes a response while its bytes are parsed. */
 export interface AnswerListener {
-  /** The head that counts: not one of those that only inform (RFC 9110 §15.2). */
+  /** The final head, not an informational one (RFC 9110 §15.2). */
   onHead(statusCode: number, headers: HeaderList): void;
   onBody(chunk: Buffer): void;
 }
 
 /**
- * Parses the answers that come on one connection, one after the other, with llhttp as Node has it built
- * in: what tells where an answer ends, and what is none, is the same that Node's own server and client
- * judge by.
+ * Parses the responses of one connection one after the other, with Node's built-in llhttp. So the gateway finds the
+ * end of a response, and its errors, by the same rules as Node's server and client.
  */
 export class AnswerParser {
-  /** The answer is there to its end. */
+  /** The response is complete. */
   isComplete = false;
-  /** By its head the connection may serve another read. */
+  /** Whether the head allows another read on the connection. */
   keepsOpen = false;
   /** Bytes arrived after the response, without a request for them. */
   hasExcess = false;
@@ -34,7 +32,7 @@ export class AnswerParser {
   private isForHead = false;
   private isInforming = false;
   private hasHead = false;
-  /** Headers of a head so long that Node hands it over in pieces. */
+  /** The headers so far of a long head, which Node delivers in pieces. */
   private further: HeaderList = [];
   private failure: Error | undefined;
 
@@ -49,12 +47,12 @@ export class AnswerParser {
     parser[HTTPParser.kOnMessageComplete] = () => this.onEnd();
   }
 
-  /** The head is there, and not yet all of the body. */
+  /** The head has arrived, and the body is not complete yet. */
   get isInBody(): boolean {
     return this.hasHead && !this.isComplete;
   }
 
-  /** The next answer will be one to a GET, or to a HEAD, which has no body whatever its head says. */
+  /** Prepares for the response to a GET, or to a HEAD, which has no body whatever its head says. */
   expect(method: 'GET' | 'HEAD'): void {
     this.isForHead = method === 'HEAD';
     this.isComplete = false;
@@ -62,18 +60,20 @@ export class AnswerParser {
     this.hasHead = false;
   }
 
-  /** Calls the listener. Returns why the bytes are no answer, with Node's code (`HPE_*`). */
+  /**
+   * Parses bytes and calls the listener. If they are not a response, returns the reason with Node's code (`HPE_*`).
+   */
   parse(bytes: Uint8Array): Error | undefined {
     const parsed = this.parser.execute(bytes);
     return typeof parsed === 'number' ? this.failure : parsed;
   }
 
-  /** The connection has ended: completes an answer that lasts until then, or tells that it is cut. */
+  /** Notes the end of the connection: it completes a response that lasts until then, or cuts any other one. */
   finish(): Error | undefined {
     return this.parser.finish();
   }
 
-  /** Gives its memory back; not while it parses. */
+  /** Frees its memory. Must not be called while it parses. */
   close(): void {
     this.parser.close();
   }
@@ -83,11 +83,11 @@ export class AnswerParser {
   }
 
   private onFurtherHeaders(headers: HeaderList): void {
-    // Behind the head they are trailers, which are not for the client.
+    // After the head they are trailers, which are not forwarded.
     if (!this.hasHead) this.further.push(...headers);
   }
 
-  /** What Node is to do with the body: 1 means that there is none. */
+  /** What Node's parser should do with the body. 1 means that there is none. */
   private onHead(head: CompleteHead): number {
     const statusCode = head[5];
     const headers = this.further.length > 0 ? this.further.concat(head[2] ?? []) : (head[2] ?? []);
@@ -114,7 +114,7 @@ export class AnswerParser {
 
 const SWITCHING_PROTOCOLS = 101;
 
-/** As Node calls back; an answer has neither method nor target. Of a long head the last headers come apart. */
+/** Node's callback. A response has neither method nor target. The last headers of a long head come separately. */
 type CompleteHead = [
   versionMajor: number,
   versionMinor: number,

@@ -1,34 +1,34 @@
-// Takes: `ServerResponse._header`, with `_headerSent`, `_expect_continue` and `_keepAliveTimeout`, in which Node keeps the
-// head of an answer that `writeHead` has put together.
-// Brings: a tenth of the processor's time of a read, shared or plain.
-// When it breaks: `start-check.ts` stops the start. Have `writeJoinedHead` return false: `writeHead` does the same.
+// Uses: `ServerResponse._header`, with `_headerSent`, `_expect_continue` and `_keepAliveTimeout`, in which Node
+// keeps the head that `writeHead` has built. Gain, measured: a tenth of the processor time of a read, shared or
+// plain. When it breaks: `start-check.ts` stops the start. Let `writeJoinedHead` return false: `writeHead` does the
+// same.
 
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import { headerLine, type HeaderList } from '../http/header-list.ts';
 
-/** Headers that are judged, and joined as they go out. */
+/** Headers that are checked and joined, as they are sent. */
 export interface JoinedHeaders {
   list: HeaderList;
-  /** One line each, with its line end. */
+  /** Each header as a line with its line end. */
   text: string;
   hasDate: boolean;
   hasLength: boolean;
-  /** Whether one is there that tells Node how to send the answer. */
+  /** Whether one of the headers tells Node how to send the response. */
   hasFraming: boolean;
 }
 
 export interface JoinableHead {
   status: number;
-  /** The gateway's own, each judged or made by it. */
+  /** The gateway's own headers, each checked or built by it. */
   own: HeaderList;
   headers: JoinedHeaders;
-  /** The length of the body in bytes, where it is known and the headers do not tell. */
+  /** The length of the body in bytes, if it is known and the headers do not state it. */
   contentLength: number | undefined;
 }
 
-/** What of a response Node's `writeHead` sets and looks at, beside what is public. */
+/** The private fields of a response that Node's `writeHead` reads and sets. */
 interface NodesHead {
-  /** Null until it is written. */
+  /** Null until the head is built. */
   _header: string | null;
   _headerSent: boolean;
   _expect_continue: boolean;

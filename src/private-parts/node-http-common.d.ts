@@ -1,11 +1,11 @@
-/** What of Node's `node:_http_common` is used, which Node's types leave out. */
+/** The part of Node's `node:_http_common` that is used. Node's types lack it. */
 declare module 'node:_http_common' {
-  /** Names by their numbers. */
+  /** The names of methods by their numbers. */
   export const methods: readonly string[];
   export class HTTPParser {
     static readonly REQUEST: number;
     static readonly RESPONSE: number;
-    /** Indexes under which a parser has its callbacks. */
+    /** The indexes of a parser's callbacks. */
     static readonly kOnMessageBegin: number;
     static readonly kOnHeaders: number;
     static readonly kOnHeadersComplete: number;
@@ -13,11 +13,11 @@ declare module 'node:_http_common' {
     static readonly kOnMessageComplete: number;
     /** `resource` is the resource of async hooks. */
     initialize(type: number, resource: object, maxHeaderSize: number): void;
-    /** How many bytes were parsed, or why they could not be. */
+    /** The number of parsed bytes, or the error. */
     execute(bytes: Uint8Array): number | Error;
     /** The connection has ended. */
     finish(): Error | undefined;
-    /** Gives its memory back; not from within a callback. */
+    /** Frees its memory. Must not be called within a callback. */
     close(): void;
     [callback: number]: ((...args: never[]) => unknown) | undefined;
   }

@@ -4,8 +4,8 @@ import { Duplex } from 'node:stream';
 import type { AnswerListener } from './answer-parser.ts';
 
 /**
- * Tries out what the gateway takes from Node without being offered it. Resolves with what is wrong, undefined where
- * nothing is. Everything is imported here alone: on another Node an import may fail already.
+ * Tries out the private parts of Node that the gateway uses. Resolves with a description of the problem, or
+ * undefined. Only this file imports them at the start, because on another Node an import may already fail.
  */
 export async function privatePartsProblem(): Promise<string | undefined> {
   for (const [name, works] of Object.entries(PARTS)) {
@@ -21,7 +21,7 @@ const PARTS: Record<string, () => Promise<boolean>> = {
   'way of writing a head': headWorks,
 };
 
-/** One answer with its length, one in chunks, and bytes that are none. */
+/** Parses one response with a length, one in chunks, and bytes that are not HTTP. */
 async function parserWorks(): Promise<boolean> {
   const { AnswerParser } = await import('./answer-parser.ts');
   const seen: unknown[] = [];
@@ -52,7 +52,7 @@ const AS_SEEN = JSON.stringify([
   'ho',
 ]);
 
-/** A head that is joined already, as the bytes that go out. */
+/** Writes a joined head and checks the bytes that are sent. */
 async function headWorks(): Promise<boolean> {
   const { writeJoinedHead } = await import('./joined-head.ts');
   const sent: Buffer[] = [];

@@ -3,18 +3,18 @@ import type { RequestContext } from '../server/request-context.ts';
 import type { HeaderBlock } from './header-block.ts';
 import { writeJoinedHead } from '../private-parts/joined-head.ts';
 
-/** The status and headers of an upstream's answer, as one client gets them. */
+/** The status and headers of an upstream's response, as one client gets them. */
 export interface AnswerHead {
   status: number;
   headers: HeaderBlock;
   isEventStream: boolean;
-  /** The length of the body in bytes, where it is known and the headers do not tell. */
+  /** The length of the body in bytes, if it is known and the headers do not state it. */
   contentLength?: number | undefined;
 }
 
 /**
- * Writes the head of an answer, which goes out with the body's first piece: joined, or else as one list.
- * To set header by header costs twice as much.
+ * Writes the head of a response, which is sent with the first piece of the body: joined, or else as one list.
+ * Setting each header separately costs twice as much.
  */
 export function writeAnswerHead(
   response: ServerResponse,
@@ -22,7 +22,7 @@ export function writeAnswerHead(
   { status, headers, isEventStream, contentLength }: AnswerHead,
 ): void {
   let own = context.answerHeaders ?? [];
-  // nginx in front would otherwise collect the events.
+  // Otherwise an nginx in front would buffer the events.
   if (isEventStream) own = own.concat('X-Accel-Buffering', 'no');
   if (writeJoinedHead(response, { status, own, headers, contentLength })) return;
   const list = own.concat(headers.list);
@@ -31,9 +31,8 @@ export function writeAnswerHead(
 }
 
 /**
- * Sends the head before any of the body is there: a parked event stream has headers long before its
- * first byte. Not with `flushHeaders`, which would write them as UTF-8: header values are bytes, which
- * Node hands over as latin1.
+ * Sends the head before the body: a parked event stream has headers long before its first byte. `flushHeaders` is
+ * not used, because it would write the headers as UTF-8: header values are bytes, which Node represents as latin1.
  */
 export function flushAnswerHead(response: ServerResponse): void {
   response.write('', 'latin1');

@@ -1,6 +1,6 @@
 import { UnorderedList, type UnorderedListItem } from '../collections/unordered-list.ts';
 
-/** One who waits for a point in time. */
+/** A waiter for a point in time. */
 export class Deadline implements UnorderedListItem {
   listIndex: number | undefined;
   isCalledOff = false;
@@ -15,7 +15,7 @@ export class Deadline implements UnorderedListItem {
     this.deadlines = deadlines;
   }
 
-  /** It will not be called back; nothing where it has been. */
+  /** Cancels the callback. Does nothing if it has already been called. */
   callOff(): void {
     this.isCalledOff = true;
     this.deadlines.remove(this, this.atMs);
@@ -43,7 +43,7 @@ export class Deadlines {
     this.maxSleepMs = maxSleepMs;
   }
 
-  /** Calls back once at `atMs`, a time of `now`, unless it is called off. */
+  /** Calls back once at `atMs`, a time of `now`, unless it is cancelled. */
   add(atMs: number, callback: () => void): Deadline {
     const bucketAt = Math.ceil(atMs / BUCKET_MS) * BUCKET_MS;
     let bucket = this.buckets.get(bucketAt);
@@ -57,7 +57,7 @@ export class Deadlines {
   /** For `Deadline.callOff`. */
   remove(deadline: Deadline, bucketAt: number): void {
     const bucket = this.buckets.get(bucketAt);
-    // None where its time has come; or another one, which it is not in.
+    // The list is undefined after the waiter's time has come. Another list may have taken its place.
     if (!bucket) return;
     bucket.delete(deadline);
     if (bucket.size === 0) this.buckets.delete(bucketAt);
@@ -89,10 +89,10 @@ export class Deadlines {
         for (const deadline of bucket.takeAll()) due.push(deadline);
       } else if (atMs < nextMs) nextMs = atMs;
     }
-    // Before the callbacks, which may add and call off waiters, and may throw.
+    // The list is updated before the callbacks, which may add and cancel waiters, and may throw.
     if (nextMs !== Number.POSITIVE_INFINITY) this.arm(nextMs);
     for (const deadline of due) {
-      // One that was called before may have called it off.
+      // An earlier callback may have cancelled it.
       if (!deadline.isCalledOff) deadline.callback();
     }
   }

@@ -5,13 +5,10 @@ import { upstreamError, type UpstreamFailure } from '../upstream/upstream-error.
 import { answerFault, RefusedCredential, UnusableAnswer } from '../upstream/usable-answer.ts';
 import type { EngineCall } from './http-proxy-engine.ts';
 
-/**
- * A kept connection that the upstream had closed in the meantime: nothing was answered, and the
- * request may be sent again.
- */
+/** The upstream had already closed a kept connection. There was no response, and the request may be sent again. */
 export class StaleConnection extends Error {}
 
-/** One attempt at a request: the time between its sending and its answer's headers. */
+/** One attempt at a request, from sending it to the response headers. */
 export class Exchange {
   private readonly call: EngineCall;
   private readonly resolve: (answer: IncomingMessage) => void;
@@ -23,7 +20,7 @@ export class Exchange {
   private bytesReadBefore = 0;
   private bytesWrittenBefore = 0;
   private settled = false;
-  /** How far it or an attempt before got, as long as no byte of an answer has come. */
+  /** How far this attempt or an earlier one got before the first byte of a response. */
   private sentTo: 'nowhere' | 'sent';
 
   /**
@@ -46,18 +43,18 @@ export class Exchange {
     this.timer = setTimeout(() => this.onTimeout(), timeoutMs);
   }
 
-  /** The request has its connection; its headers are not rendered before this. */
+  /** The request has a connection. Its headers are not rendered before this. */
   begin(upstreamRequest: ClientRequest): void {
     this.upstreamRequest = upstreamRequest;
     this.bytesReadBefore = upstreamRequest.socket?.bytesRead ?? 0;
-    // The package drops a lone "?".
+    // The package would drop a lone "?".
     upstreamRequest.path = this.call.target;
     if (this.settled) {
       upstreamRequest.destroy();
       return;
     }
     this.watchConnect(upstreamRequest);
-    // Node ends a request whose answer is a switch of protocols (101) without a word.
+    // Without this listener Node ends a request silently if the response switches protocols (101).
     upstreamRequest.once('close', () => {
       if (this.settled) return;
       const cause = new UnusableAnswer('the connection closed, or changed its protocol');
@@ -65,10 +62,11 @@ export class Exchange {
     });
     const { body } = this.call;
     if (!body) return;
-    // Its headers go at once: the upstream must not close the connection as an idle one meanwhile.
+    // The headers are sent at once, so that the upstream does not close the connection as idle.
     upstreamRequest.write('', 'latin1');
     upstreamRequest.once('finish', () => !this.settled && this.timer.refresh());
-    // An answer can be there before all of the body is: the rest has to leave the client's connection.
+    // A response can arrive before the whole body was sent. The rest of the body must be read from the client's
+    // connection.
     upstreamRequest.once('close', () => body.unpipe().resume());
   }
 
@@ -90,7 +88,7 @@ export class Exchange {
   }
 
   fail(error: Error): void {
-    // Node takes a reset for the end of a body that only the connection's end delimits.
+    // Node treats a reset as the end of a body that only the end of the connection delimits.
     if (this.upstreamAnswer && !this.upstreamAnswer.complete) this.upstreamAnswer.destroy(error);
     const { reached } = this;
     this.settle(() =>
@@ -139,7 +137,7 @@ export class Exchange {
     else this.cancel(this.toError({ reached: this.reached, timeoutMs: this.call.timeoutMs }));
   }
 
-  /** Whether the body is still on its way and it is not the upstream that holds it up. */
+  /** Whether the body is still being sent, and the upstream does not hold it up. */
   private isSending(): boolean {
     const { body } = this.call;
     const socket = this.upstreamRequest?.socket;

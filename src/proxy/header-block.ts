@@ -4,8 +4,8 @@ import type { JoinedHeaders } from '../private-parts/joined-head.ts';
 import { unusableAnswer } from '../upstream/upstream-error.ts';
 
 /**
- * The headers of an upstream's answer, which one client gets or several: as a list, and checked and joined
- * as they go out.
+ * The headers of an upstream's response for one or more clients: as a list, and checked and joined as they are
+ * sent.
  */
 export class HeaderBlock implements JoinedHeaders {
   readonly list: HeaderList;
@@ -14,7 +14,7 @@ export class HeaderBlock implements JoinedHeaders {
   readonly hasLength: boolean;
   readonly hasFraming: boolean;
 
-  /** Throws `upstream_invalid_response` where one of them cannot be sent. */
+  /** Throws `upstream_invalid_response` if one of them cannot be sent. */
   constructor(list: HeaderList) {
     let text = '';
     let hasDate = false;

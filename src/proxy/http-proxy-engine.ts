@@ -7,18 +7,18 @@ import { Exchange, StaleConnection } from './exchange.ts';
 import type { HeaderObject } from '../http/header-list.ts';
 import type { ProxiedUpstream } from '../upstream/upstreams.ts';
 
-/** One request to an upstream, all decided: nothing of the client's request is looked at again. */
+/** One request to an upstream, completely prepared. The client's request is not read again. */
 export interface EngineCall {
   client: IncomingMessage;
   response: ServerResponse;
   upstream: ProxiedUpstream;
-  /** Path and query as they are sent. */
+  /** The path and query of the upstream request. */
   target: string;
   headers: HeaderObject;
   body: Readable | undefined;
-  /** To the response headers, in milliseconds. */
+  /** The time to the response headers in milliseconds. */
   timeoutMs: number;
-  /** Called before it is sent once more; the headers may be changed then. */
+  /** Called before it is sent again. The headers may be changed then. */
   onResend(): void;
 }
 
@@ -43,7 +43,7 @@ export class HttpProxyEngine {
     });
   }
 
-  /** Resolves with the answer's headers. Rejects with a `GatewayError`, or `ClientGone`. */
+  /** Resolves with the response headers. Rejects with a `GatewayError` or `ClientGone`. */
   async send(call: EngineCall): Promise<IncomingMessage> {
     const startedAtMs = performance.now();
     try {
@@ -51,7 +51,7 @@ export class HttpProxyEngine {
     } catch (error) {
       if (!(error instanceof StaleConnection)) throw error;
       call.onResend();
-      // No agent: a connection of its own, as others in the pool may be as stale.
+      // Without an agent it gets a new connection, because other connections of the pool may be closed too.
       const leftMs = call.timeoutMs - (performance.now() - startedAtMs);
       return await this.attempt(call, undefined, Math.max(1, leftMs), true);
     }
@@ -85,7 +85,7 @@ export class HttpProxyEngine {
   }
 }
 
-/** What `http-proxy` reads of a client's request. A client that goes away shows on the response. */
+/** The part of a client's request that `http-proxy` reads. A disconnect of the client shows on the response. */
 function standInFor({ client, target, headers }: EngineCall): IncomingMessage {
   const standIn = {
     method: client.method,

@@ -1,27 +1,25 @@
 import type { ProxiedUpstream } from '../upstream/upstreams.ts';
 
-/** What a `Location` is resolved against. */
+/** The values against which a `Location` is resolved. */
 export interface LocationContext {
   upstream: ProxiedUpstream;
-  /** The target that was asked of the upstream. */
+  /** The target of the upstream request. */
   requestTarget: string;
-  /** The status of the answer that the `Location` came with. */
+  /** The status of the response with the `Location`. */
   status: number;
   /**
-   * The gateway's address as clients know it. Without the setting it is empty, which makes a relative reference
-   * (RFC 9110 §10.2.2). It is never made from `Host`, which the client chooses, or from the scheme, which a proxy
-   * in front may have changed.
+   * The gateway's address for clients. It is empty without the setting, which makes a relative reference (RFC 9110
+   * §10.2.2). It never comes from `Host`, which the client chooses, or from the scheme, which a proxy in front may
+   * have changed.
    */
   publicBaseUrl: string;
 }
 
 /**
- * A `Location` of the upstream as the client may follow it: below the upstream's base it becomes the
- * same place on the gateway; elsewhere on the upstream's origin, undefined; on another origin, as is.
- * A credential of the upstream's query is in none of them.
- *
- * A server that was bound to `0.0.0.0` may name by that what it just created: the place asked for,
- * under another origin, is the upstream's own all the same (RFC 9110 §15.3.2).
+ * Rewrites an upstream's `Location` for the client. A place below the upstream's base becomes the same place on the
+ * gateway. A place elsewhere on the upstream's origin gives undefined. Another origin stays as it is. Credentials
+ * in the query are removed. A server that is bound to `0.0.0.0` may use that address for what it has just created:
+ * the requested path under another origin still belongs to the upstream (RFC 9110 §15.3.2).
  */
 export function publicLocation(
   location: string,

@@ -3,19 +3,19 @@ import { Readable } from 'node:stream';
 import type { HeldBytes } from '../memory/held-bytes.ts';
 import { BodyRoom, hasBody, letBodyCome, readBody } from '../server/request-body.ts';
 
-/** What is held at most of a body on its way: the buffers of the two streams. */
+/** The most bytes that are held of a body in transit: the buffers of two streams. */
 const STREAMED_BODY_BYTES = 131_072;
 
-/** A request's body as it goes to an upstream. */
+/** A request's body for an upstream. */
 export interface OutgoingBody {
   stream: Readable;
   lengthBytes: number;
 }
 
 /**
- * The body of a request, undefined where it is empty. One of declared length is streamed, its length
- * checked already; one of unknown length is held, at most up to the cap, so that one beyond it never
- * reaches the upstream. Rejects with `body_too_large`, `overloaded`, or `ClientGone`.
+ * The body of a request, or undefined if it is empty. A body with a declared length is streamed; its length has
+ * been checked. A body without one is held up to the cap, so that a larger one never reaches the upstream. Rejects
+ * with `body_too_large`, `overloaded` or `ClientGone`.
  */
 export async function outgoingBody(
   request: IncomingMessage,

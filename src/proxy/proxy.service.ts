@@ -23,7 +23,7 @@ import { ReadService } from './reads/read.service.ts';
 import { upstreamRequestHeaders } from './request-headers.ts';
 import { clientResponseHeaders } from './response-headers.ts';
 
-/** Passes a request on to an upstream and its answer back, byte for byte in both directions. */
+/** Forwards a request to an upstream and its response to the client, byte for byte. */
 @Injectable()
 export class ProxyService {
   private readonly varyNames: readonly string[];
@@ -41,8 +41,8 @@ export class ProxyService {
   }
 
   /**
-   * Forwards a request that has been let in. `query` stands in for the request's own where a route
-   * has to change it. Throws or rejects with a `GatewayError` as long as the answer has not begun.
+   * Forwards a request that has been admitted. `query` replaces the request's own query on routes that change it.
+   * Throws or rejects with a `GatewayError` until the response has begun.
    */
   forward(
     request: ClientRequest,
@@ -50,7 +50,7 @@ export class ProxyService {
     upstream: ProxiedUpstream,
     query = requestContext(request).query,
   ): Promise<void> {
-    // It can have gone while its credential was judged; nothing would tell any more.
+    // The client can have disconnected while its credential was checked, and no later event would tell.
     if (response.destroyed) throw new ClientGone();
     const context = requestContext(request);
     const { method } = request;
@@ -62,7 +62,7 @@ export class ProxyService {
     context.upstream = upstream.name;
     const target = upstreamTarget(upstream, context.path, query);
     const headers = upstreamRequestHeaders(request.rawHeaders, upstream, context.requestId);
-    // Of this request: by the time of its answer the secret may be another one.
+    // The secret of this request. It may have changed when the response arrives.
     const { syncSecret } = this.upstreams;
     const rules: AnswerRules = {
       upstream,
@@ -77,7 +77,7 @@ export class ProxyService {
     return this.forwardApart(request, response, { upstream, target, headers, rules });
   }
 
-  /** Sends a request for this client alone, which may have a body. */
+  /** Sends a request that is not shared and may have a body. */
   private async forwardApart(
     request: ClientRequest,
     response: ServerResponse,
@@ -123,7 +123,7 @@ export class ProxyService {
   }
 }
 
-/** A request toward an upstream, but for its body. */
+/** A request to an upstream, without its body. */
 interface Forwarding {
   upstream: ProxiedUpstream;
   target: string;
@@ -134,9 +134,9 @@ interface Forwarding {
 function tellOfAnswer(call: UpstreamCall, answer: IncomingMessage): void {
   call.answered(answer.statusCode ?? 502);
   const end = (): void => {
-    // One that came to its end may still be broken off, where that end proves nothing.
+    // A complete response may still be broken off, if its end proves nothing.
     if (answer.errored) call.ended('broken');
-    // Without an error it was the gateway that broke off, such as for a client that has gone.
+    // Without an error the gateway itself broke off, for example because the client disconnected.
     else call.ended(answer.complete ? undefined : 'canceled');
   };
   if (answer.closed) end();

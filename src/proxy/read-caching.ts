@@ -1,7 +1,7 @@
 /**
- * `Cache-Control` of a read as the gateway sends it on. A read is for the holder of a credential, so
- * no shared cache may keep it, and many caches ignore `Vary`: `public` becomes `private`, `s-maxage`
- * goes, and `private` is added where neither it nor `no-store` stands (RFC 9111 §3.5, §5.2.2).
+ * The `Cache-Control` of a read for the client. A read is only for the holder of a credential, so no shared cache
+ * may store it, and many caches ignore `Vary`. `public` becomes `private`, `s-maxage` is removed, and `private` is
+ * added unless it or `no-store` is there (RFC 9111 §3.5, §5.2.2).
  */
 export function privateCacheControl(upstreamValue = ''): string {
   let value = KNOWN.get(upstreamValue);
@@ -12,7 +12,7 @@ export function privateCacheControl(upstreamValue = ''): string {
   return value;
 }
 
-/** An upstream says the same few things over and over; to take them apart costs a microsecond. */
+/** Upstreams repeat a few values, and parsing one takes a microsecond. */
 const KNOWN = new Map<string, string>();
 const MAX_KNOWN = 100;
 
@@ -20,7 +20,7 @@ function madePrivate(upstreamValue: string): string {
   const directives: string[] = [];
   for (const directive of splitDirectives(upstreamValue)) {
     const name = (directive.split('=', 1)[0] ?? '').trim().toLowerCase();
-    // `private="field"` would let the rest of the answer be shared; unqualified is meant.
+    // `private="field"` would let a cache share the rest of the response, so it becomes `private`.
     if (name === 'public' || name === 'private') addOnce(directives, 'private');
     else if (name !== 's-maxage') directives.push(directive);
   }
@@ -28,7 +28,7 @@ function madePrivate(upstreamValue: string): string {
   return (isPrivate ? directives : ['private', ...directives]).join(', ');
 }
 
-/** `Vary` with further names; one that is there already is not repeated. */
+/** Adds names to `Vary`. A name that is already there is not repeated. */
 export function extendVary(upstreamValue: string | undefined, names: readonly string[]): string {
   const present = (upstreamValue ?? '')
     .split(',')

@@ -4,18 +4,15 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestContext } from '../server/request-context.ts';
 import { Deadlines, type Deadline } from './deadlines.ts';
 
-/** How often the wall clock is looked at while a token's end is waited for: it may be set in the meantime. */
+/** How often the wall clock is read while a read waits for its token's end, because somebody may set the clock. */
 const CLOCK_CHECK_MS = 1_000;
 
-/** Tells when the read token that opened a read has expired. */
+/** Reports when the read token of a read expires. */
 @Injectable()
 export class ReadExpiry {
   private readonly deadlines = new Deadlines(() => Date.now(), CLOCK_CHECK_MS);
 
-  /**
-   * Calls back with `token_expired` when the token has expired; never where an API key opened the
-   * read.
-   */
+  /** Calls back with `token_expired` when the token expires. Never calls back for an API key. */
   watch(
     { tokenEndsAtMs }: RequestContext,
     onExpired: (error: GatewayError) => void,

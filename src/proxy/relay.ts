@@ -8,27 +8,27 @@ import { lastsUntilClose, unprovenEnd } from '../upstream/connections/unproven-e
 import { isEventStream } from './answer-head.ts';
 
 /**
- * Passes an upstream's body on to the client as it comes, one piece at a time, the next when the kernel has taken the
- * last. A body that the upstream breaks off is broken off toward the client, never ended as if it were whole; a client
- * that goes away ends the upstream's answer at once.
+ * Forwards an upstream's body to the client piece by piece, each when the kernel has accepted the one before. If
+ * the upstream breaks off, the client's response breaks off too and never ends as if it were whole. If the client
+ * disconnects, the upstream's response is closed at once.
  */
 export class Relay implements SlowClient {
   slowPlace: SlowClient['slowPlace'];
   private readonly source: IncomingMessage;
   private readonly response: ServerResponse;
   private readonly held: HeldBytes;
-  /** Nothing is written any more: a source that was paused hands over what it has even after it is destroyed. */
+  /** Nothing more is written. A paused source delivers its buffered bytes even after it is destroyed. */
   private isOver = false;
-  /** Of the piece that is under way to the client. */
+  /** The bytes of the piece in flight to the client. */
   private heldBytes = 0;
   private readonly stallMs: number;
-  /** Events may take as long as they like; no upstream of ours answers with such, but one could come to. */
+  /** An event stream may be silent for any time. No upstream on this way sends one today. */
   private readonly mayBeSilent: boolean;
-  /** Runs while the next piece is waited for. */
+  /** The timer that runs while the next piece is awaited. */
   private silenceTimer: NodeJS.Timeout | undefined;
   private waitsSinceMs = 0;
 
-  /** `stallMs` is for how long no byte may come, in milliseconds. */
+  /** `stallMs` is the longest time in milliseconds without a byte. */
   constructor(source: IncomingMessage, response: ServerResponse, held: HeldBytes, stallMs: number) {
     this.source = source;
     this.response = response;
@@ -39,7 +39,7 @@ export class Relay implements SlowClient {
 
   start(): void {
     const { source, response } = this;
-    // The upstream can have broken off in the very packet that began its answer.
+    // The upstream can break off in the packet that begins its response.
     if (source.destroyed) {
       breakOff(response);
       return;
@@ -66,13 +66,13 @@ export class Relay implements SlowClient {
     this.source.pause();
     this.held.addSlow(this);
     this.held.hold('answers', bytes);
-    // The budget may have ended this very client for it.
+    // The budget may have disconnected this client for it.
     if (this.isOver) return;
     this.held.sent(chunk.length);
     this.response.write(chunk, (error) => {
       if (error) return;
       this.release(bytes);
-      // A source that is paused may still have handed over a piece.
+      // A paused source may still deliver a piece.
       if (this.isOver || this.heldBytes > 0) return;
       this.source.resume();
       this.waitForMore();
@@ -87,7 +87,7 @@ export class Relay implements SlowClient {
   }
 
   private onSilence(): void {
-    // While it is paused it is the client that is waited for.
+    // While the source is paused, the gateway waits for the client, not for the upstream.
     if (this.isOver || this.source.isPaused()) return;
     if (awakeMs() - this.waitsSinceMs < this.stallMs) this.silenceTimer?.refresh();
     else this.source.destroy(new BodyStalled(this.stallMs));
@@ -99,7 +99,7 @@ export class Relay implements SlowClient {
     if (lastsUntilClose(response.req.method, source.statusCode, source.headers)) {
       const unproven = unprovenEnd(source.socket);
       if (unproven) {
-        // With the error, for the observers of the response's end.
+        // The response is destroyed with the error, for the observers of its end.
         source.destroy(unproven);
         this.breakOff();
         return;
@@ -123,7 +123,7 @@ export class Relay implements SlowClient {
   }
 
   private release(bytes: number): void {
-    // The rest was released when the connection closed.
+    // Closing the connection has released the rest.
     const releasedBytes = Math.min(bytes, this.heldBytes);
     this.heldBytes -= releasedBytes;
     this.held.release('answers', releasedBytes);

@@ -3,8 +3,8 @@ import { eachEndToEndHeader } from '../http/hop-by-hop.ts';
 import type { ProxiedUpstream } from '../upstream/upstreams.ts';
 
 /**
- * What a client may not send on: its credentials, what it claims of hops before it, and what the
- * gateway sets itself.
+ * Headers of a client that are not forwarded: its credentials, its claims about earlier hops, and the headers that
+ * the gateway sets itself.
  */
 const DROPPED = new Set([
   'authorization',
@@ -17,8 +17,8 @@ const DROPPED = new Set([
 ]);
 
 /**
- * The headers of a request toward an upstream, names in lower case, but for the length of its body.
- * Throws `malformed_path` for a mapped one that is refused.
+ * The headers of an upstream request, except the length of its body. Names are in lower case. Throws
+ * `malformed_path` if a mapped header is invalid.
  */
 export function upstreamRequestHeaders(
   rawHeaders: readonly string[],

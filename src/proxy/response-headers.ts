@@ -4,7 +4,7 @@ import { eachEndToEndHeader } from '../http/hop-by-hop.ts';
 import { extendVary, privateCacheControl } from './read-caching.ts';
 import { publicLocation, type LocationContext } from './location.ts';
 
-/** What of an upstream's answer is not for the client: CORS, too, is the gateway's alone. */
+/** Headers of an upstream's response that are not for the client. CORS headers come only from the gateway. */
 const DROPPED = new Set([
   'server',
   'electric-server',
@@ -16,13 +16,13 @@ const DROPPED = new Set([
 ]);
 
 export interface ResponseHeaderRules extends LocationContext {
-  /** What a read's answer depends on beside the path, for `Vary`. */
+  /** The request headers on which a read's response depends, for `Vary`. */
   varyNames: readonly string[];
-  /** The sync engine's secret, as `asHeaderBytes` gives it: no header that holds it goes to a client. */
+  /** The sync engine's secret, as `asHeaderBytes` returns it. No header that contains it is sent to a client. */
   secretBytes: string | undefined;
 }
 
-/** The headers of an upstream's answer as the client gets them. */
+/** The headers of an upstream's response for the client. */
 export function clientResponseHeaders(
   rawHeaders: readonly string[],
   rules: ResponseHeaderRules,
@@ -44,16 +44,16 @@ export function clientResponseHeaders(
     headers.push('Cache-Control', privateCacheControl(cacheControl));
     headers.push('Vary', extendVary(vary, rules.varyNames));
   } else {
-    // The admin API says nothing of caching, and a cache may have a lifetime of its own for that.
+    // The admin API sends no caching headers, so a cache could choose a lifetime itself.
     headers.push('Cache-Control', cacheControl ?? 'no-store');
     if (vary !== undefined) headers.push('Vary', vary);
   }
-  // Behind it Node takes a `Content-Disposition` for UTF-8, and refuses what is not (seen on Node 24).
+  // After that header Node treats a `Content-Disposition` as UTF-8 and refuses one that is not (seen on Node 24).
   if (contentLength !== undefined) headers.push('Content-Length', contentLength);
   return headers;
 }
 
-/** The value of a header that may come in several lines (RFC 9110 §5.3). */
+/** The value of a header, which may have several lines (RFC 9110 §5.3). */
 function joined(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`;
 }
@@ -63,12 +63,12 @@ function isDropped(lowerName: string, { upstream }: ResponseHeaderRules): boolea
   return upstream.isRead && isSharedCacheHeader(lowerName);
 }
 
-/** RFC 9213: these speak to shared caches only, and would overrule `Cache-Control` there. */
+/** RFC 9213: these headers address only shared caches, and override `Cache-Control` there. */
 function isSharedCacheHeader(lowerName: string): boolean {
   return lowerName.endsWith('cdn-cache-control');
 }
 
-/** As in a redirect, or a link, to the very URL that the gateway has asked for. */
+/** For example a redirect or a link to the URL that the gateway has requested. */
 function isSecret(value: string, { secretBytes }: ResponseHeaderRules): boolean {
   return secretBytes !== undefined && holdsSecret(value, secretBytes);
 }

@@ -5,7 +5,7 @@ import type { ClientRequest } from '../http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 
-/** Registrations, passed on to the runtime's admin API; no URL in a body is looked at or rewritten. */
+/** Forwards registrations to the runtime's admin API. URLs in bodies are neither checked nor rewritten. */
 @Controller('registry')
 @Access('api-key')
 export class RegistryController {

@@ -18,7 +18,10 @@ export class AcceptBurst {
     this.maxHoldMs = maxHoldMs;
   }
 
-  /** Call it once a turn while there is work. True if a connection came since the last call and work has waited less than the limit. */
+  /**
+   * Call it once per turn while there is work. Returns true if a connection arrived since the last call and work
+   * has waited less than the limit.
+   */
   isUnderWay(): boolean {
     const accepted = this.accepted();
     if (accepted !== this.seen) {

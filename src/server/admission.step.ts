@@ -3,7 +3,7 @@ import type { GatewayState } from './gateway-state.ts';
 import type { ConnectionCap } from './connection-cap.ts';
 import type { Step } from './request-way.ts';
 
-/** Turns new requests away, before anything is done for them, at the limit or near the end. */
+/** Refuses new requests, before anything is done for them, when the gateway is at its limit or about to stop. */
 export function admissionStep(state: GatewayState, connectionCap: ConnectionCap): Step {
   return (request, response) => {
     connectionCap.check(request.socket, response);

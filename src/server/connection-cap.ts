@@ -3,19 +3,19 @@ import type { Socket } from 'node:net';
 import type { Connections } from './connections.ts';
 import { overloaded } from '../errors/gateway-error.ts';
 
-/** How long a connection beyond the cap may take to send the request that is turned away. */
+/** How long a connection beyond the cap may take to send the request that is refused. */
 const REFUSAL_TIMEOUT_MS = 5_000;
-/** Beyond the cap by this factor connections are dropped unheard. */
+/** Beyond this multiple of the cap, connections are closed without a response. */
 const DROP_FACTOR = 1.1;
 
 /**
- * Caps the connections of a server. One beyond the cap gets to hear so: its first request is answered
- * 503 and it is closed. Far beyond it, connections are dropped at once.
+ * Caps the connections of a server. A connection beyond the cap is told so: its first request gets 503 and it is
+ * closed. Far beyond the cap, connections are closed at once.
  */
 export class ConnectionCap {
   private readonly refused = new WeakSet<Socket>();
 
-  /** `connections` follows the same server, and so counts a new connection before this does ask. */
+  /** `connections` observes the same server and counts a new connection before this class does. */
   constructor(server: Server, connections: Pick<Connections, 'count'>, maxConnections: number) {
     server.maxConnections = Math.ceil(maxConnections * DROP_FACTOR);
     server.on('connection', (socket: Socket) => {

@@ -5,13 +5,13 @@ import type { ClientRequest } from '../http/client-request.ts';
 import type { HeldBytes } from '../memory/held-bytes.ts';
 import { endsInDoubt } from './request-body.ts';
 
-/** Requests of one connection that are worked on at once, although they are answered one after the other. */
+/** How many requests of one connection are processed at once, although they are answered one after the other. */
 const MAX_STARTED_REQUESTS = 8;
-/** Requests that may wait on one connection for those before them; a connection with more is closed. */
+/** How many requests may wait on one connection for earlier ones. A connection with more is closed. */
 export const MAX_WAITING_REQUESTS = 1_000;
-/** With more than this nothing further is read from the connection for now. */
+/** With more requests than this, the gateway stops reading from the connection for now. */
 const MAX_WAITING_BEFORE_PAUSE = 16;
-/** What a parsed request with its response takes in memory, beside the text of its head. */
+/** The memory of a parsed request and its response, besides the text of its head. */
 const WAITING_REQUEST_BYTES = 4_096;
 
 /** A request that the client pipelined after others on the same connection. */
@@ -20,34 +20,34 @@ interface WaitingRequest {
   heldBytes: number;
 }
 
-/** How a client takes what is sent to it; see `StalledClients`. */
+/** How a client reads what is sent to it; see `StalledClients`. */
 export interface ClientProgress {
-  /** The bytes that it has taken when it was looked at last, by an estimate from below. */
+  /** The bytes that it had read at the last check, estimated from below. */
   takenBytes: number;
-  /** Since when it has taken nothing although something waits for it; 0 where nothing does. */
+  /** Since when it has read nothing although something waits for it. 0 if nothing waits. */
   waitsSinceMs: number;
-  /** What it had taken when memory was short and it was looked at, and whether it took nothing since then. */
+  /** How much it had read at the last check for short memory, and whether it has read nothing since then. */
   sampledBytes: number;
   sampledAtMs: number;
   isStill: boolean;
 }
 
-/** What is under way on a connection. */
+/** The requests in progress on a connection. */
 interface Connection extends ClientProgress {
-  /** In the order of their requests; the last ones may be those that wait. */
+  /** The requests in order. The last ones may still wait. */
   readonly exchanges: { request: IncomingMessage; response: ServerResponse }[];
   readonly waiting: WaitingRequest[];
-  /** What had come when its last answer ended; more than that is the beginning of the next request. */
+  /** How many bytes had arrived when its last response ended. Any further bytes begin the next request. */
   bytesRead: number;
-  /** To be called once everything on it is answered. */
+  /** Called when everything on it is answered. */
   onAnswered: (() => void) | undefined;
-  /** What comes now is not answered: the connection ends before its turn. */
+  /** Whether further requests are ignored, because the connection ends before their turn. */
   takesNoMore: boolean;
-  /** Requests that came all the same. */
+  /** The number of ignored requests. */
   ignored: number;
 }
 
-/** What came from clients and what went to them. */
+/** The bytes from and to clients. */
 export interface NetworkBytes {
   received: number;
   sent: number;
@@ -58,11 +58,8 @@ export type Exchange = Connection['exchanges'][number];
 
 /**
  * The connections of the public port and the requests in progress on each. Only a few pipelined requests (RFC 9112
- * §9.3.2) of a connection are worked on at once, because the gateway would have to hold the responses to all of
- * them.
- *
- * Node's own `closeIdleConnections` leaves those alone that never sent a request, and so does `close` (seen on
- * Node 24).
+ * §9.3.2) of a connection are processed at once, because the gateway would have to hold the responses to all of
+ * them. Node's own `closeIdleConnections` and `close` skip connections that never sent a request (seen on Node 24).
  */
 export class Connections {
   /** Connections closed because too many requests waited on them, or because there was no memory for another one. */
@@ -71,7 +68,7 @@ export class Connections {
   private readonly held: HeldBytes;
   private readonly open = new Map<Socket, Connection>();
   private acceptedCount = 0;
-  /** Of connections that are closed. */
+  /** The bytes of connections that are closed. */
   private readonly closedBytes: NetworkBytes = { received: 0, sent: 0 };
   private announces = false;
   private closesIdle = false;
@@ -97,47 +94,47 @@ export class Connections {
     });
   }
 
-  /** Connections open just now. */
+  /** The number of open connections. */
   get count(): number {
     return this.open.size;
   }
 
-  /** Connections that were ever opened. */
+  /** The number of connections ever opened. */
   get accepted(): number {
     return this.acceptedCount;
   }
 
-  /** Requests that wait on the connection with the most of them; looks at every open connection. */
+  /** The number of waiting requests on the connection that has most of them. It checks every open connection. */
   get mostWaitingOfOne(): number {
     let most = 0;
     for (const { waiting } of this.open.values()) if (waiting.length > most) most = waiting.length;
     return most;
   }
 
-  /** Every open connection with how its client takes what is sent. */
+  /** Every open connection, and how its client reads. */
   progress(): Iterable<[Socket, ClientProgress]> {
     return this.open;
   }
 
-  /** All bytes so far, heads included; looks at every open connection. */
+  /** All bytes so far, heads included. It checks every open connection. */
   bytes(): NetworkBytes {
     const total = { ...this.closedBytes };
     for (const socket of this.open.keys()) addBytes(total, socket);
     return total;
   }
 
-  /** Hands each request on when there are not too many before it on its connection. */
+  /** Passes each request on when few enough earlier ones are in progress on its connection. */
   inTurn(listener: (request: ClientRequest, response: ServerResponse) => void): RequestListener {
     return (request, response) =>
       this.take(request, response, () => listener(request as ClientRequest, response));
   }
 
-  /** What is under way on a connection, in the order of the requests. */
+  /** The requests in progress on a connection, in their order. */
   exchanges(socket: Socket): readonly Exchange[] {
     return this.open.get(socket)?.exchanges ?? [];
   }
 
-  /** Drops the requests of a connection that wait: nothing was done for them. Returns how many there were. */
+  /** Drops the waiting requests of a connection, for which nothing was done yet. Returns their number. */
   dropWaiting(socket: Socket): number {
     const connection = this.open.get(socket);
     if (!connection) return 0;
@@ -148,7 +145,7 @@ export class Connections {
     return dropped.length;
   }
 
-  /** Calls back when everything on a connection is answered, and takes no further request on it. */
+  /** Calls back when everything on a connection is answered. The connection accepts no further request. */
   whenAnswered(socket: Socket, onAnswered: () => void): void {
     const connection = this.open.get(socket);
     if (!connection) return;
@@ -157,19 +154,19 @@ export class Connections {
     if (connection.exchanges.length === 0) onAnswered();
   }
 
-  /** Tells every client whose answer has not begun, now and from now on, that its connection ends. */
+  /** Announces the end of the connection in every response that has not begun, now and from now on. */
   announceClose(): void {
     this.announces = true;
     for (const { exchanges } of this.open.values()) announceOnLast(exchanges);
   }
 
-  /** Closes every connection with nothing under way, now and as soon as that is so. */
+  /** Closes every idle connection, now and as soon as another one becomes idle. */
   closeIdle(): void {
     this.closesIdle = true;
     for (const [socket, connection] of this.open) this.closeIfIdle(socket, connection);
   }
 
-  /** Breaks off whatever is still there. */
+  /** Breaks off everything that is still open. */
   destroyAll(): void {
     for (const socket of this.open.keys()) socket.destroy();
   }
@@ -189,7 +186,7 @@ export class Connections {
     }
     connection.exchanges.push({ request, response });
     if (endsInDoubt(request)) {
-      // Node closes the connection after this response, and begins no other one until then.
+      // Node closes the connection after this response and begins no other one.
       response.shouldKeepAlive = false;
       connection.takesNoMore = true;
     }
@@ -203,13 +200,14 @@ export class Connections {
     const heldBytes = WAITING_REQUEST_BYTES + headLength(request);
     const isFull = waiting.length >= MAX_WAITING_REQUESTS;
     if (isFull || !this.held.tryTake('waiting', heldBytes)) {
-      // What was read along with it comes here too.
+      // Requests that were read together with it also arrive here.
       if (!request.socket.destroyed) this.countEnded(isFull);
       request.socket.destroy();
       return;
     }
     waiting.push({ start, heldBytes });
-    // Not for a few: a connection that is not read does not tell when its client has gone.
+    // Reading continues for a few requests, because Node does not notice a disconnect on a connection that it does
+    // not read.
     if (waiting.length > MAX_WAITING_BEFORE_PAUSE) request.socket.pause();
   }
 
@@ -221,12 +219,12 @@ export class Connections {
   private onAnswered(socket: Socket, connection: Connection, response: ServerResponse): void {
     const { exchanges, waiting } = connection;
     const at = exchanges.findIndex((exchange) => exchange.response === response);
-    // One that waited and was dropped.
+    // A waiting request that was dropped.
     if (at === -1) return;
     exchanges.splice(at, 1);
     connection.bytesRead = socket.bytesRead;
     const isBrokenBeforeItsTurn = at > 0 && !response.writableFinished;
-    // Node gives the next answer its socket first, unless the connection ends with this one.
+    // Node first gives the next response its socket, unless the connection ends with this one.
     const isLast = exchanges[0] !== undefined && !exchanges[0].response.socket;
     if (isBrokenBeforeItsTurn) connection.takesNoMore = true;
     if (isBrokenBeforeItsTurn || isLast) this.dropWaiting(socket);
@@ -242,13 +240,13 @@ export class Connections {
 
   private onClosed(socket: Socket): void {
     this.dropWaiting(socket);
-    // Node tells those whose turn has not come, but not on a connection that it has handed over for a CONNECT.
+    // Node emits `close` for waiting responses, but not on a connection that it has passed on for a CONNECT.
     for (const { response } of this.exchanges(socket)) destroyAnswer(response);
     this.open.delete(socket);
     addBytes(this.closedBytes, socket);
   }
 
-  /** A request whose head is still coming is let come: its client would see it broken off. */
+  /** A request whose head is still arriving is accepted, or its client would see a broken connection. */
   private closeIfIdle(socket: Socket, { exchanges, bytesRead }: Connection): void {
     if (exchanges.length === 0 && socket.bytesRead <= bytesRead) {
       socket.end(() => socket.destroy());
@@ -256,7 +254,7 @@ export class Connections {
   }
 }
 
-/** Node keeps what it has parsed until the connection ends, whether it is answered or not. */
+/** Node keeps parsed requests until the connection ends, answered or not. */
 function ignore(socket: Socket, connection: Connection): void {
   connection.ignored++;
   if (connection.ignored > MAX_WAITING_REQUESTS) socket.destroy();
@@ -279,6 +277,6 @@ function headLength({ url = '', rawHeaders }: IncomingMessage): number {
 
 function addBytes(total: NetworkBytes, { bytesRead, bytesWritten }: Socket): void {
   total.received += bytesRead;
-  // Of a socket that was destroyed before it was set up Node gives undefined.
+  // Node reports undefined for a socket that was destroyed before it was set up.
   total.sent += bytesWritten || 0;
 }

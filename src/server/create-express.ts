@@ -1,13 +1,13 @@
 import express, { type Express } from 'express';
 
-/** Express as both ports want it. */
+/** Express with the settings of both ports. */
 export function createExpress(): Express {
   const app = express();
   // "/HEALTH" is another path than "/health".
   app.enable('case sensitive routing');
   app.disable('x-powered-by');
   app.disable('etag');
-  // The query is passed on as bytes; nothing reads it parsed.
+  // The query is forwarded as bytes, so it is not parsed.
   app.set('query parser', false);
   return app;
 }

@@ -9,7 +9,7 @@ import type { Connections } from './connections.ts';
 /** The shares of the drain's time at which its phases begin. */
 const LISTENER_CLOSES_AT = 0.2;
 const PARKED_READS_END_AT = 0.8;
-/** Reads are ended spread over the time up to here, so that clients do not all come back at once. */
+/** Reads end one after the other until this share of the time, so that clients do not all return at once. */
 const LAST_READ_ENDS_AT = 0.95;
 
 export interface DrainParts {
@@ -18,21 +18,17 @@ export interface DrainParts {
   openRequests: OpenRequests;
   state: GatewayState;
   logger: Logger;
-  /** From the signal to the end at the latest. */
+  /** The longest time from the signal to the end. */
   timeoutMs: number;
 }
 
 /**
- * Takes a gateway out of service without losing a request.
- *
- * 1. Lame duck: readiness says 503, and the listener stays open while load balancers notice.
- * 2. The listener closes; what is under way finishes; idle connections are closed.
- * 3. At the soft deadline reads that are still parked get a 503 to come back elsewhere, and event
- *    streams end where their reader can resume. New requests on kept connections get the same 503.
- * 4. At the hard deadline whatever is left is broken off: a half-sent body must not look whole, and a
- *    command that may be with the runtime must not get an answer that invites another try.
- *
- * Resolves when nothing is left, at the hard deadline at the latest.
+ * Takes a gateway out of service without losing a request. 1. Lame duck: readiness says 503, and the listener stays
+ * open while load balancers notice. 2. The listener closes, requests in progress finish, and idle connections are
+ * closed. 3. At the soft deadline parked reads get a 503 that sends them to another copy, and event streams end
+ * where their reader can resume. New requests on kept connections get the same 503. 4. At the hard deadline
+ * everything that is left is broken off: a half-sent body must not look whole, and a command that the runtime may
+ * have must not get a response that invites a retry. Resolves when nothing is left, or at the hard deadline.
  */
 export async function drain(parts: DrainParts): Promise<void> {
   const { server, connections, openRequests, state, timeoutMs } = parts;
@@ -62,11 +58,11 @@ export async function drain(parts: DrainParts): Promise<void> {
     );
   }
   connections.destroyAll();
-  // Until the broken requests have had their line in the log.
+  // Waits until the log has a line for each broken request.
   await closed;
 }
 
-/** Ends parked reads from the soft deadline on, one after the other over the time that is left. */
+/** Ends parked reads one after the other, from the soft deadline over the time that is left. */
 function scheduleEndOfReads(
   { openRequests, state }: DrainParts,
   untilShare: (share: number) => number,
@@ -82,7 +78,7 @@ function scheduleEndOfReads(
       );
     }
   };
-  // Those too that were let in before the soft deadline and parked only after it.
+  // This includes reads that were admitted before the soft deadline and parked after it.
   const lastCall = (): void =>
     openRequests.reads().forEach((read) => read.endRead?.(drainingError()));
   timers.push(setTimeout(softDeadline, untilShare(PARKED_READS_END_AT)));
@@ -90,7 +86,7 @@ function scheduleEndOfReads(
   return { callOff: () => timers.forEach((timer) => clearTimeout(timer)) };
 }
 
-/** A 503 that sends the client elsewhere; only ever given while nothing was sent to an upstream. */
+/** A 503 that sends the client to another copy. It is used only if nothing was sent to an upstream. */
 export function drainingError(): GatewayError {
   return new GatewayError('draining', 'This copy of the gateway is shutting down; try again.', {
     headers: { 'Retry-After': '1' },

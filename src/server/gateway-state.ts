@@ -1,7 +1,7 @@
 /**
- * What the process is doing, shared between the public port and the management port: serving; from
- * the signal on out of service but still taking what comes (`lame-duck`); no longer listening
- * (`closing`); turning new requests on kept connections away (`refusing`).
+ * The state of the process, shared by the public and the management port: `serving`; `lame-duck`, after the signal,
+ * out of service but still accepting; `closing`, no longer listening; `refusing`, also refusing new requests on
+ * kept connections.
  */
 export const GATEWAY_PHASES = ['serving', 'lame-duck', 'closing', 'refusing'] as const;
 export type GatewayPhase = (typeof GATEWAY_PHASES)[number];

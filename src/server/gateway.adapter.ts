@@ -12,19 +12,22 @@ import { createExpress } from './create-express.ts';
 import { prefixRoutes, type PrefixRoute, type RouteHandler } from './prefix-routes.ts';
 
 /**
- * Connections that wait to be accepted: as many as Linux lets there be. Node's own 511 turn away some of
- * thousands of readers that come back at once, and the kernel tries again after a second.
+ * The longest queue of connections to accept: Linux's maximum. Node's default of 511 makes some of thousands of
+ * readers that return at once wait a second for the kernel's next try.
  */
 const LISTEN_BACKLOG = 4_096;
 
 /**
- * Nest's Express on a server of the gateway's own. It keeps the handlers that Nest makes of controllers, so that
- * `RequestWay` can call them without Express' router, which is dear beside a read. Everything that Nest puts into
- * a handler holds on both ways: guards, interceptors, pipes, filters. What would hold in Express alone is refused
- * when the gateway starts.
+ * Nest's Express adapter with a server of the gateway's own. It keeps the handlers that Nest makes of controllers,
+ * so that `RequestWay` can call them without Express' router, which is expensive compared with a read. Everything
+ * that Nest puts into a handler applies on both ways: guards, interceptors, pipes, filters. A start with something
+ * that would apply only in Express is refused.
  */
 export class GatewayAdapter extends ExpressAdapter {
-  /** The listening server, there from the start for what is built around it. `RequestWay` takes its requests. */
+  /**
+   * The listening server. It exists from the start, because other objects need it. `RequestWay` receives its
+   * requests.
+   */
   readonly server: Server;
   private readonly getHandlers = new Map<string, RouteHandler>();
   private prefixRoutes: readonly PrefixRoute[] = [];
@@ -38,13 +41,13 @@ export class GatewayAdapter extends ExpressAdapter {
     this.httpServer = this.server;
   }
 
-  /** As the gateway has it called: always with a host. */
+  /** The gateway always calls it with a host. */
   override listen(port: string | number, host?: unknown, callback?: () => void): Server {
     const address = { port: Number(port), host: String(host), backlog: LISTEN_BACKLOG };
     return this.httpServer.listen(address, callback);
   }
 
-  /** The handler of the GET route that takes everything below a prefix of this path, if there is one. */
+  /** The handler of the GET route for everything below a prefix of this path, if there is one. */
   prefixHandler(path: string): RouteHandler | undefined {
     return this.prefixRoutes.find(({ prefix }) => path.startsWith(prefix))?.handler;
   }
@@ -109,7 +112,9 @@ export class GatewayAdapter extends ExpressAdapter {
     return this.getInstance().use(handler);
   }
 
-  /** The answer of a handler that returns one, as JSON. Express would add a charset, which JSON does not have (RFC 8259 §11). */
+  /**
+   * Sends a handler's return value as JSON. Express would add a charset, which JSON does not have (RFC 8259 §11).
+   */
   override reply(response: ServerResponse, body: unknown, statusCode = response.statusCode): void {
     const text = JSON.stringify(body);
     setAnswerHeaders(response, requestContext(response.req));
@@ -119,7 +124,7 @@ export class GatewayAdapter extends ExpressAdapter {
     response.end(text);
   }
 
-  // What Nest's own handlers call, for a response that Express has not seen.
+  // Nest's handlers call these methods for a response that Express has not prepared.
 
   override status(response: ServerResponse, statusCode: number): void {
     response.statusCode = statusCode;
@@ -138,7 +143,7 @@ export class GatewayAdapter extends ExpressAdapter {
   }
 }
 
-/** A route whose handler notes the pattern, for logs and metrics. */
+/** Adds a route whose handler stores its pattern for logs and metrics. */
 function named([path, handler]: unknown[]): [path: string, handler: RouteHandler] {
   if (typeof path !== 'string') throw new Error('a route needs a path');
   const handle = handler as RouteHandler;

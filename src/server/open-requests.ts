@@ -2,7 +2,7 @@ import { UnorderedList } from '../collections/unordered-list.ts';
 import type { LiveMode } from '../telemetry/shared-reads.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** The requests under way, for the drain and for limits. */
+/** The open requests, for the drain and for limits. */
 export class OpenRequests {
   private readonly contexts = new UnorderedList<RequestContext>();
 
@@ -18,14 +18,14 @@ export class OpenRequests {
     this.contexts.delete(context);
   }
 
-  /** The reads that wait for what is new: those parked, and open streams of events. */
+  /** The reads that wait for new data: parked long-polls and open event streams. */
   countLive(): Record<LiveMode, number> {
     const counts = { 'long-poll': 0, sse: 0 };
     for (const { live } of this.contexts.snapshot()) if (live) counts[live]++;
     return counts;
   }
 
-  /** The reads under way, each with `endRead`. */
+  /** The open reads, each with its `endRead`. */
   reads(): readonly RequestContext[] {
     return this.contexts.snapshot().filter(({ endRead }) => endRead !== undefined);
   }

@@ -10,7 +10,7 @@ import { RequestRecord } from '../telemetry/request-record.ts';
 import type { Connections, Exchange } from './connections.ts';
 import { refusalText, refuseRaw, type RawRefusal } from './raw-refusal.ts';
 
-/** What Node's parser refuses, and what it gives up waiting for; any other status is 400. */
+/** The status for errors of Node's parser and for timeouts. Any other error is 400. */
 const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -18,10 +18,9 @@ const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 };
 
 /**
- * Answers what is no request by Node's parser, and a request that does not come in time, and tells the log and the
- * metrics. The connection is closed: nobody can tell where its next request begins.
- *
- * An earlier request that changes something gets its answer first, or its client would not know what became of it.
+ * Answers bytes that Node cannot parse as a request, and requests that do not arrive in time. The log and the
+ * metrics count them. The connection is closed, because nobody can tell where its next request begins. An earlier
+ * request that changes something gets its response first, so that its client learns the result.
  */
 export function refuseUnparsed(connections: Connections, observers: readonly RequestObserver[]) {
   const refused = new WeakSet<Socket>();
@@ -46,9 +45,9 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
     const dropped = connections.dropWaiting(socket);
     const exchanges = connections.exchanges(socket);
     const last = exchanges.at(-1);
-    // It is the request that is refused, in the middle of its body.
+    // The request itself is refused, in the middle of its body.
     const broken = last && !last.request.complete ? last : undefined;
-    // A read that has come in this turn of the event loop has no context yet, and gets none.
+    // A read that arrived in this turn of the event loop has no context yet, and gets none.
     const isKnown = broken !== undefined && contextOf(broken.request) !== undefined;
     const requestId = markRefused(broken, status, reason);
     const earlier = exchanges.filter((exchange) => exchange !== broken);
@@ -56,14 +55,14 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
       if (broken) destroyAnswer(broken.response);
       socket.once('end', () => socket.destroy());
       connections.whenAnswered(socket, () => {
-        // A refusal would seem to be the answer to the first that was dropped.
+        // The client would take a refusal for the response to the first dropped request.
         if (dropped > 0) socket.end().resume();
         else if (!socket.destroyed) refuseRaw(socket, { status, requestId });
         if (!isKnown) tell(status, reason, requestId);
       });
       return;
     }
-    // In place of a read's answer a refusal would seem to be that read's.
+    // The client would take a refusal for the response to its read.
     if (earlier.length > 0) socket.destroy();
     else if (!broken) refuseRaw(socket, { status, requestId });
     else refuseInPlace(broken.response, { status, requestId });
@@ -71,7 +70,7 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
   };
 }
 
-/** Has the log say of a request that it was refused and why. Returns the id that the answer has. */
+/** Logs that a request was refused and why. Returns the id for the response. */
 function markRefused(exchange: Exchange | undefined, status: number, reason: ParserReason): string {
   const context = exchange && contextOf(exchange.request);
   if (!context) return requestIdFrom(exchange?.request.headers['x-request-id']);

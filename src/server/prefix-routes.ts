@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ClientRequest } from '../http/client-request.ts';
 
-/** What Nest makes of a controller's method: its guards, interceptors, pipes and filters are in it. */
+/** A controller's method as Nest wraps it, with its guards, interceptors, pipes and filters. */
 export type RouteHandler = (
   request: ClientRequest,
   response: ServerResponse,
@@ -18,9 +18,9 @@ export interface PrefixRoute {
 const PREFIX_PATTERN = /^(\/[\w-]+\/)\{\*\w+\}$/;
 
 /**
- * Those of the GET routes that take everything below a prefix, such as `/streams/{*path}`: a request for one of them is
- * found without Express' router. Throws where another route could take a request that belongs to one of them: which
- * comes first only Express knows.
+ * The GET routes for everything below a prefix, such as `/streams/{*path}`. Requests for them are found without
+ * Express' router. Throws if another route could match a request of one of them, because only Express knows which
+ * comes first.
  */
 export function prefixRoutes(handlers: ReadonlyMap<string, RouteHandler>): PrefixRoute[] {
   const routes = [...handlers].flatMap(([pattern, handler]) => {
@@ -40,7 +40,7 @@ export function prefixRoutes(handlers: ReadonlyMap<string, RouteHandler>): Prefi
   return routes.map(({ prefix, handler }) => ({ prefix, handler }));
 }
 
-/** Whether a pattern can match a path below the prefix. In doubt it can. */
+/** Whether a pattern can match a path below the prefix. In doubt it returns true. */
 function mayMeet(pattern: string, prefix: string): boolean {
   const literal = /^[^{:*]*/.exec(pattern)?.[0] ?? '';
   if (literal === pattern) return `${pattern}/`.startsWith(prefix);

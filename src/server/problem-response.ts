@@ -4,13 +4,13 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../errors/problem.ts';
 
 /**
- * A refused body is read and thrown away, so that the client gets to see the answer: as long as some
- * of it keeps coming, and at most this long.
+ * A refused body is read and dropped, so that the client receives the response: as long as bytes arrive within the
+ * first time, and for the second time at most.
  */
 const LINGER_IDLE_MS = 2_000;
 const LINGER_MAX_MS = 30_000;
 
-/** Answers a request with the problem document of an error; the answer must not have begun. */
+/** Answers a request with the problem document of an error. The response must not have begun. */
 export function sendProblem(
   request: IncomingMessage,
   response: ServerResponse,
@@ -35,8 +35,8 @@ export function sendProblem(
 }
 
 /**
- * Closing with unread bytes in the socket resets the connection, and the client may lose the answer
- * (RFC 9112 §9.6). So the answer goes out whole at once, and the end waits for the body, a while.
+ * Closing with unread bytes in the socket resets the connection, and the client may lose the response (RFC 9112
+ * §9.6). So the whole response is sent at once, and the end waits a while for the body.
  */
 function endAfterBody(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
   const finish = (): void => {

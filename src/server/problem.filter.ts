@@ -8,7 +8,7 @@ import { requestContext, setAnswerHeaders, type RequestContext } from './request
 import { GatewayError, internalError } from '../errors/gateway-error.ts';
 import { sendProblem } from './problem-response.ts';
 
-/** Turns every failure into the one kind of error answer. */
+/** Turns every error into a problem document. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger: Logger;
@@ -22,7 +22,7 @@ export class ProblemFilter implements ExceptionFilter {
     this.answer(thrown, http.getRequest<ClientRequest>(), http.getResponse<ServerResponse>());
   }
 
-  /** Answers a request with what was thrown. */
+  /** Answers a request with the thrown error. */
   answer(thrown: unknown, request: ClientRequest, response: ServerResponse): void {
     if (thrown instanceof ClientGone || response.destroyed || request.socket.destroyed) return;
     const context = requestContext(request);
@@ -31,7 +31,8 @@ export class ProblemFilter implements ExceptionFilter {
     if (error.reason !== undefined) context.errorReason = error.reason;
     this.log(error, context);
     if (response.headersSent) {
-      // Part of another answer is out: broken off is the truth, a clean end would be a lie.
+      // A part of another response was already sent. It is broken off, because a clean end would make it look
+      // whole.
       breakOff(response);
       return;
     }

@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-/** How long a client may take to fetch a refusal and to close its side. */
+/** How long a client may take to read a refusal and to close its side. */
 const LINGER_MS = 2_000;
 
-/** An answer to a request for which Node made no response. */
+/** A response to a request for which Node made no response object. */
 export interface RawRefusal {
   status: number;
   requestId: string;
@@ -13,7 +13,7 @@ export interface RawRefusal {
   body?: string;
 }
 
-/** The refusal as it is sent. */
+/** The bytes of the refusal. */
 export function refusalText({ status, requestId, headers, body = '' }: RawRefusal): string {
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -32,7 +32,8 @@ export function refuseRaw(socket: Duplex, refusal: RawRefusal): void {
     socket.destroy();
     return;
   }
-  // Closing with unread bytes in the socket resets the connection, and the client may lose the answer (RFC 9112 §9.6).
+  // Closing with unread bytes in the socket resets the connection, and the client may lose the response (RFC 9112
+  // §9.6).
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
   socket.once('end', () => socket.destroy());

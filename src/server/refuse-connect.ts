@@ -9,12 +9,12 @@ import type { Connections } from './connections.ts';
 import { refuseRaw } from './raw-refusal.ts';
 
 /**
- * Answers CONNECT, whose target is no path: the gateway is no tunnel. Node hands the connection over as soon as it has
- * parsed the request, while those before it may still be under way: their answers come first.
+ * Refuses CONNECT, because the gateway is no tunnel. Node passes the connection on as soon as it has parsed the
+ * request, while earlier ones may still be in progress. Their responses come first.
  */
 export function refuseConnect(connections: Connections, observers: readonly RequestObserver[]) {
   return (request: IncomingMessage, socket: Socket): void => {
-    // Without a reader nobody would hear that the client has gone. What it sends is thrown away.
+    // Node notices a disconnect only if the connection is read. What the client sends is dropped.
     socket.once('end', () => socket.end()).resume();
     connections.whenAnswered(socket, () => {
       if (!socket.destroyed) refuse(request, socket, observers);

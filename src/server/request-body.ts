@@ -4,9 +4,9 @@ import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../memory/held-bytes.ts';
 import { ClientGone } from '../http/client-gone.ts';
 
 /**
- * Refuses a body by its headers, before a byte of it is read: a length over the cap (a body
- * that declares none is counted while it is read, by `readBody`), and a transfer coding other than
- * `chunked`, which Node lets pass and does not undo (RFC 9112 §6.1: the connection has to close).
+ * Refuses a body by its headers, before a byte of it is read. It refuses a length over the cap (`readBody` counts a
+ * body without a length), and a transfer coding other than `chunked`, which Node accepts and does not decode (RFC
+ * 9112 §6.1: the connection must close).
  */
 export function checkDeclaredBody(request: IncomingMessage, maxBodyBytes: number): void {
   const { 'content-length': declared, 'transfer-encoding': coding } = request.headers;
@@ -32,18 +32,19 @@ export function endsInDoubt({ headers, httpVersion }: IncomingMessage): boolean 
 }
 
 /**
- * Asks a client that waits for it (`Expect: 100-continue`, RFC 9110 §10.1.1) to send its body. Only
- * called once the request has been let in: a refused one never sends its body at all.
+ * Tells a client that waits for it (`Expect: 100-continue`, RFC 9110 §10.1.1) to send its body. It is called only
+ * after the request was admitted, so a refused client never sends its body.
  */
 export function letBodyCome(request: IncomingMessage, response: ServerResponse): void {
   if (!awaitsContinue(request)) return;
   delete request.headers.expect;
   if (response.socket) response.writeContinue();
-  // Behind others on its connection: Node would keep it, and put the head of the answer in front of it.
+  // For a response that waits behind others, Node would keep the line and put the head of the response in front of
+  // it.
   else response.once('socket', () => !response.headersSent && response.writeContinue());
 }
 
-/** Whether the client still waits for leave to send its body. */
+/** Whether the client still waits for permission to send its body. */
 export function awaitsContinue(request: IncomingMessage): boolean {
   return request.headers.expect?.toLowerCase() === '100-continue';
 }
@@ -56,7 +57,7 @@ export function hasBody(request: IncomingMessage): boolean {
   );
 }
 
-/** The room that one body takes in the budget, from when it comes until nobody needs it any more. */
+/** The room of one body in the budget, from its arrival until nobody needs it any more. */
 export class BodyRoom {
   private readonly held: HeldBytes;
   private takenBytes = 0;
@@ -65,7 +66,7 @@ export class BodyRoom {
     this.held = held;
   }
 
-  /** Throws `overloaded` where the budget has no room for so many bytes more. */
+  /** Throws `overloaded` if the budget has no room for this many bytes. */
   take(bytes: number): void {
     if (!this.held.tryTake('bodies', bytes)) {
       throw overloaded('memory', 'The gateway holds too many request bodies');
@@ -80,15 +81,15 @@ export class BodyRoom {
 }
 
 /**
- * Reads the whole body, at most `maxBodyBytes` of it, into its room; who called releases that. Rejects with
- * `body_too_large`, with `overloaded`, or with `ClientGone` when the client breaks off.
+ * Reads the whole body, at most `maxBodyBytes`, into its room, which the caller releases. Rejects with
+ * `body_too_large`, `overloaded`, or `ClientGone` if the client disconnects.
  */
 export function readBody(
   request: IncomingMessage,
   maxBodyBytes: number,
   room: BodyRoom,
 ): Promise<Buffer> {
-  // One without a body has ended from the start, and tells so by no event (`optimizeEmptyRequests`).
+  // A request without a body has ended from the start and emits no event (`optimizeEmptyRequests`).
   if (request.readableEnded) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -3,9 +3,12 @@ import type { UnorderedListItem } from '../collections/unordered-list.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { RequestRecord } from '../telemetry/request-record.ts';
 
-/** A place for what one room keeps of each request: only who has the slot gets at it. Made once for all requests. */
+/**
+ * A slot for a module's own data of each request, which no other module can read. It is created once for all
+ * requests.
+ */
 export class ContextSlot<Value> {
-  /** All slots that there are. */
+  /** All slots. */
   static count = 0;
   private readonly index = ContextSlot.count++;
 
@@ -25,23 +28,27 @@ export class ContextSlot<Value> {
  */
 export class RequestContext extends RequestRecord implements UnorderedListItem {
   listIndex?: number | undefined;
-  /** The raw query with its leading `?`, or empty: with `path` the very bytes that are judged and sent on. */
+  /**
+   * The raw query with its leading `?`, or empty. Together with `path` it is exactly what is checked and forwarded.
+   */
   query: string;
-  /** Headers for the response, names and values in turn; empty once they are set. */
+  /** Headers for the response, names and values in turn. Empty after they are set. */
   answerHeaders?: string[] | undefined;
-  /** What an answer of the gateway's own depends on, for `Vary`; a proxied one has its own. */
+  /**
+   * The request headers on which the gateway's own response depends, for `Vary`. A proxied response has its own.
+   */
   ownVary?: string;
-  /** The status of an answer that was written in place of the response. */
+  /** The status of a response that was written without Node's response object. */
   refusedStatus?: number;
-  /** Ends a read under way: with the error if its answer has not begun, else where it can resume. */
+  /** Ends an open read: with the error if its response has not begun, or else where it can resume. */
   endRead?: (error: GatewayError) => void;
-  /** For `ContextSlot`. */
+  /** The values of the slots. */
   readonly kept: unknown[];
 
   constructor(requestId: string, path: string, query: string) {
     super(requestId, path);
     this.query = query;
-    // Of the right length from the start: an array that grows takes room for sixteen more.
+    // It has its final length from the start, because an array that grows reserves room for sixteen more values.
     this.kept = Array.from({ length: ContextSlot.count });
   }
 }
@@ -66,7 +73,7 @@ export function requestContext(request: IncomingMessage): RequestContext {
   return context;
 }
 
-/** Sets the headers that every response has, whoever sends it. */
+/** Sets the headers of every response, whoever sends it. */
 export function setAnswerHeaders(response: ServerResponse, context: RequestContext): void {
   const headers = context.answerHeaders ?? [];
   context.answerHeaders = undefined;

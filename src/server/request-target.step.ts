@@ -5,8 +5,8 @@ import { pathProblem } from '../http/request-path.ts';
 import { isProxiedPath } from '../http/routes.ts';
 
 /**
- * Refuses what must not be routed or sent on, before any credential is looked at: a target that is
- * not in origin form (RFC 9112 §3.2.1) on every route, and a malformed path on the proxied ones.
+ * Refuses requests that must not be routed or forwarded, before any credential is checked: on every route a target
+ * that is not in origin form (RFC 9112 §3.2.1), and a malformed path on proxied routes.
  */
 export function requestTargetStep(request: ClientRequest): true {
   const { path } = requestContext(request);
@@ -31,10 +31,10 @@ export function requestTargetStep(request: ClientRequest): true {
       );
     }
   } else {
-    // What Express routes by is the path that was judged. With a query it would read a target that holds "#" by other
-    // rules than ours: a backslash as a slash, "//name@host" as an address, and some not at all.
-    // It would also answer broken percent-encoding by itself before any guard runs. As a literal "%" it reaches the
-    // route, whose own checks then say what is wrong. Nothing of it is sent on.
+    // Express routes by the path that was checked. With a query it would parse a target that contains "#" by other
+    // rules: a backslash as a slash, "//name@host" as an address, and some not at all. It would also answer broken
+    // percent-encoding itself, before any guard runs. As a literal "%" such a path reaches the route, whose own
+    // checks say what is wrong. None of this is forwarded.
     request.url = withLiteralPercents(path);
   }
   return true;

@@ -12,30 +12,30 @@ import type { RouteHandler } from './prefix-routes.ts';
 export type Step = (request: ClientRequest, response: ServerResponse) => boolean;
 
 export interface RequestWayParts {
-  /** In the order in which they are taken; the first one gives the request its context. */
+  /** The steps in their order. The first one creates the context of the request. */
   steps: readonly Step[];
   /** Finds the handler of a read by the path. */
   findHandler(path: string): RouteHandler | undefined;
-  /** Finds that of any other request. */
+  /** Finds the handler of any other request. */
   router: RequestListener;
-  /** Asked once a turn while there are reads: whether they are to wait for another one. */
+  /** Called once per turn while there are reads. Returns whether they must wait for another turn. */
   mustWait(): boolean;
-  /** Answers with what a step has thrown, or a handler has handed on. */
+  /** Answers with the error that a step has thrown or a handler has passed on. */
   onFailure(error: unknown, request: ClientRequest, response: ServerResponse): void;
 }
 
-/** A read that has come in. */
+/** A read that has arrived. */
 interface Arrival {
   handler: RouteHandler;
   request: ClientRequest;
   response: ServerResponse;
-  /** As `RequestContext.startedAtMs`. */
+  /** The time of its arrival, as `RequestContext.startedAtMs`. */
   atMs: number;
 }
 
 /**
  * The way of every request: first the steps, then the handler that Nest made of its route. Handlers of reads are
- * found here by the prefix of the path, and the reads of one turn of the event loop run together. Express' router
+ * found here by the prefix of the path, and all reads of one turn of the event loop run together. Express' router
  * finds every other handler.
  */
 export class RequestWay {
@@ -50,7 +50,10 @@ export class RequestWay {
     );
   }
 
-  /** Takes a request; a read at the end of this turn of the event loop, with the others that have come in it. */
+  /**
+   * Receives a request. A read runs at the end of this turn of the event loop, together with the others of the
+   * turn.
+   */
   readonly take = (request: ClientRequest, response: ServerResponse): void => {
     const { method, url } = request;
     const handler = isReadMethod(method) ? this.parts.findHandler(url) : undefined;
@@ -58,13 +61,13 @@ export class RequestWay {
     else this.takeAtOnce(request, response);
   };
 
-  /** Takes a request at once, and has Express find its route. */
+  /** Receives a request, runs it at once, and lets Express find its route. */
   readonly takeAtOnce = (request: ClientRequest, response: ServerResponse): void => {
     if (this.passes(request, response)) this.parts.router(request, response);
   };
 
   private goOn({ handler, request, response, atMs }: Arrival): void {
-    // It has gone since, and nothing would tell any more.
+    // The client has disconnected since, and no later event would tell.
     if (response.destroyed || !this.passes(request, response)) return;
     requestContext(request).startedAtMs = atMs;
     handler(request, response, (error?: unknown) => {

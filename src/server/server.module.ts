@@ -17,7 +17,7 @@ import { StalledClients } from './stalled-clients.ts';
 
 const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 
-/** The connections of the public port, the requests under way, and what is held in memory for them. */
+/** The connections of the public port, the open requests, and the memory that is held for them. */
 @Global()
 @Module({})
 export class ServerModule implements OnApplicationShutdown {

@@ -5,25 +5,24 @@ import { resetConnection } from '../http/reset-connection.ts';
 import type { ClientProgress, Connections } from './connections.ts';
 import { connectionKey, readTcpQueues, readTcpQueuesSync, type TcpQueues } from './tcp-queues.ts';
 
-/** Clients are looked at so often within the time that they may stall, within bounds. */
+/** How often clients are checked within the stall timeout, within bounds. */
 const LOOKS_PER_TIMEOUT = 12;
 const MIN_INTERVAL_MS = 100;
 const MAX_INTERVAL_MS = 5_000;
-/** A client that reads takes something within this. */
+/** A client that reads, reads something within this time. */
 const MIN_SAMPLE_MS = 100;
-/** What the kernel holds for a client that reads is less than this most of the time. */
+/** The kernel usually holds less than this for a client that reads. */
 const MIN_SHED_BYTES = 65_536;
 
 /**
- * Ends clients that take nothing of what waits for them. A client that has stopped reading, or that has vanished
- * without a word, would else keep its connection, its read and what the kernel holds for it: TCP itself gives up after
- * a quarter of an hour, and never on a client that acknowledges and does not read.
- *
- * What a client has taken is what was handed to the kernel less what the kernel still holds. Where nobody tells the
- * latter, it is what Node could hand over.
+ * Disconnects clients that do not read what waits for them. A client that has stopped reading, or has vanished
+ * silently, would keep its connection, its read and the kernel's memory. TCP itself gives up after a quarter of an
+ * hour, and never on a client that acknowledges without reading. The bytes that a client has read are those passed
+ * to the kernel, less those that the kernel still holds. If the kernel does not report the latter, it is what Node
+ * could pass on.
  */
 export class StalledClients {
-  /** Clients that were ended because they took nothing, and because memory was short. */
+  /** The numbers of clients that were disconnected for reading nothing, and for short memory. */
   stalledCount = 0;
   shedCount = 0;
   private readonly server: Server;
@@ -32,7 +31,7 @@ export class StalledClients {
   private readonly timer: NodeJS.Timeout;
   private isLooking = false;
 
-  /** `timeoutMs` is how long a client may take nothing. */
+  /** `timeoutMs` is the longest time in which a client may read nothing. */
   constructor(server: Server, connections: Connections, timeoutMs: number) {
     this.server = server;
     this.connections = connections;
@@ -50,8 +49,8 @@ export class StalledClients {
   }
 
   /**
-   * Ends clients until the kernel can take back so many bytes: those that have taken nothing since it was last looked,
-   * and those for which it holds most first; where it `isUrgent` also those that take something.
+   * Disconnects clients until the kernel can free this many bytes: those that have read nothing since the last
+   * check, with the largest kernel buffers first. With `isUrgent` also those that read.
    */
   shed(bytes: number, isUrgent: boolean): void {
     const queues = readTcpQueuesSync(this.port);
@@ -72,7 +71,9 @@ export class StalledClients {
     }
   }
 
-  /** Whether a client has taken nothing since it was last asked about, a while ago; not for one just seen first. */
+  /**
+   * Whether a client has read nothing since the last check. False for a client that is checked for the first time.
+   */
   private isStill(socket: Socket, progress: ClientProgress, queuedBytes: number): boolean {
     const nowMs = awakeMs();
     const takenBytes = (socket.bytesWritten || 0) - socket.writableLength - queuedBytes;
@@ -84,11 +85,12 @@ export class StalledClients {
     return progress.isStill;
   }
 
-  /** Looks at every client that has something to take. Never rejects. */
+  /** Checks every client for which something waits. Never rejects. */
   async look(): Promise<void> {
     if (this.isLooking) return;
     this.isLooking = true;
-    // What was written is looked at first: what is written while the table is read must not count as taken.
+    // The written bytes are read first, because bytes that are written while the table is read must not count as
+    // read by the client.
     const written: Written[] = [];
     for (const [socket, progress] of this.connections.progress()) {
       const bytes = socket.bytesWritten || 0;
@@ -113,7 +115,7 @@ export class StalledClients {
     // It has the whole response and the end of the connection, but keeps its own side open.
     if (untakenBytes === 0 && socket.writableEnded) socket.destroy();
     const nowMs = awakeMs();
-    // An estimate from below: it grows only where the client has taken something.
+    // An estimate from below, which grows only if the client has read something.
     const takenBytes = bytes - untakenBytes;
     if (untakenBytes === 0 || takenBytes > progress.takenBytes || progress.waitsSinceMs === 0) {
       progress.takenBytes = takenBytes;
@@ -133,7 +135,7 @@ export class StalledClients {
 interface Written {
   socket: Socket;
   progress: ClientProgress;
-  /** Written to the socket, and of that not yet handed to the kernel. */
+  /** The bytes written to the socket, and those of them not yet passed to the kernel. */
   bytes: number;
   waitingBytes: number;
 }

@@ -4,8 +4,9 @@ import type { Logger } from 'pino';
 import { breakOff } from '../http/break-off.ts';
 
 /**
- * Gives every connection and every response of a server a listener for `error`. An `error` without a listener ends the
- * process, and with it every other client's request: a single write after the end of one answer did so.
+ * Adds a listener for `error` to every connection and every response of a server. An `error` without a listener
+ * ends the process, and with it the requests of all other clients. A single write after the end of a response once
+ * did so.
  */
 export function catchStrayErrors(server: Server, logger: Logger): void {
   const onRequest = (_request: IncomingMessage, response: ServerResponse): void => {
@@ -20,7 +21,7 @@ export function catchStrayErrors(server: Server, logger: Logger): void {
   }
 }
 
-/** `close` follows, and is what others listen to. */
+/** `close` follows, and other code listens to that. */
 function ignore(): void {
   // Nothing to do.
 }

@@ -2,16 +2,19 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isIPv6, type Socket } from 'node:net';
 
-/** Both tables are there on every Linux, that of IPv6 unless it is switched off. */
+/** Every Linux has both tables. That of IPv6 is missing if IPv6 is off. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 
-/** The bytes of each connection that its client has not acknowledged yet, by `connectionKey`; none where it has all. */
+/**
+ * The bytes that each client has not acknowledged yet, by `connectionKey`. A connection without such bytes is left
+ * out.
+ */
 export type TcpQueues = ReadonlyMap<string, number>;
 
 /**
- * What the kernel holds for the clients of a port: bytes that were handed over and that the other end has not
- * acknowledged (proc(5), `/proc/net/tcp`, `tx_queue`). Node tells only what it has handed over. Undefined where there
- * is no such table, as on other systems than Linux.
+ * Reads what the kernel holds for the clients of a port: bytes that were passed to it and that the other end has
+ * not acknowledged (proc(5), `/proc/net/tcp`, `tx_queue`). Node reports only what it has passed on. Undefined if
+ * there is no such table, as on systems other than Linux.
  */
 export async function readTcpQueues(port: number): Promise<TcpQueues | undefined> {
   const texts = await Promise.all(
@@ -20,7 +23,7 @@ export async function readTcpQueues(port: number): Promise<TcpQueues | undefined
   return queuesIn(texts, port);
 }
 
-/** The same at once. It takes milliseconds where there are thousands of connections. */
+/** The synchronous form. It takes milliseconds with thousands of connections. */
 export function readTcpQueuesSync(port: number): TcpQueues | undefined {
   const texts = TABLES.map((table) => {
     try {
@@ -35,7 +38,7 @@ export function readTcpQueuesSync(port: number): TcpQueues | undefined {
 function queuesIn(texts: readonly (string | undefined)[], port: number): TcpQueues | undefined {
   if (texts.every((text) => text === undefined)) return undefined;
   const queues = new Map<string, number>();
-  // Local address, remote address, state, queue: lines of this port whose queue is not empty.
+  // The lines of this port with a queue that is not empty: local address, remote address, state, queue.
   const line = new RegExp(
     `: ([0-9A-F]+:${hexPort(port)} [0-9A-F]+:[0-9A-F]{4}) [0-9A-F]{2} (?!00000000)([0-9A-F]{8}):`,
     'g',
@@ -48,7 +51,7 @@ function queuesIn(texts: readonly (string | undefined)[], port: number): TcpQueu
   return queues;
 }
 
-/** How the kernel's table names a connection; undefined where the socket is closed. */
+/** A connection's name in the kernel's table, or undefined if the socket is closed. */
 export function connectionKey({
   localAddress,
   localPort,
@@ -64,7 +67,7 @@ function hexPort(port: number): string {
   return port.toString(16).toUpperCase().padStart(4, '0');
 }
 
-/** As the kernel writes it: 32 bits at a time, in the byte order of the machine. */
+/** The kernel writes addresses in pieces of 32 bits, in the byte order of the machine. */
 function hexAddress(address: string): string {
   const bytes = isIPv6(address) ? bytesOfIPv6(address) : address.split('.').map(Number);
   let text = '';
@@ -79,7 +82,7 @@ function hexAddress(address: string): string {
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 function bytesOfIPv6(address: string): number[] {
-  // A link-local address ends with its interface.
+  // A link-local address ends with the name of its interface.
   let text = address.replace(/%.*$/, '');
   const ipv4 = /:(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(text);
   if (ipv4) {

@@ -1,9 +1,9 @@
 import { SqlRefusal, wordOf, type SqlToken } from './sql-tokens.ts';
 
-/** What stands between two parentheses or brackets; the outermost has none. */
+/** The content of a pair of parentheses or brackets. The outermost group has none. */
 interface Group {
   opener: string | undefined;
-  /** Whether what stands in front of it joins conditions. */
+  /** Whether the words in front of it join conditions. */
   isCondition: boolean;
   isSubquery: boolean;
   hasOr: boolean;
@@ -12,7 +12,10 @@ interface Group {
 }
 
 const OPENERS: Readonly<Record<string, string>> = { ')': '(', ']': '[' };
-/** Before and after a group that is a condition as a whole; undefined is either end. */
+/**
+ * The words that may come before and after a group that is a whole condition. Undefined stands for the beginning or
+ * the end.
+ */
 const BEFORE_CONDITION = new Set([undefined, '(', 'and', 'or', 'not', 'where']);
 const AFTER_CONDITION = new Set([undefined, ')', 'and', 'or']);
 
@@ -48,7 +51,7 @@ export function checkConditions(tokens: readonly SqlToken[]): void {
   if (outer.length > 0) throw new SqlRefusal('does not close a parenthesis that it opened');
 }
 
-/** A word in lower case, or a mark; of anything else its kind. */
+/** A word in lower case, a symbol, or the kind of any other token. */
 function signOf(token: SqlToken | undefined): string | undefined {
   return token?.kind === 'mark' ? token.text : (wordOf(token) ?? token?.kind);
 }
@@ -67,7 +70,7 @@ function groupOf(
   };
 }
 
-/** The group around one that ends. What is in a subquery does not reach out of it. */
+/** The enclosing group of one that ends. The content of a subquery does not affect it. */
 function closed(
   group: Group,
   parent: Group | undefined,

@@ -6,15 +6,15 @@
 
 const words = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
 
-/** Between two values. */
+/** Words between two values. */
 export const KNOWN_OPERATORS = words(
   '= <> != < > <= >= + - * / % ^ || & | # ~~ ~~* !~~ !~~* @> <@ &&',
 );
 
-/** In front of a value. */
+/** Words before a value. */
 export const KNOWN_PREFIXES = words('+ - ~ @ |/');
 
-/** Between two values; of two that begin alike the longer one comes first. */
+/** Operators between two values. Of two with the same beginning the longer one comes first. */
 export const KNOWN_JOINTS: readonly (readonly string[])[] = [
   ['and'],
   ['or'],

@@ -2,13 +2,13 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { RESERVED_WORDS } from './reserved-words.ts';
 import { foldedName, SqlRefusal, sqlTokens, wordOf, type SqlToken } from './sql-tokens.ts';
 
-/** PostgreSQL cuts longer names off, so that they name another column than they say. */
+/** The longest name. PostgreSQL truncates longer ones, so that they name another column. */
 const MAX_NAME_BYTES = 63;
 
 /**
- * The columns of `subset__order_by`, as PostgreSQL folds their names. It is a list of plain columns,
- * each with a direction at most: Electric before 1.5 puts the text into its SQL as it is
- * (electric-sql/electric#4081). Throws `invalid_order_by`.
+ * The columns of `subset__order_by`, folded like PostgreSQL. It is a list of plain columns, each with an optional
+ * direction, because Electric before 1.5 puts the text into its SQL unchanged (electric-sql/electric#4081). Throws
+ * `invalid_order_by`.
  */
 export function orderByColumns(text: string): string[] {
   const tokens = tokensOf(text);

@@ -9,16 +9,16 @@ import {
 import { RESERVED_WORDS } from './reserved-words.ts';
 import { SqlRefusal, wordOf, type SqlToken } from './sql-tokens.ts';
 
-/** Deeper clauses would only serve to exhaust the stack. */
+/** The deepest nesting. Deeper clauses could only exhaust the stack. */
 const MAX_DEPTH = 100;
 const CONSTANTS = ['true', 'false', 'null'];
 const TRUTHS = ['true', 'false', 'null', 'unknown'];
 
 /**
- * Reads a clause of the client's own: columns, constants, `$n` and known functions of them, with known operators
- * between. That excludes subqueries, functions that read other data (`query_to_xml`, `current_setting`) and casts
- * that do (`::regclass`), even if the sync engine will allow them one day. Precedence does not matter here, and
- * the engine itself refuses clauses that make no sense. Throws `SqlRefusal`.
+ * Parses a clause that a client wrote: columns, constants, `$n`, known functions of them, and known operators. That
+ * excludes subqueries, functions that read other data (`query_to_xml`, `current_setting`) and casts that do
+ * (`::regclass`), even if the sync engine allows them one day. Precedence does not matter here, and the engine
+ * itself refuses clauses without a meaning. Throws `SqlRefusal`.
  */
 export function checkOwnClause(tokens: readonly SqlToken[]): void {
   new ClauseReader(tokens).readWhole();
@@ -80,7 +80,7 @@ class ClauseReader {
     }
     if (RESERVED_WORDS.has(word) && !CONSTANTS.includes(word)) throw this.#refusal();
     this.#next++;
-    // As in date '2026-11-22'.
+    // For example date '2026-11-22'.
     if (follower?.kind === 'string' && KNOWN_TYPES.has(word)) this.#next++;
   }
 
@@ -90,7 +90,7 @@ class ClauseReader {
       this.#expect('as');
       this.#type();
     } else {
-      // Where ANY, SOME and ALL may stand PostgreSQL sees to; without SELECT they take an array.
+      // PostgreSQL checks the places of ANY, SOME and ALL. Without SELECT they take an array.
       const isKnown = KNOWN_FUNCTIONS.has(word) || ['any', 'some', 'all'].includes(word);
       if (!isKnown) throw this.#refusal();
       this.#next += 2;
@@ -99,7 +99,7 @@ class ClauseReader {
     this.#expect(')');
   }
 
-  /** What can follow a value and turn it into another value. */
+  /** Words that can follow a value and make another value of it. */
   #suffix(): boolean {
     if (this.#take('::')) {
       this.#type();
@@ -156,7 +156,7 @@ class ClauseReader {
     return phrases.some((phrase) => this.#take(...phrase));
   }
 
-  /** Skips these words and marks, if they come next. */
+  /** Skips these words and symbols if they come next. */
   #take(...phrase: readonly string[]): boolean {
     const isNext = phrase.every((part, i) => {
       const token = this.#tokens[this.#next + i];
@@ -170,7 +170,7 @@ class ClauseReader {
     if (!this.#take(part)) throw this.#refusal();
   }
 
-  /** Says where, but not what: a clause may hold what is nobody else's business. */
+  /** The message gives the position but not the text, because a clause may contain private data. */
   #refusal(): SqlRefusal {
     const token = this.#peek();
     if (!token) return new SqlRefusal('ends too early');

@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL never reads as the name of a column unless it is quoted: the words that it reserves,
- * those "(can be function or type)" included (manual, appendix C; versions 14 to 18).
+ * Words that PostgreSQL never reads as the name of a column without quotes: its reserved words, including those
+ * "(can be function or type)" (manual, appendix C; versions 14 to 18).
  */
 export const RESERVED_WORDS: ReadonlySet<string> = new Set(
   `all analyse analyze and any array as asc asymmetric authorization binary both case cast check

@@ -5,7 +5,7 @@ import { foldedName } from './sql-tokens.ts';
 import { ownWhereProblem, whereProblem } from './where-clause.ts';
 
 /**
- * Checks a request against what the token pins and what tables tokens may read. Throws
+ * Checks a request against the shape that the token pins and the tables that tokens may read. Throws
  * `table_not_allowed`, `shape_not_covered` and `invalid_where`.
  */
 export function checkShapeRequest(
@@ -15,7 +15,7 @@ export function checkShapeRequest(
 ): void {
   checkTable(request, pinned, tables);
   if (pinned) checkPinned(request, pinned);
-  // A pinned clause is the minting back end's own, and was asked for to the letter.
+  // The minting back end wrote the pinned clause, and the request repeats it exactly.
   const isOwn = pinned?.where === undefined;
   checkClause('where', request.where, isOwn ? ownWhereProblem : whereProblem);
   checkClause('subset__where', request.subsetWhere, ownWhereProblem);
@@ -44,8 +44,8 @@ function checkPinned(request: ShapeRequest, pinned: ShapeScope): void {
 }
 
 /**
- * Columns that are pinned hide the others: a condition on one of those would tell its value by the
- * rows that come, and so would their order.
+ * Pinned columns hide the others. A condition on a hidden column would reveal its value by the returned rows, and
+ * so would an order by it.
  */
 function checkColumns(
   { columns, where, subsetWhere, orderBy }: ShapeRequest,
@@ -88,8 +88,8 @@ function sameColumns(asked: string | undefined, pinned: readonly string[]): bool
 }
 
 /**
- * Comma-separated SQL identifiers as the engine reads them: what is not quoted is folded to lower
- * case, so that the unquoted `Note` is no `Note` that a token pins. Undefined where it is no list.
+ * Parses comma-separated SQL identifiers like the engine: unquoted names are folded to lower case, so that an
+ * unquoted `Note` is not the `Note` that a token pins. Undefined if it is not a list.
  */
 function columnNames(columns: string): string[] | undefined {
   const identifier = /\s*("(?:[^"]|"")+"|[^\s",]+)\s*(,|$)/y;

@@ -2,9 +2,8 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { withoutSecrets } from '../upstream/protocols/electric.ts';
 
 /**
- * What a shape read may be asked for with a read token, besides `params[n]`: what
- * `@electric-sql/client` sends, and no more. Whatever else an engine comes to know is refused until it
- * stands here.
+ * The parameters of a shape read with a read token, besides `params[n]`: those that `@electric-sql/client` sends.
+ * Any other parameter is refused until it is listed here.
  */
 const PARAMETERS: ReadonlySet<string> = new Set([
   'table',
@@ -30,16 +29,16 @@ const PARAM = /^params\[([1-9]\d{0,3})\]$/;
 
 export interface ShapeParameter {
   name: string;
-  /** Decoded. */
+  /** The decoded value. */
   value: string;
-  /** As it came, where every server reads it alike; else as this gateway reads it. */
+  /** The pair as received if every server reads it alike, or else as this gateway encodes it. */
   sent: string;
 }
 
 /**
- * The parameters of a raw query by name, in the order of the query, without the client's secrets.
- * Throws `unknown_parameter` and `duplicate_parameter`, and for broken percent-encoding
- * `invalid_where` or `invalid_parameter`.
+ * The parameters of a raw query by name, in their order and without the client's secrets. Throws
+ * `unknown_parameter` and `duplicate_parameter`, and for broken percent-encoding `invalid_where` or
+ * `invalid_parameter`.
  */
 export function readShapeParameters(query: string): Map<string, ShapeParameter> {
   const pairs = withoutSecrets(query)
@@ -60,7 +59,7 @@ export function readShapeParameters(query: string): Map<string, ShapeParameter> 
   return parameters;
 }
 
-/** The values of `params[n]` by n. Throws `unknown_parameter` where a number is left out. */
+/** The values of `params[n]` by n. Throws `unknown_parameter` if a number is missing. */
 export function paramsByNumber(
   parameters: ReadonlyMap<string, ShapeParameter>,
 ): Map<string, string> {
@@ -83,7 +82,7 @@ function splitPair(pair: string): { pair: string; name: string; rawValue: string
   return { pair, name, rawValue: equals === -1 ? '' : pair.slice(equals + 1) };
 }
 
-/** As a form is decoded (WHATWG URL, "application/x-www-form-urlencoded"); undefined if it is none. */
+/** Decodes like a form (WHATWG URL, "application/x-www-form-urlencoded"). Undefined if it is invalid. */
 function decode(text: string): string | undefined {
   // A byte above ASCII is one character here and a part of one to the engine.
   if (/[^\x21-\x7e]/.test(text)) return undefined;
@@ -96,14 +95,14 @@ function decode(text: string): string | undefined {
 
 const encode = encodeURIComponent;
 
-/** Whether there is one way only to read a pair; some servers take a `;` for a second `&`. */
+/** Whether all servers read a pair in the same way. Some treat `;` like `&`. */
 function isPlain(pair: string): boolean {
   return /^[\w-]+(?:\[\d+\]|%5[Bb]\d+%5[Dd])?=[\w\-.~!$'()*,:@/?+%]*$/.test(pair);
 }
 
 function checkName(name: string, names: readonly string[]): void {
   if (PARAMETERS.has(name) || PARAM.test(name)) return;
-  // To some servers `where[]` is `where` once more.
+  // Some servers read `where[]` as a second `where`.
   const [base = ''] = name.split('[');
   throw names.includes(base) && PARAMETERS.has(base) ? duplicate(base) : unknown(name);
 }
@@ -119,7 +118,7 @@ function unknown(name: string): GatewayError {
   );
 }
 
-/** A name that is worth showing; one that could be a credential is cut off. */
+/** A parameter name for a message. A name that could contain a credential is cut. */
 function shown(name: string): string {
   const printable = name.slice(0, 40).replace(/[^\w[\].-]/g, '?');
   const short = printable.replace(/[A-Za-z0-9]{16,}/g, (run) => `${run.slice(0, 8)}…`);

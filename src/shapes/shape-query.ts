@@ -9,25 +9,25 @@ import { fencedWhere } from './where-clause.ts';
 
 const SHAPE_PATH = '/shapes/v1/shape';
 
-/** A shape read as it came. */
+/** A shape read as received. */
 export interface ShapeRead {
-  /** Without the query. */
+  /** The path without the query. */
   path: string;
-  /** With its leading `?`, or empty. */
+  /** The query with its leading `?`, or empty. */
   query: string;
-  /** None where an API key opened it. */
+  /** The read token, or undefined for an API key. */
   readToken?: ReadToken | undefined;
 }
 
 interface ShapeRules extends Pick<GatewayConfig, 'shapes' | 'tenant'> {
-  /** The sync engine's, if it has one. */
+  /** The sync engine's secret, if it has one. */
   syncSecret: string | undefined;
 }
 
 /**
- * The query that goes to the sync engine: the client's bytes without any credential of its own, with
- * the engine's secret. With a read token only shape reads are open, only listed parameters pass, and
- * the rows are fenced to the tenant. Throws 400 and 403 as documented.
+ * The query for the sync engine: the client's bytes without its credentials, and the engine's secret. With a read
+ * token only shape reads are allowed, only listed parameters are accepted, and the rows are limited to the tenant.
+ * Throws 400 and 403 as documented.
  */
 export function shapeQuery(
   { path, query, readToken }: ShapeRead,
@@ -38,7 +38,7 @@ export function shapeQuery(
     ? tokenQuery(query, readToken, shapes, tenant)
     : withoutSecrets(query);
   if (syncSecret === undefined) return forwarded;
-  // First: a "#" of the client's would end the query for some servers.
+  // The secret comes first, because a "#" of the client would end the query for some servers.
   const secret = `?secret=${encodeURIComponent(syncSecret)}`;
   return forwarded.length > 1 ? `${secret}&${forwarded.slice(1)}` : secret;
 }

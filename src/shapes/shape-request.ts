@@ -4,7 +4,7 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import { orderByColumns } from './order-by.ts';
 import { paramsByNumber, type ShapeParameter } from './shape-parameters.ts';
 
-/** What a shape read asks for, as far as a read token has a say in it. Values are decoded. */
+/** The parts of a shape read that a read token can limit. Values are decoded. */
 export interface ShapeRequest {
   table: string | undefined;
   where: string | undefined;
@@ -12,7 +12,7 @@ export interface ShapeRequest {
   columns: string | undefined;
   /** The columns of `subset__order_by`. */
   orderBy: readonly string[];
-  /** By number, as in `$1`. */
+  /** The values of parameters by number, as in `$1`. */
   params: ReadonlyMap<string, string>;
 }
 
@@ -40,7 +40,7 @@ function checkCount(name: string, value: string | undefined): void {
   throw invalid(`Give "${name}" as a number of 1 to 9 digits.`);
 }
 
-/** `{"1":"x"}`: strings by number, each once, as two JSON readers could differ on more. */
+/** `{"1":"x"}`: strings by number, each at most once, because JSON parsers differ on duplicates. */
 function checkSubsetParams(value: string | undefined): void {
   if (value === undefined) return;
   const params = parseJson(value);
@@ -58,7 +58,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** PostgreSQL has no zero byte in a text, and a reader written in C takes the text to end there. */
+/** PostgreSQL has no zero byte in texts, and a parser in C would take it for the end. */
 function checkText(name: string, value: string): void {
   if (value.includes('\0')) throw invalid(`"${name}" must not hold a zero byte.`);
 }

@@ -9,7 +9,10 @@ import { Upstreams } from '../upstream/upstreams.ts';
 import { requestContext } from '../server/request-context.ts';
 import { shapeQuery } from './shape-query.ts';
 
-/** The live catalog: shape reads, passed on to the sync engine. As reads of streams they do not wait for their answers. */
+/**
+ * The live catalog: forwards shape reads to the sync engine. Like reads of streams, the handler does not wait for
+ * the response.
+ */
 @Controller('shapes')
 @Access('api-key-or-read-token')
 export class ShapesController {

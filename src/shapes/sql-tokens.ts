@@ -1,12 +1,12 @@
-/** What SQL is made of, outside of white space; `text` is as it stands in the clause. */
+/** A token of SQL. White space is left out. `text` is the token as written. */
 export interface SqlToken {
   kind: 'word' | 'name' | 'string' | 'number' | 'parameter' | 'operator' | 'mark';
   text: string;
-  /** Counted from 1. */
+  /** The position, counted from 1. */
   at: number;
 }
 
-/** Why a piece of SQL does not pass: the rest of a sentence that begins with what it is part of. */
+/** The reason why SQL is refused: the rest of a sentence whose subject is the parameter. */
 export class SqlRefusal extends Error {
   constructor(problem: string) {
     super(problem);
@@ -14,24 +14,24 @@ export class SqlRefusal extends Error {
   }
 }
 
-/** As PostgreSQL's `scan.l` has them; what it reads as white space differs by version in `\v` alone. */
+/** The same as in PostgreSQL's `scan.l`. Versions differ only on `\v` as white space. */
 const SPACE = /[ \t\n\r\f]+/y;
 const PATTERNS: readonly (readonly [SqlToken['kind'], RegExp])[] = [
   ['parameter', /\$\d+/y],
   ['number', /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y],
-  // To PostgreSQL every byte from 0x80 on is a letter, white space of Unicode included.
+  // PostgreSQL treats every byte from 0x80 on as a letter, also Unicode's white space.
   ['word', /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y],
   ['operator', /[-+*/<>=~!@#%^&|`?]+/y],
   ['mark', /::|[()[\],.:]/y],
 ];
 
 /**
- * Splits SQL as PostgreSQL does (manual, "Lexical Structure", §4.1). What could hide a quote from this
- * reader and not from PostgreSQL, or from one of its versions, is refused: comments, dollar quotes,
- * `E''` and `U&''`, a number that runs into a word. Throws `SqlRefusal`.
+ * Splits SQL like PostgreSQL (manual, "Lexical Structure", §4.1). It refuses everything that could hide a quote
+ * from this parser but not from PostgreSQL, or not from one of its versions: comments, dollar quotes, `E''` and
+ * `U&''`, a number directly before a word. Throws `SqlRefusal`.
  */
 export function sqlTokens(sql: string): SqlToken[] {
-  // Also inside of quotes: a reader written in C would take the clause to end there.
+  // This applies inside quotes too: a parser in C would take it for the end of the clause.
   if (sql.includes('\0')) throw new SqlRefusal('must not hold a zero byte');
   const tokens: SqlToken[] = [];
   for (let index = afterSpace(sql, 0); index < sql.length;) {
@@ -65,7 +65,7 @@ function tokenAt(sql: string, index: number): SqlToken {
   throw new SqlRefusal(characterProblem(quote));
 }
 
-/** The index after the closing quote; a doubled quote is part of the text. */
+/** The index after the closing quote. A doubled quote is part of the text. */
 function afterQuoted(sql: string, start: number): number {
   const quote = sql[start];
   for (let i = start + 1; i < sql.length; i++) {
@@ -76,13 +76,13 @@ function afterQuoted(sql: string, start: number): number {
   throw new SqlRefusal('has an unclosed quote');
 }
 
-/** The longest operator, but for a `+` or `-` at its end that PostgreSQL reads as one of its own. */
+/** The longest operator, without a final `+` or `-` that PostgreSQL reads as an operator of its own. */
 function operator(text: string): string {
   if (/--|\/\*|\*\//.test(text)) throw new SqlRefusal('must not hold a comment');
   return /[~!@#%^&|`?]/.test(text) ? text : text.replace(/(?<=.)[-+]+$/, '');
 }
 
-/** Refuses a token that means another thing because of what follows it without a space. */
+/** Refuses a token whose meaning changes with the text that follows without a space. */
 function checkEnd({ kind, text }: SqlToken, next: string): void {
   const isNumber = kind === 'number' || kind === 'parameter';
   if (isNumber && /^[A-Za-z0-9_$\u0080-\uffff]/.test(next)) {
@@ -101,12 +101,12 @@ function characterProblem(char: string | undefined): string {
   return 'holds a character that SQL does not have';
 }
 
-/** The word of a token as PostgreSQL compares it, in lower case; undefined for any other token. */
+/** The word of a token in lower case, as PostgreSQL compares it. Undefined for any other token. */
 export function wordOf(token: SqlToken | undefined): string | undefined {
   return token?.kind === 'word' ? foldedName(token.text) : undefined;
 }
 
-/** A name without its quotes; one that has none is folded to lower case, in ASCII alone. */
+/** A name without its quotes. An unquoted name is folded to lower case, only in ASCII. */
 export function foldedName(text: string): string {
   if (text.startsWith('"')) return text.slice(1, -1).replaceAll('""', '"');
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -6,8 +6,8 @@ import { ProxyService } from '../proxy/proxy.service.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 
 /**
- * Timelines: the Durable Streams protocol, passed on to the history store. GET stands for HEAD too. A read does not wait
- * for its answer to begin: Nest would keep 3 KiB for each that is parked.
+ * Timelines: forwards the Durable Streams protocol to the history store. GET also serves HEAD. The handler does not
+ * wait for the response, because Nest would keep 3 KiB for each parked read.
  */
 @Controller('streams')
 @Access('api-key-or-read-token')

@@ -5,9 +5,9 @@ import { loggedSubject } from './request-log.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 
 /**
- * One line for each request that changes something, or was to: commands, writes and deletes of streams, registry
- * calls but for reads. It says who did what, and what came of it; only of requests with a valid credential, as
- * nobody else is known.
+ * Writes one line for each request that changes something or tried to: commands, writes and deletes of streams,
+ * registry calls except reads. The line says who did what, with which result. Only requests with a valid credential
+ * have one, because other callers are unknown.
  */
 export class AuditLog implements RequestObserver {
   private readonly logger: Logger;

@@ -3,13 +3,12 @@ import { COMMAND_VERBS } from './command-verb.ts';
 import { LabeledCounter } from './instruments.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 
-/** The last segment of a command's route; of a control its body alone says which. */
+/** The last segment of a command's route. For a control command only the body names the verb. */
 const COMMAND_ROUTE = /^\/api\/.*?(spawn|send|control)$/;
 
 /**
- * Commands by verb and outcome: `accepted`, `replayed` where the runtime had it already, the code of the
- * error that was answered, or `client_gone`. A control that was refused before its verb was known has
- * the verb `control`.
+ * Counts commands by verb and outcome: `accepted`, `replayed` if the runtime already had it, the error code of the
+ * response, or `client_gone`. A control command that was refused before its verb was known has the verb `control`.
  */
 export class CommandMetrics implements RequestObserver {
   private readonly commands: LabeledCounter<'verb' | 'outcome'>;

@@ -1,6 +1,6 @@
-/** What a control command can ask for. */
+/** The verbs of a control command. */
 export const CONTROL_VERBS = ['interrupt', 'pause', 'resume', 'archive'] as const;
 
-/** All that a command can ask for; bounded, for metrics. */
+/** All verbs of commands. Their number is bounded, for metrics. */
 export const COMMAND_VERBS = ['spawn', 'send', ...CONTROL_VERBS] as const;
 export type CommandVerb = (typeof COMMAND_VERBS)[number];

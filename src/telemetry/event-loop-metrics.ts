@@ -1,19 +1,19 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { Counter, Gauge, type Metric } from 'prom-client';
 
-/** How often the loop is asked to call back; how late it does is its lag. */
+/** The interval of a timer. Its delay is the lag of the event loop. */
 const RESOLUTION_MS = 20;
 const NS_PER_SECOND = 1e9;
 const MS_PER_SECOND = 1_000;
 
-/** How late the event loop is, and how busy. Watches from now on, and until the process ends. */
+/** Measures the lag and the utilization of the event loop from now on, until the process ends. */
 export function eventLoopMetrics(): Metric[] {
   return [...lagGauges(), busyTime()];
 }
 
 /**
- * Named as the package's own, which take the time between two callbacks for the lag of the second:
- * of a loop that is idle they say 10 ms.
+ * The names are those of the package's metrics. Those report the time between two callbacks as the lag, which is 10
+ * ms for an idle loop.
  */
 function lagGauges(): Metric[] {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
@@ -22,7 +22,7 @@ function lagGauges(): Metric[] {
     delays.count === 0 ? 0 : Math.max(0, delayNs / NS_PER_SECOND - RESOLUTION_MS / MS_PER_SECOND);
   const p99 = lagGauge('p99');
   const max = lagGauge('max');
-  // Registered first, it sets the others before they are asked.
+  // It is registered first, so that it sets the other gauges before they are read.
   const p50 = lagGauge('p50', () => {
     p50.set(inSeconds(delays.percentile(50)));
     p99.set(inSeconds(delays.percentile(99)));
@@ -41,7 +41,10 @@ function lagGauge(name: string, collect?: () => void): Gauge {
   });
 }
 
-/** After OpenTelemetry's `nodejs.eventloop.time`: the rate of `active` is how busy the one thread is. */
+/**
+ * Named after OpenTelemetry's `nodejs.eventloop.time`. The rate of `active` is the share of time in which the
+ * thread is busy.
+ */
 function busyTime(): Metric {
   return new Counter({
     name: 'nodejs_eventloop_time_seconds_total',

@@ -21,7 +21,7 @@ export async function expose(registry: Registry, accept: string | undefined): Pr
     : { contentType: TEXT_TYPE, body: text };
 }
 
-/** RFC 9110 §12.5.1, as far as two formats need it. */
+/** Content negotiation (RFC 9110 §12.5.1), as far as two formats need it. */
 function prefersOpenMetrics(accept = ''): boolean {
   let openMetrics = 0;
   let plainText = 0;
@@ -39,9 +39,8 @@ function qualityOf(range: string): number {
 }
 
 /**
- * OpenMetrics names the family of a counter without the `_total` of its samples, has no empty lines and
- * ends with a mark. Not by the registry's own switch: that renames the metrics for good, and with that
- * garbles the other format from then on.
+ * OpenMetrics names the family of a counter without the `_total` of its samples, has no empty lines and ends with a
+ * mark. The registry's own switch is not used: it renames the metrics for good, which breaks the other format.
  */
 function toOpenMetrics(text: string): string {
   const lines = text.split('\n').filter((line) => line !== '');

@@ -14,13 +14,13 @@ const KINDS = new Map<number, string>([
   [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
 ]);
 
-/** The types of Node leave out what an entry of a collection has besides. */
+/** Node's types lack the details of a garbage collection. */
 type GcEntry = PerformanceEntry & { detail: NodeGCPerformanceDetail };
 
 /**
- * The duration of garbage collections, until the process ends. It replaces prom-client's metric of the same name,
- * which counts only one collection of each report by Node (51 of 417 in a busy second), and has no series before
- * the first collection of a kind.
+ * Measures the duration of garbage collections until the process ends. It replaces prom-client's metric of the same
+ * name, which counts only one collection of each of Node's reports (51 of 417 in a busy second), and has no series
+ * before the first collection of a kind.
  */
 export function gcMetric(): Metric {
   const histogram = new Histogram({

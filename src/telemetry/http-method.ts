@@ -1,4 +1,4 @@
-/** The methods that the conventions know; any other is `_OTHER`, so that names stay few. */
+/** The methods that the semantic conventions know. Any other becomes `_OTHER`, so that their number is bounded. */
 const KNOWN = new Set([
   'CONNECT',
   'DELETE',
@@ -17,7 +17,7 @@ export function knownMethod(method: string): string {
   return KNOWN.has(method) ? method : '_OTHER';
 }
 
-/** What a span's name begins with. */
+/** The beginning of a span's name. */
 export function methodInName(method: string): string {
   return KNOWN.has(method) ? method : 'HTTP';
 }

@@ -15,7 +15,7 @@ export class CounterSeries {
 export class HistogramSeries {
   sum = 0;
   count = 0;
-  /** Of each bucket what fell into it alone, not what is below it as in the exposition. */
+  /** The count of each bucket alone, not the cumulative count of the exposition. */
   readonly counts: number[];
   private readonly bounds: readonly number[];
 
@@ -37,7 +37,7 @@ export class HistogramSeries {
   }
 }
 
-/** The series of one metric, each made when it is first asked for. */
+/** The series of one metric. Each is created when it is first used. */
 class SeriesMap<Name extends string, Series> {
   private readonly byValues = new Map<string, { labels: Labels<Name>; series: Series }>();
   private readonly labelNames: readonly Name[];
@@ -67,8 +67,8 @@ export interface InstrumentOptions<Name extends string> {
 }
 
 /**
- * A counter whose series are kept by who counts. The package's own look their labels up at each step,
- * which is 290 ns where this is 5; of a request's time the one would be seen, the other is not.
+ * A counter whose callers keep its series. The package's counter looks up the labels of each increment, which takes
+ * 290 ns instead of 5 and would be noticeable in the time of a request.
  */
 export class LabeledCounter<Name extends string> {
   private readonly map: SeriesMap<Name, CounterSeries>;
@@ -88,13 +88,13 @@ export class LabeledCounter<Name extends string> {
     });
   }
 
-  /** The series with these labels, from now on exported, if only as 0. */
+  /** The series with these labels. From now on it is exported, even as 0. */
   series(labels: Labels<Name>): CounterSeries {
     return this.map.get(labels);
   }
 }
 
-/** The same for histograms, whose observation takes the package 450 ns. */
+/** The same for histograms, where an observation of the package takes 450 ns. */
 export class LabeledHistogram<Name extends string> {
   readonly name: string;
   readonly help: string;
@@ -103,7 +103,7 @@ export class LabeledHistogram<Name extends string> {
   private readonly bounds: readonly number[];
   private readonly map: SeriesMap<Name, HistogramSeries>;
 
-  /** `buckets` are the upper bounds, rising, without infinity. */
+  /** `buckets` are the upper bounds in rising order, without infinity. */
   constructor(
     registry: Registry,
     { name, help, labelNames, buckets }: InstrumentOptions<Name> & { buckets: readonly number[] },
@@ -112,8 +112,8 @@ export class LabeledHistogram<Name extends string> {
     this.help = help;
     this.bounds = buckets;
     this.map = new SeriesMap(labelNames, () => new HistogramSeries(buckets));
-    // The registry wants no more of a metric than its name and `get`; the package offers no way to set
-    // a histogram of its own.
+    // The registry needs only the name and `get` of a metric, and the package has no way to set a histogram's
+    // values.
     registry.registerMetric(this as unknown as Metric);
   }
 
@@ -121,7 +121,7 @@ export class LabeledHistogram<Name extends string> {
     return this.map.get(labels);
   }
 
-  /** What the registry writes out. */
+  /** The values that the registry writes. */
   get(): Promise<object> {
     const values = [...this.map.entries()].flatMap(({ labels, series }) =>
       this.exported(labels, series),

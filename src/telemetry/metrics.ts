@@ -7,7 +7,7 @@ import { RequestMetrics } from './request-metrics.ts';
 import type { Telemetry } from './telemetry.ts';
 import { UpstreamMetrics } from './upstream-metrics.ts';
 
-/** The metrics of the gateway's requests and upstream calls, and of its process. */
+/** The metrics of requests, of upstream requests, and of the process. */
 export function addMetrics({ registry, requests, upstreamCalls }: Telemetry): RequestMetrics {
   const requestMetrics = new RequestMetrics(registry);
   requests.push(requestMetrics, new RefusalMetrics(registry), new CommandMetrics(registry));

@@ -1,6 +1,6 @@
 /**
- * Lets the log line of one in many probes through: a load balancer asks each copy every second or so,
- * for good, and is always answered the same.
+ * Writes the log line of only some probes: load balancers probe each copy about once a second and always get the
+ * same response.
  */
 export class ProbeSampling {
   private readonly intervalMs: number;
@@ -8,13 +8,13 @@ export class ProbeSampling {
   private nextAtMs = Number.NEGATIVE_INFINITY;
   private leftOut = 0;
 
-  /** At most one line each `intervalMs`; `now` gives milliseconds that only grow. */
+  /** At most one line per `intervalMs`. `now` gives milliseconds that only grow. */
   constructor(intervalMs: number, now: () => number = () => performance.now()) {
     this.intervalMs = intervalMs;
     this.now = now;
   }
 
-  /** How many lines were left out before this one, if this one must be written; else undefined. */
+  /** The number of skipped lines if this line must be written, or else undefined. */
   take(): number | undefined {
     const nowMs = this.now();
     if (nowMs < this.nextAtMs) {

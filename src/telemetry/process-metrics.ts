@@ -4,8 +4,8 @@ import { eventLoopMetrics } from './event-loop-metrics.ts';
 import { gcMetric } from './gc-metrics.ts';
 
 /**
- * What is taken of the package's own metrics of the process. The others count handles one by one,
- * which takes long with ten thousand connections, are gauges named as counters are, or miss some.
+ * The metrics of the package that are used. Others count handles one by one, which is slow with ten thousand
+ * connections, or are gauges with names of counters, or miss some events.
  */
 const TAKEN = [
   'process_cpu_user_seconds_total',
@@ -21,14 +21,14 @@ const TAKEN = [
   'nodejs_external_memory_bytes',
 ];
 
-/** The package's own watch over the event loop, whose numbers are not taken, is not to run. */
+/** The package's own event-loop monitor is stopped, because its values are not used. */
 const NEVER_MS = 2 ** 31 - 1;
 
 let ofThisProcess: Metric[] | undefined;
 
 /**
- * Adds the metrics of the process: processor, memory, garbage collection, event loop. They are made
- * once a process and shared by its registries: what watches the event loop cannot be called off.
+ * Adds the metrics of the process: processor, memory, garbage collection, event loop. They are created once per
+ * process and shared by its registries, because the event-loop monitor cannot be stopped.
  */
 export function addProcessMetrics(registry: Registry): void {
   ofThisProcess ??= makeProcessMetrics();

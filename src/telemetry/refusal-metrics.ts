@@ -3,13 +3,13 @@ import { ERROR_CODES, type ErrorCode } from '../errors/error-codes.ts';
 import { LabeledCounter, type CounterSeries } from './instruments.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 
-/** A counter of refusals by reason: which codes it counts, and every reason that there can be. */
+/** A counter of refusals by reason: the codes that it counts, and all possible reasons. */
 interface RefusalKind {
   name: string;
   help: string;
   label: string;
   codes: readonly ErrorCode[];
-  /** In place of a reason, where the error has none. */
+  /** The reason of errors that have none. */
   reasonOfCode: Partial<Record<ErrorCode, string>>;
   reasons: readonly string[];
 }
@@ -74,7 +74,7 @@ const KINDS: readonly RefusalKind[] = [
   },
 ];
 
-/** Errors of the gateway's own by code, and refusals by reason. */
+/** Counts the gateway's errors by code, and refusals by reason. */
 export class RefusalMetrics implements RequestObserver {
   private readonly byCode = new Map<ErrorCode, CounterSeries>();
   private readonly byReason = new Map<ErrorCode, Map<string, CounterSeries>>();

@@ -5,22 +5,21 @@ import { loggedPath } from '../log/logged-path.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 import { ProbeSampling } from './probe-sampling.ts';
 
-/** What load balancers probe on the public port. */
+/** The paths that load balancers probe on the public port. */
 const PROBE_ROUTE = '/health';
 const PROBE_LINE_INTERVAL_MS = 60_000;
 const MAX_SUBJECT_LENGTH = 64;
 
 /**
- * One line a request, written when it ends. It holds neither query nor headers nor body, so that
- * no credential can come along; the path is cut, so that a long one cannot flood the log. Of probes
- * that go well one a minute is written, and all of them at level debug.
+ * Writes one line per request when it ends. The line contains no query, headers or body, so that no credential can
+ * leak. A long path is cut. Of successful probes one per minute is written, and all of them at level debug.
  */
 export class RequestLog implements RequestObserver {
   private readonly logger: Logger;
   private readonly lines: InfoLines;
   private readonly probes = new ProbeSampling(PROBE_LINE_INTERVAL_MS);
 
-  /** `bindings` are members of each line. */
+  /** `bindings` are additional members of each line. */
   constructor(logger: Logger, bindings: Record<string, string> = {}) {
     this.logger = logger;
     this.lines = infoLines(logger, bindings);
@@ -50,7 +49,7 @@ export class RequestLog implements RequestObserver {
     } = context;
     const tenths = Math.round(durationMs * 10);
     this.lines.write(
-      // Of what is no request nobody knows the method.
+      // The method of bytes that are not a request is unknown.
       text(',"method":"', method || undefined) +
         text(',"route":"', route) +
         `,"path":${quoted(loggedPath(path))}` +
@@ -77,12 +76,12 @@ function text(name: string, value: string | undefined): string {
   return value === undefined ? '' : `${name}${value}"`;
 }
 
-/** Whoever mints tokens chooses it, and its length. */
+/** The minter of tokens chooses its content and length, so it is cut. */
 export function loggedSubject(subject: string): string {
   return subject.length > MAX_SUBJECT_LENGTH ? subject.slice(0, MAX_SUBJECT_LENGTH) : subject;
 }
 
-/** A string as JSON. Most paths need no escapes. */
+/** Encodes a string as JSON. Most paths need no escapes. */
 function quoted(value: string): string {
   return PLAIN.test(value) ? `"${value}"` : JSON.stringify(value);
 }

@@ -12,14 +12,17 @@ import {
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 
 const MS_PER_SECOND = 1_000;
-/** Seconds. Those of OpenTelemetry's conventions, finer at the lower end: a gateway adds little. */
+/**
+ * The buckets of durations in seconds: those of OpenTelemetry's conventions, finer at the lower end, because a
+ * gateway adds little.
+ */
 export const DURATION_BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ];
-/** Seconds. A read that waits for what is new lasts as long as nothing is, or as its reader stays. */
+/** The buckets of waiting reads in seconds. They last as long as there is no new data, or as the reader stays. */
 const LIVE_BUCKETS = [0.1, 1, 5, 10, 20, 30, 60, 120, 300, 900, 3_600, 14_400, 86_400];
 
-/** The route of a request that got to none: unknown, malformed, or turned away before. */
+/** The route label of a request without one: unknown, malformed, or refused earlier. */
 const NO_ROUTE = 'none';
 
 /** The series of one route and method. */
@@ -30,16 +33,16 @@ interface RouteSeries {
   byClass: Map<StatusClass, OutcomeSeries>;
 }
 
-/** The same, of one class of status besides. */
+/** The series of one class of status. */
 interface OutcomeSeries {
   requests: CounterSeries;
-  /** Of those that are answered at once, and of those that wait. */
+  /** The series of reads that are answered at once, and of reads that wait. */
   duration: Partial<Record<'at-once' | LiveMode, HistogramSeries>>;
 }
 
 /**
- * Requests by route, method and class of status. Reads that wait for what is new have a histogram of
- * their own: they last as long as nothing happens, and would hide how fast everything else is.
+ * Counts requests by route, method and class of status. Reads that wait for new data have a histogram of their own,
+ * because they would hide how fast the other requests are.
  */
 export class RequestMetrics implements RequestObserver {
   private readonly byRoute = new Map<string, Map<string, RouteSeries>>();
@@ -54,7 +57,7 @@ export class RequestMetrics implements RequestObserver {
     'http_route' | 'mode' | 'http_response_status_class'
   >;
   private readonly byCredential: LabeledCounter<'credential' | 'outcome'>;
-  /** Few, as the names are those of the settings. */
+  /** There are few, because the names come from the settings. */
   private readonly credentials = new Map<string, Map<StatusClass, CounterSeries>>();
 
   constructor(registry: Registry) {
@@ -89,7 +92,7 @@ export class RequestMetrics implements RequestObserver {
     });
   }
 
-  /** Exports these routes from the start on: a rate sees no step from nothing to one. */
+  /** Exports these routes from the start, because a rate does not see the first value of a new series. */
   announce(routes: readonly { method: string; path: string }[]): void {
     for (const { method, path } of routes) {
       const series = this.seriesOf(path, method);

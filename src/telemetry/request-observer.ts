@@ -3,15 +3,15 @@ import type { RequestRecord } from './request-record.ts';
 
 /** A request of the public port that has ended. */
 export interface EndedRequest {
-  /** As the client sent it: anything that Node takes for a method, so not yet fit for a label. */
+  /** The method as the client sent it. Node accepts many, so it is not a safe label. */
   method: string;
-  /** What was answered; 499, as nginx has it, where the client went before the answer began. */
+  /** The status of the response, or 499, as in nginx, if the client disconnected before it began. */
   status: number;
-  /** False where the answer was broken off, by either side. */
+  /** False if either side broke the response off. */
   isWhole: boolean;
-  /** From its arrival, which for a read is before the first middleware, to the answer's last byte. */
+  /** The time from its arrival to the last byte of the response. A read arrives before the first middleware. */
   durationMs: number;
-  /** Route, upstream, error code and the rest of what is known; see there which of it is bounded. */
+  /** The route, the upstream, the error code and other facts. `RequestRecord` says which of them are bounded. */
   context: RequestRecord;
 }
 
@@ -20,7 +20,7 @@ export interface EndedRequest {
  * observers, and the first step calls them. An observer must not throw.
  */
 export interface RequestObserver {
-  /** The request has its context and nothing else: no credential is judged, no route found. */
+  /** The request has just got its context. Its credential is not checked and its route not found yet. */
   began?(request: IncomingMessage, context: RequestRecord): void;
   /** The response has closed. It is also called for CONNECT, without a `began` before it. */
   ended(request: EndedRequest): void;

@@ -6,41 +6,47 @@ import type { LiveMode } from './shared-reads.ts';
 /** What the log, the metrics and the traces use of a request. Each step of the request fills in what it knows. */
 export class RequestRecord {
   requestId: string;
-  /** The raw request target without its query: it may hold a credential, and is not bounded. */
+  /** The raw request target without its query. It may contain a credential and is not bounded. */
   path: string;
   /** Milliseconds of `performance.now()`. */
   startedAtMs: number;
-  /** 32 hex digits, where the client sent a trace along or the gateway makes spans. */
+  /** The trace id, 32 hex digits, if the client sent one or tracing is on. */
   traceId?: string | undefined;
-  /** What the maker of spans keeps with it. */
+  /** The tracer's own data. */
   span?: unknown;
-  /** The matched route's pattern, once there is one; bounded. */
+  /** The pattern of the matched route. Bounded. */
   route?: string;
-  /** The name of its API key, or `read-token`: of a credential that is valid, whether it opens the route or not. */
+  /**
+   * The name of its API key, or `read-token`. It is set for every valid credential, even if that does not open the
+   * route.
+   */
   credential?: string;
-  /** `sub` of its read token; of any length. */
+  /** The `sub` of its read token, of any length. */
   subject?: string | undefined;
-  /** When its read token ends, in milliseconds of the calendar; only of one that was good when the request came. */
+  /**
+   * When its read token expires, in milliseconds since 1970. Only for a token that was valid when the request
+   * arrived.
+   */
   tokenEndsAtMs?: number;
-  /** Of a read that waits for what is new, once it is let in; its duration says nothing of speed. */
+  /** The mode of a read that waits for new data, set when it is admitted. Its duration says nothing about speed. */
   live?: LiveMode | undefined;
-  /** Of a read that is answered by another one's request to the upstream: that other one. */
+  /** The record of the request whose upstream request answers this read. */
   sharedWith?: RequestRecord | undefined;
-  /** What a command asks for, once it is judged to be one. */
+  /** The verb of a command, once it is known. */
   command?: CommandVerb;
-  /** Of a command: its entity's type and URL, and the runtime's name for what it began. */
+  /** For a command: the type and URL of its entity, and the id of the runtime's invocation. */
   entityType?: string;
   entityUrl?: string;
   invocationId?: string;
-  /** Whether the runtime had the command already. */
+  /** Whether the runtime already had the command. */
   isReplay?: boolean;
-  /** The upstream that the request went to, once it did. */
+  /** The upstream of the request, if it was forwarded. */
   upstream?: string;
-  /** When the answer's headers had come from an upstream, as `startedAtMs`. */
+  /** When the upstream's response headers arrived, as `startedAtMs`. */
   answeredAtMs?: number;
-  /** The code of the gateway's own error, where it answered one. */
+  /** The code of the gateway's own error, if it answered with one. */
   errorCode?: ErrorCode;
-  /** More of why, where the code leaves that open. */
+  /** The reason, if the code has several. */
   errorReason?: ErrorReason | ParserReason;
 
   constructor(requestId: string, path: string) {

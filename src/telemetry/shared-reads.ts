@@ -1,23 +1,23 @@
 import type { Registry } from 'prom-client';
 import { LabeledCounter, type CounterSeries } from './instruments.ts';
 
-/** How a read waits for what is new: parked until it comes, or as an open stream of events. */
+/** How a read waits for new data: as a long-poll or as an event stream. */
 export type LiveMode = 'long-poll' | 'sse';
 
-/** A read that waits for what is new, or one that is answered at once. */
+/** A read that waits for new data, or one that is answered at once. */
 export type ReadMode = LiveMode | 'catch-up';
 
 /**
- * How a reader got its answer: from an upstream request of the group's that it was the first of; from
- * one that others had made; or from one of its own, because the group's would not do for it (an answer
- * too large, a replay buffer outrun, a reader too slow).
+ * How a reader got its response. `first`: from an upstream request that was sent for it. `joined`: from one that
+ * was sent for another reader. `apart`: from one of its own, because it could not use the shared one (too large a
+ * response, the replay buffer exceeded, too slow a reader).
  */
 export type ReadShare = 'first' | 'joined' | 'apart';
 
 const MODES: readonly ReadMode[] = ['catch-up', 'long-poll', 'sse'];
 const SHARES: readonly ReadShare[] = ['first', 'joined', 'apart'];
 
-/** What the engine of shared reads counts. Upstream requests that it sent are `first` plus `apart`. */
+/** The counters of shared reads. The number of upstream requests is `first` plus `apart`. */
 export class SharedReads {
   private readonly counts = new Map<ReadMode, Map<ReadShare, CounterSeries>>();
 
@@ -33,7 +33,7 @@ export class SharedReads {
     }
   }
 
-  /** Counts a reader, each once; `mode` is that of its request's context, undefined for a catch-up. */
+  /** Counts a reader once. `mode` is the mode of its request, undefined for a catch-up read. */
   count(mode: LiveMode | undefined, share: ReadShare): void {
     this.counts
       .get(mode ?? 'catch-up')

@@ -3,9 +3,9 @@ import type { RequestObserver } from './request-observer.ts';
 import { SharedReads } from './shared-reads.ts';
 import { UpstreamCalls } from './upstream-calls.ts';
 
-/** The places from which everything is seen that a gateway does; one of them a gateway. */
+/** The observers and metrics of one gateway. */
 export class Telemetry {
-  /** Not the package's global one: tests run several gateways in a process. */
+  /** It is not the package's global registry, because tests run several gateways in a process. */
   readonly registry = new Registry();
   /** The observers of every request on the public port, in the order of their calls. */
   readonly requests: RequestObserver[] = [];

@@ -6,9 +6,9 @@ export const UPSTREAM_NAMES = ['history', 'sync', 'runtime-ingress', 'runtime-ad
 export type UpstreamName = (typeof UPSTREAM_NAMES)[number];
 
 /**
- * Why a call to an upstream came to nothing. `broken` is a body that was cut. Two are no fault of
- * the upstream's: `stale`, a kept connection that it had closed, so that the request is sent again; and
- * `canceled`, as the reader has gone, its token expired, or this copy drains.
+ * Why an upstream request failed. `broken` is a body that was cut. Two are not the upstream's fault: `stale`, it
+ * had closed a kept connection and the request is sent again; and `canceled`, the reader disconnected, its token
+ * expired, or this copy drains.
  */
 export const UPSTREAM_FAILURES = [
   'unreachable',
@@ -23,11 +23,11 @@ export type UpstreamFailure = (typeof UPSTREAM_FAILURES)[number];
 
 /** Observes every upstream request, for the metrics and the traces. It must not throw. */
 export interface UpstreamCallObserver {
-  /** About to be sent: `call.headers` may still be set. */
+  /** The request is about to be sent. `call.headers` may still be set. */
   began?(call: UpstreamCall): void;
-  /** The answer's headers are there: `call.status` and `call.answeredAtMs` are set. */
+  /** The response headers have arrived: `call.status` and `call.answeredAtMs` are set. */
   answered?(call: UpstreamCall): void;
-  /** Over, well or not: `call.endedAtMs` is set, and `call.failure` where it failed. */
+  /** The request has ended: `call.endedAtMs` is set, and `call.failure` if it failed. */
   ended?(call: UpstreamCall): void;
 }
 
@@ -37,21 +37,21 @@ export interface UpstreamCallObserver {
  */
 export class UpstreamCall {
   readonly upstream: UpstreamName;
-  /** As it is sent: of a proxied request the client's, so not yet fit for a label. */
+  /** The method as it is sent. For a proxied request the client chose it, so it is not a safe label. */
   readonly method: string;
-  /** The client's request; of a read that several clients share, the first one's. */
+  /** The client's request. For a shared read it is that of the first reader. */
   readonly context: RequestRecord;
-  /** Milliseconds of `performance.now()`, as are the others. */
+  /** Milliseconds of `performance.now()`, like the other times. */
   readonly startedAtMs = performance.now();
-  /** Path and query as they are sent; the query may hold a credential. */
+  /** The path and query of the upstream request. The query may contain a credential. */
   readonly target: string;
-  /** Headers that an observer wants on the request, over the client's own, such as `traceparent`. */
+  /** Headers that an observer adds to the request. They replace the client's, such as `traceparent`. */
   headers: Record<string, string> | undefined;
   status: number | undefined;
   answeredAtMs: number | undefined;
   endedAtMs: number | undefined;
   failure: UpstreamFailure | undefined;
-  /** What the maker of spans keeps with it. */
+  /** The tracer's own data. */
   span: unknown;
   private readonly observers: readonly UpstreamCallObserver[];
 
@@ -70,7 +70,7 @@ export class UpstreamCall {
     for (const observer of observers) observer.began?.(this);
   }
 
-  /** The headers of its answer have come. */
+  /** The response headers have arrived. */
   answered(status: number): void {
     this.status = status;
     this.answeredAtMs = performance.now();
@@ -78,7 +78,7 @@ export class UpstreamCall {
     for (const observer of this.observers) observer.answered?.(this);
   }
 
-  /** It has ended, with a failure if its response was cut. Only the first end counts. */
+  /** The request has ended, with a failure if its response was cut. Only the first call counts. */
   ended(failure?: UpstreamFailure): void {
     if (this.endedAtMs !== undefined) return;
     this.failure = failure;
@@ -86,7 +86,7 @@ export class UpstreamCall {
     for (const observer of this.observers) observer.ended?.(this);
   }
 
-  /** It has failed, for the reason that the gateway answers with. */
+  /** The request has failed. The reason is that of the gateway's error. */
   failed(error: unknown): void {
     this.ended(upstreamFailure(error));
   }
@@ -96,7 +96,7 @@ export class UpstreamCall {
 export class UpstreamCalls {
   private readonly observers: UpstreamCallObserver[] = [];
 
-  /** To be called before the gateway listens. */
+  /** Call it before the gateway listens. */
   observe(observer: UpstreamCallObserver): void {
     this.observers.push(observer);
   }

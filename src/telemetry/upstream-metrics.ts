@@ -17,17 +17,17 @@ import {
 } from './upstream-calls.ts';
 
 const MS_PER_SECOND = 1_000;
-/** The kind of an answer that is all right as such and says that its server failed. */
+/** The failure of a complete response that reports an error of its server. */
 const STATUS_5XX = 'status_5xx';
 
-/** What is kept of one upstream. */
+/** The series of one upstream. */
 interface UpstreamSeries {
   active: number;
   requests: Map<StatusClass, CounterSeries>;
   byMethod: Map<string, MethodSeries>;
 }
 
-/** The same, of one method. */
+/** The series of one method. */
 interface MethodSeries {
   label: string;
   firstByte: HistogramSeries;
@@ -35,8 +35,8 @@ interface MethodSeries {
 }
 
 /**
- * Requests to upstreams. Those of reads that wait for what is new are counted and have no duration: it
- * would be that of the waiting.
+ * Counts upstream requests. Reads that wait for new data have no duration, because that would be their waiting
+ * time.
  */
 export class UpstreamMetrics implements UpstreamCallObserver {
   private readonly requests: LabeledCounter<'upstream' | 'http_response_status_class'>;
@@ -90,7 +90,7 @@ export class UpstreamMetrics implements UpstreamCallObserver {
     const { upstream, status, failure, startedAtMs, endedAtMs = startedAtMs } = call;
     this.of(upstream).active--;
     if (failure === 'stale') {
-      // The upstream got none of it; the request counts when it is sent again.
+      // The upstream received nothing. The request is counted when it is sent again.
       this.failures.series({ upstream, kind: failure }).add();
       return;
     }
@@ -105,7 +105,7 @@ export class UpstreamMetrics implements UpstreamCallObserver {
     );
   }
 
-  /** Exports an upstream from the start on: a rate sees no step from nothing to one. */
+  /** Exports an upstream from the start, because a rate does not see the first value of a new series. */
   private announce(upstream: UpstreamName): void {
     this.byUpstream.set(upstream, { active: 0, requests: new Map(), byMethod: new Map() });
     this.requestsOf(upstream, '2xx');

@@ -1,4 +1,4 @@
-/** Where a request comes from, by its `traceparent` header. */
+/** The caller of a request, from its `traceparent` header. */
 export interface RemoteParent {
   /** 32 lower-case hex digits, not all zero. */
   traceId: string;

@@ -2,15 +2,15 @@ import type { Logger } from 'pino';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
-/** The spans of a gateway, on their way to a collector. */
+/** The tracing of a gateway. */
 export interface Tracing {
-  /** Sends what has ended and makes no more. Resolves after `timeoutMs` at the latest; never rejects. */
+  /** Sends the ended spans and makes no more. Resolves after `timeoutMs` at the latest. Never rejects. */
   shutdown(timeoutMs: number): Promise<void>;
 }
 
 /**
- * Has spans made of every request and every call to an upstream, where the settings name a collector.
- * Only then is OpenTelemetry's SDK loaded.
+ * Makes spans of every request and every upstream request, if the settings name a collector. Only then is
+ * OpenTelemetry's SDK loaded.
  */
 export async function startTracing(
   config: GatewayConfig,

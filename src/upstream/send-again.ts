@@ -1,19 +1,19 @@
 /**
- * How far a request got. `nowhere`: it never had a connection, so that the upstream cannot have any of it.
- * `sent`: some of it may be there. `answered`: the first byte of an answer came back.
+ * How far a request got. `nowhere`: it had no connection, so the upstream cannot have any of it. `sent`: the
+ * upstream may have a part of it. `answered`: the first byte of a response arrived.
  */
 export type Reached = 'nowhere' | 'sent' | 'answered';
 
-/** An attempt at a request that brought no whole answer. */
+/** An attempt at a request without a complete response. */
 export interface LostAttempt {
   reached: Reached;
-  /** Its time was over. */
+  /** Whether it timed out. */
   isTimeout: boolean;
-  /** Made twice it does no more than made once, and all of it is there to be sent once more. */
+  /** Whether the request is idempotent and all of it is available to be sent again. */
   isRepeatable: boolean;
 }
 
-/** RFC 9110 §9.2.2; a POST may have been acted on although its connection broke. */
+/** RFC 9110 §9.2.2. A POST may have been processed although its connection broke. */
 const IDEMPOTENT_METHODS: ReadonlySet<string | undefined> = new Set([
   'GET',
   'HEAD',
@@ -26,14 +26,14 @@ export function isIdempotent(method: string | undefined): boolean {
 }
 
 /**
- * Whether the upstream had most likely closed a kept connection when the request came: that tells nothing of
- * whether it is there, and is no failure of the request where that may be sent again.
+ * Whether the upstream had most likely closed a kept connection before the request arrived. That says nothing about
+ * its availability, and is not a failure if the request may be sent again.
  */
 export function isStale(reached: Reached, wasKept: boolean): boolean {
   return wasKept && reached !== 'answered';
 }
 
-/** Whether another attempt does no harm and may go better: an answer that cannot be used would come again. */
+/** Whether another attempt is safe and may succeed. An invalid response would come again. */
 export function maySendAgain({ reached, isTimeout, isRepeatable }: LostAttempt): boolean {
   if (reached === 'nowhere') return true;
   return isRepeatable && (isTimeout || reached === 'sent');

@@ -4,14 +4,14 @@ import type { GatewayConfig, SecretSource } from '../config/gateway-config.ts';
 import { SecretList } from '../config/secret-list.ts';
 import { credentialParser, type CredentialVariable } from '../config/secret-source.ts';
 
-/** The credential that opens an upstream, and the setting that it comes from. */
+/** The credential for an upstream, and its setting. */
 export interface UpstreamCredential {
-  /** As it is now: it may come from a file that is read again. */
+  /** The current value. It may come from a file that is read again. */
   readonly value: string | undefined;
   readonly setting: CredentialVariable | `${CredentialVariable}_FILE`;
 }
 
-/** What opens each upstream. */
+/** The credential of each upstream. */
 export interface UpstreamCredentials {
   runtimeIngress: UpstreamCredential;
   runtimeAdmin: UpstreamCredential;
@@ -19,7 +19,7 @@ export interface UpstreamCredentials {
   sync: UpstreamCredential;
 }
 
-/** The credentials of the upstreams as they stand in the settings, without those in files. */
+/** The credentials of the upstreams in the settings, without those in files. */
 export function givenCredentials(config: GatewayConfig): UpstreamCredentials {
   const { runtimeIngress, runtimeAdmin, history, sync } = sourcesOf(config);
   const given = ([name, source]: Source): UpstreamCredential =>
@@ -32,14 +32,14 @@ export function givenCredentials(config: GatewayConfig): UpstreamCredentials {
   };
 }
 
-/** The credentials of the upstreams, whose files are read again while the gateway runs. */
+/** The credentials of the upstreams. Their files are read again while the gateway runs. */
 export class RotatingCredentials implements UpstreamCredentials, OnModuleDestroy {
   private constructor(
     readonly runtimeIngress: UpstreamCredential,
     readonly runtimeAdmin: UpstreamCredential,
     readonly history: UpstreamCredential,
     readonly sync: UpstreamCredential,
-    /** For the management port, which reports files that have become wrong. */
+    /** For the management port, which reports files that have become invalid. */
     readonly lists: readonly SecretList<string>[],
   ) {}
 

@@ -7,24 +7,24 @@ import type { Upstream } from './upstreams.ts';
 export interface FailedRequest {
   upstream: Pick<Upstream, 'basePath' | 'protocol'>;
   method: string | undefined;
-  /** Path and query as they were sent. */
+  /** The path and query of the upstream request. */
   target: string;
 }
 
-/** How a request came to no answer that a client could get. */
+/** The reason why a request got no response for the client. */
 export interface UpstreamFailure {
   reached: Reached;
-  /** For the log. Codes are those of Node and of llhttp (`HPE_*`). */
+  /** The error code for the log. Codes are those of Node and of llhttp (`HPE_*`). */
   cause?: unknown;
-  /** The time in milliseconds in which no answer came; none where it failed otherwise. */
+  /** The timeout in milliseconds, or undefined for other failures. */
   timeoutMs?: number | undefined;
-  /** The upstream refused it, and so did nothing. */
+  /** The upstream refused the request and did nothing. */
   isRefused?: boolean;
 }
 
-/** The one table of what the gateway answers in place of an upstream. */
+/** The table of the gateway's errors for a failed upstream request. */
 const FAILURES = {
-  /** Nothing was sent, or what was sent changes nothing. */
+  /** Nothing was sent, or the request changes nothing. */
   unreachable: {
     code: 'upstream_unreachable',
     says: () => `The ${NAMELESS} could not be reached; try again`,
@@ -37,7 +37,7 @@ const FAILURES = {
     code: 'upstream_timeout',
     says: (server, timeoutMs) => `The ${server} did not answer within ${timeoutMs} ms`,
   },
-  /** It is cut or garbled in its headers, or is not for clients. */
+  /** The response has a cut or invalid head, or is not for clients. */
   unusable: {
     code: 'upstream_invalid_response',
     says: (server) => `The ${server} gave an answer that cannot be used`,
@@ -47,8 +47,8 @@ const FAILURES = {
 const NAMELESS = 'server behind this route';
 
 /**
- * The gateway's error for a request whose upstream gave no answer to pass on. Where it may have been acted on, it
- * says so, and how to repeat it safely: a client that only reads "try again" would have it made twice.
+ * The gateway's error for a request without a usable response. If the request may have taken effect, the error says
+ * so and how to repeat it safely: a client that only reads "try again" would make the change twice.
  */
 export function upstreamError(request: FailedRequest, failure: UpstreamFailure): GatewayError {
   const { reached, cause, timeoutMs, isRefused } = failure;
@@ -61,15 +61,15 @@ export function upstreamError(request: FailedRequest, failure: UpstreamFailure):
   return new GatewayError(code, message, { cause });
 }
 
-/** An answer that is cut or garbled in its headers, to a request that changes nothing. */
+/** A response with a cut or invalid head, for a request that changes nothing. */
 export function unusableAnswer(cause: unknown): GatewayError {
   const { code, says } = FAILURES.unusable;
   return new GatewayError(code, `${says(NAMELESS)}.`, { cause });
 }
 
 /**
- * A connection lost before any byte of an answer is a server that is not there, one lost within the headers an
- * answer that cannot be used.
+ * A connection that was lost before the first byte of a response means an unreachable server. One lost within the
+ * headers means an invalid response.
  */
 function kindOf(
   { reached, cause, timeoutMs }: UpstreamFailure,

@@ -1,16 +1,16 @@
 import { isBelow } from '../http/routes.ts';
 
-/** How public paths become those of an upstream. */
+/** The mapping of public paths to those of an upstream. */
 export interface MappedPaths {
-  /** The base URL's path without a trailing slash, empty where it has none. */
+  /** The path of the base URL without a trailing slash, or empty. */
   basePath: string;
   /** The public prefix that stands for it. */
   prefix: string;
 }
 
 /**
- * The target at the upstream: its base path, then the unchanged bytes after the public prefix. Throws a plain Error for a
- * path that is not below the prefix: it was not judged as one.
+ * The target at the upstream: its base path and the unchanged bytes after the public prefix. Throws a plain Error
+ * for a path that is not below the prefix, because it was not checked as one.
  */
 export function upstreamTarget(
   { basePath, prefix }: MappedPaths,

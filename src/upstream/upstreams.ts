@@ -20,40 +20,40 @@ import {
 export interface Upstream {
   name: UpstreamName;
   base: URL;
-  /** The base URL's path without a trailing slash, empty where it has none. */
+  /** The path of the base URL without a trailing slash, or empty. */
   basePath: string;
-  /** The value of `Authorization` that opens it now, if it has one. */
+  /** The current value of `Authorization` for it, if it has one. */
   readonly authorization: string | undefined;
-  /** The setting that its credential comes from, for the log. */
+  /** The setting of its credential, for the log. */
   credentialSetting: UpstreamCredential['setting'];
   protocol: UpstreamProtocol;
 }
 
-/** One that a public prefix stands for. */
+/** An upstream with a public prefix. */
 interface Proxied extends Upstream {
   /** The public prefix that stands for the upstream's base URL. */
   prefix: ProxiedPrefix;
-  /** The connections of all requests but shared reads. */
+  /** The connections of all requests except shared reads. */
   agent: http.Agent;
-  /** How long to wait for the response headers of such a request, in milliseconds. */
+  /** The timeout in milliseconds for the response headers of such a request. */
   timeoutMs: number;
-  /** Whether browsers and caches may stand in front of its reads, and several readers share one. */
+  /** Whether browsers and caches may read it, and several readers may share one read. */
   isRead: boolean;
 }
 
-/** One whose reads may be shared and may wait for what is new. */
+/** An upstream whose reads may be shared and may wait for new data. */
 export interface ReadUpstream extends Proxied {
   isRead: true;
   protocol: ReadProtocol;
   /** The connections of reads. */
   pool: ReadPool;
-  /** How long to wait for the response headers of a read, in milliseconds. */
+  /** The timeout in milliseconds for the response headers of a read. */
   readTimeoutMs: number;
 }
 
 export type ProxiedUpstream = ReadUpstream | (Proxied & { isRead: false });
 
-/** The upstreams, each with its own connections that are kept open. */
+/** The upstreams, each with its own kept connections. */
 export class Upstreams implements OnApplicationShutdown {
   readonly history: ReadUpstream;
   readonly sync: ReadUpstream;
@@ -118,12 +118,12 @@ export class Upstreams implements OnApplicationShutdown {
     };
   }
 
-  /** The sync engine's secret as it is now, if it has one. */
+  /** The current secret of the sync engine, if it has one. */
   get syncSecret(): string | undefined {
     return this.syncCredential.value;
   }
 
-  /** After the listener has closed: a request under way is still to be answered. */
+  /** The connections close after the listener, because open requests must still be answered. */
   onApplicationShutdown(): void {
     for (const { agent } of [this.history, this.sync, this.runtimeAdmin]) agent.destroy();
     for (const { pool } of [this.history, this.sync]) pool.close();
@@ -144,9 +144,9 @@ function keepingAgent(url: string): http.Agent {
 }
 
 /**
- * A connection for each request. Restate answers a request that it refuses before it has read its body,
- * and then closes the connection without having said so; the next one would meet that, and one with a
- * body cannot be sent again. Registrations are rare enough.
+ * Each request gets a connection of its own. If Restate refuses a request before it has read the body, it closes
+ * the connection without announcing it. The next request would meet the closed connection, and one with a body
+ * cannot be sent again. Registrations are rare enough for this.
  */
 function singleUseAgent(url: string): http.Agent {
   return isTls(url) ? new https.Agent() : new http.Agent();

@@ -1,22 +1,20 @@
 import type { Upstream } from './upstreams.ts';
 
-/** The upstream refused the gateway's own credential; so it did nothing of what it was asked. */
+/** The upstream refused the gateway's own credential and did nothing. */
 export class RefusedCredential extends Error {
   constructor(status: number, setting: string) {
     super(`the upstream refused the gateway's own credential with ${status}: see ${setting}`);
   }
 }
 
-/** An answer whose head no client may get. */
+/** A response whose head must not be sent to a client. */
 export class UnusableAnswer extends Error {}
 
 /**
- * Why no client may get what an upstream answered, if none may: a status that is none, a transfer coding that
- * nobody undoes, both of which Node's parser lets pass, and a 401 or 403. Those mean the gateway's own credential,
- * as no client's ever gets to an upstream. Passed on they would read like the client's own, and clients stop at
- * them for good.
- *
- * `header` gives the value of one of the answer's headers by its name in lower case.
+ * The reason why a response must not be sent to a client, if there is one: an invalid status, or a transfer coding
+ * that nobody decodes, both of which Node's parser accepts, or a 401 or 403. Those concern the gateway's own
+ * credential, because the client's never reaches an upstream. A client would take them for its own and stop for
+ * good. `header` returns the value of a response header by its name in lower case.
  */
 export function answerFault(
   { credentialSetting, protocol }: Pick<Upstream, 'credentialSetting' | 'protocol'>,

@@ -8,7 +8,7 @@ import {
 import { usageError } from '../cli-error.ts';
 import type { Connection } from './connection.ts';
 
-/** The tenant of a gateway that is told none. */
+/** The default tenant of a gateway. */
 export const DEFAULT_TENANT = 'default';
 
 export interface Entity {

@@ -19,7 +19,7 @@ export class SpawnDto {
   )
   type: string;
 
-  /** Instance id; the gateway makes one where none is given. */
+  /** Instance id. Without one the gateway creates it. */
   @ValidateIf((dto: SpawnDto) => dto.id !== undefined)
   @ValidateBy(
     {

@@ -1,30 +1,33 @@
-/** The first block of a log is this large, and each further one twice as large as the one before. */
+/** The size of the first block of a log. Each further block is twice as large as the one before. */
 const MIN_BLOCK_BYTES = 512;
 const MAX_BLOCK_BYTES = 16_384;
-/** A piece of this size is kept as it came, as is the first one: to copy it costs more than a block of its own. */
+/**
+ * A piece from this size on is kept without a copy, and so is the first piece: a copy costs more than a block of
+ * its own.
+ */
 const MIN_ADOPTED_BYTES = 4_096;
-/** What a block takes in memory beside its bytes. */
+/** The memory of a block besides its bytes. */
 const BLOCK_OVERHEAD_BYTES = 256;
 
 interface Block<Mark> {
-  /** The place of its first byte, counted from the beginning of the log. */
+  /** The position of its first byte in the log. */
   readonly start: number;
   readonly bytes: Buffer;
   usedBytes: number;
-  /** What the writer has to remember of this place. */
+  /** The writer's note about this position. */
   readonly mark: Mark;
 }
 
 /**
- * Bytes in the order in which they came, for readers that are at different places. Small pieces are joined in blocks:
- * as an object each they would take twenty times their size.
+ * A log of bytes for readers at different positions. It joins small pieces in blocks: as objects of their own they
+ * would take twenty times their size.
  */
 export class ByteLog<Mark> {
   private readonly blocks: Block<Mark>[] = [];
   private endAt = 0;
   private blockBytes = 0;
 
-  /** The place of the first byte that is still held. */
+  /** The position of the first byte that the log still holds. */
   get start(): number {
     return this.blocks[0]?.start ?? this.endAt;
   }
@@ -39,7 +42,7 @@ export class ByteLog<Mark> {
     return this.blockBytes + this.blocks.length * BLOCK_OVERHEAD_BYTES;
   }
 
-  /** Adds bytes. `mark` is called where they begin a new block. */
+  /** Appends bytes. `mark` is called if they begin a new block. */
   append(piece: Buffer, mark: () => Mark): void {
     const last = this.blocks.at(-1);
     if (last && last.usedBytes + piece.length <= last.bytes.length) {
@@ -51,13 +54,13 @@ export class ByteLog<Mark> {
     this.endAt += piece.length;
   }
 
-  /** The bytes from a place on, as many as lie together. `from` must be held, and not the end. */
+  /** The bytes from a position to the end of its block. The log must hold `from`, which must not be its end. */
   view(from: number): Buffer {
     const { bytes, start, usedBytes } = this.blocks[this.blockAt(from)] as Block<Mark>;
     return bytes.subarray(from - start, usedBytes);
   }
 
-  /** Each stretch of bytes from the beginning of the block that holds `from`, with its place and mark. */
+  /** Each block from the one that contains `from` on, with its position and mark. */
   *stretches(from: number): Iterable<{ start: number; bytes: Buffer; mark: Mark }> {
     for (let at = this.blockAt(from); at < this.blocks.length; at++) {
       const { start, bytes, usedBytes, mark } = this.blocks[at] as Block<Mark>;
@@ -65,7 +68,7 @@ export class ByteLog<Mark> {
     }
   }
 
-  /** A copy of the bytes between two places. */
+  /** A copy of the bytes between two positions. */
   copy(from: number, to: number): Buffer {
     const copy = Buffer.allocUnsafeSlow(to - from);
     for (let at = from; at < to;) {
@@ -76,7 +79,7 @@ export class ByteLog<Mark> {
     return copy;
   }
 
-  /** Lets go of the blocks that end at a place or before it. */
+  /** Releases the blocks that end at or before a position. */
   trim(before: number): void {
     let count = 0;
     for (const { start, bytes, usedBytes } of this.blocks) {

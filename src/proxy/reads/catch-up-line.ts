@@ -9,7 +9,9 @@ import type { ReadHead } from './read-head.ts';
 import type { Reader, ReadSource } from './reader.ts';
 import type { UpstreamRead } from './upstream-read.ts';
 
-/** How long readers wait for an answer that was asked for before they came; then they ask again. */
+/**
+ * How long readers wait for a response that was requested before they came. Then the gateway sends another request.
+ */
 const MAX_WAIT_MS = 2_000;
 
 /**
@@ -20,7 +22,7 @@ const MAX_WAIT_MS = 2_000;
 export class CatchUpLine implements SharedRequestOwner, ReadSource {
   private readonly parts: SharedRequestParts;
   private readonly onEmpty: () => void;
-  /** None as long as nobody ever had to wait, as with most reads. */
+  /** Undefined until a reader must wait, which is rare. */
   private waiting: UnorderedList<Reader> | undefined;
   private current: SharedRequest | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -31,7 +33,7 @@ export class CatchUpLine implements SharedRequestOwner, ReadSource {
     this.onEmpty = onEmpty;
   }
 
-  /** Sends a read at once where nothing is in flight, and else lets it wait for the next one. */
+  /** Sends a read at once if none is in flight. Otherwise the read waits for the next request. */
   add(reader: Reader): void {
     if (!this.current) {
       this.launch([reader]);
@@ -48,7 +50,7 @@ export class CatchUpLine implements SharedRequestOwner, ReadSource {
   }
 
   onClosed(): void {
-    // Nobody joins a request that has begun.
+    // No reader joins a request that has begun.
   }
 
   onReleased(request: SharedRequest): void {

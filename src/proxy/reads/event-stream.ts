@@ -10,12 +10,12 @@ import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
 
 /** How far behind the newest event a reader may fall, in bytes, before its stream is ended. */
 const MAX_BEHIND_BYTES = 1_048_576;
-/** What is kept for readers that come later: all that was sent, as long as it is no more than this. */
+/** The most bytes that are kept for later readers. Beyond it no reader may join. */
 const MAX_REPLAY_BYTES = 262_144;
-/** Events wait for the end of the turn, to go out together, until there are so many bytes of them. */
+/** Events wait for the end of the turn to be sent together, up to this many bytes. */
 const MAX_UNDELIVERED_BYTES = 65_536;
 const MIN_TRIM_BYTES = 65_536;
-/** A reader that is ended gets no more than this on top, to come to the end of an event. */
+/** The most further bytes for a reader that is ended, to reach the end of an event. */
 const MAX_TAIL_BYTES = 1_048_576;
 
 /**
@@ -32,28 +32,28 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   private readonly head: ReadHead;
   private readonly held: HeldBytes;
   private readonly readers = new Set<Reader>();
-  /** Marked with the boundary at the beginning of each block. */
+  /** Each block is marked with the event boundary at its beginning. */
   private readonly log = new ByteLog<SseBoundary | undefined>();
   /** Undefined if the events are compressed, because their boundaries are not visible. */
   private readonly boundary: SseBoundary | undefined;
   private readonly onUnjoinable: () => void;
-  /** Later readers may join: the log is kept from its beginning. */
+  /** Whether later readers may join: the log is kept from its beginning. */
   private isJoinable = true;
   private hasEnded = false;
-  /** What is there is all that there will be, and not the whole. */
+  /** The upstream broke off: no more bytes will come, and the stream is not complete. */
   private hasFailed = false;
   private isDue = false;
   private deliveredTo = 0;
   private isTrimDue = false;
-  /** With so many bytes in the log it is worth a look what of them all have taken. */
+  /** With this many bytes in the log, the gateway checks which of them all readers have read. */
   private trimFrom = MIN_TRIM_BYTES;
   private heldBytes = 0;
-  /** How many readers have something under way. */
+  /** How many readers have bytes in flight. */
   private sending = 0;
-  /** Readers that wait for the end of an event, to end there; there are none most of the time. */
+  /** Readers that end after the current event. Usually there are none. */
   private ending: Set<Reader> | undefined;
 
-  /** `onUnjoinable` is called once, when later readers cannot be given what was sent so far. */
+  /** `onUnjoinable` is called once, when the log no longer holds the beginning for later readers. */
   constructor(read: UpstreamRead, head: ReadHead, held: HeldBytes, onUnjoinable: () => void) {
     this.read = read;
     this.head = head;
@@ -62,7 +62,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     if (!head.isEncoded) this.boundary = new SseBoundary(read.call.upstream.protocol.safeEvent);
   }
 
-  /** Takes a reader in, who gets the stream from its beginning. */
+  /** Adds a reader, which gets the stream from its beginning. */
   join(reader: Reader): void {
     this.readers.add(reader);
     reader.begin(this.head, this);
@@ -70,7 +70,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   }
 
   onHead(): void {
-    // It came before this was made.
+    // The upstream's body arrived before this stream was made.
   }
 
   onChunk(chunk: Buffer): void {
@@ -100,7 +100,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     for (const reader of this.readers) reader.fail(error);
   }
 
-  /** Wakes the readers that have taken all that was there before. */
+  /** Wakes the readers that have read everything before. */
   deliver(): void {
     this.isDue = false;
     this.deliveredTo = this.log.end;
@@ -135,7 +135,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   onTaken(reader: Reader, bytes: number): void {
     reader.takenTo += bytes;
     if (!reader.isSending && --this.sending === 0) this.trim();
-    // One that always has something under way must not keep what it has taken.
+    // A reader that always has bytes in flight must not keep what it has read.
     else if (this.log.end - this.log.start >= this.trimFrom) this.trimSoon();
     this.resumeFor(reader);
   }
@@ -170,7 +170,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     if (!this.hasEnded) this.read.cancel();
   }
 
-  /** Lets nobody join any more. */
+  /** Lets no further reader join. */
   stopReplay(): void {
     if (!this.isJoinable) return;
     this.isJoinable = false;
@@ -187,7 +187,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     if (behind.some(({ takenTo }) => takenTo > furthest)) this.held.addSlow(this);
   }
 
-  /** Readers that wait for the end of an event end as soon as that is there. */
+  /** Ends the waiting readers as soon as the event is complete. */
   private followBoundary(chunk: Buffer): void {
     const isAwaited = this.ending !== undefined && this.ending.size > 0;
     const safeEnd = isAwaited ? (this.boundary?.clone().firstSafeEnd(chunk) ?? -1) : -1;
@@ -202,7 +202,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     if (this.log.end - this.log.start <= MAX_BEHIND_BYTES) return;
     for (const reader of this.readers) {
       if (!reader.isFull || this.log.end - reader.takenTo <= MAX_BEHIND_BYTES) continue;
-      // Its answer has begun, so that no error can tell.
+      // Its response has begun, so no error can be sent.
       reader.call.context.errorReason = 'slow_reader';
       const end = this.safeEndFrom(reader.writtenTo);
       if (end === undefined) reader.shed();
@@ -221,7 +221,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     else reader.endWith(end > writtenTo ? this.log.copy(writtenTo, end) : undefined);
   }
 
-  /** The first place from here on where the stream may end, if one is there. */
+  /** The next position at which the stream may end, if it has arrived. */
   private safeEndFrom(place: number): number | undefined {
     if (!this.boundary) return undefined;
     if (place === this.log.end) return this.boundary.isSafe ? place : undefined;
@@ -239,7 +239,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     return undefined;
   }
 
-  /** Lets go of what every reader has taken. */
+  /** Releases the bytes that every reader has read. */
   trim(): void {
     this.isTrimDue = false;
     if (this.isJoinable || this.log.start === this.log.end) return;
@@ -250,7 +250,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     this.countHeld();
   }
 
-  /** Once for all who take something, or leave, in this turn: it looks at every reader. */
+  /** Runs once per turn for all readers that read or leave, because it checks every reader. */
   private trimSoon(): void {
     if (this.isTrimDue) return;
     this.isTrimDue = true;
@@ -265,8 +265,8 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   }
 }
 
-/** Event streams that have got events in this turn of the event loop. */
+/** Event streams that got events in this turn of the event loop. */
 const deliveries = new TurnQueue<EventStream>((stream) => stream.deliver());
 
-/** Those whose readers have taken something, or left, in this turn. */
+/** Event streams whose readers have read or left in this turn. */
 const trims = new TurnQueue<EventStream>((stream) => stream.trim());

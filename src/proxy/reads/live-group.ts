@@ -9,8 +9,8 @@ import type { Reader } from './reader.ts';
 import type { ReadCall, UpstreamRead } from './upstream-read.ts';
 
 /**
- * The readers of one long-poll or event stream. They join while its answer has not begun, and an event
- * stream later too, as long as it can give them what was sent so far.
+ * The readers of one long-poll or event stream. They may join until its response begins. An event stream accepts
+ * readers later too, as long as it still has everything from the beginning.
  */
 export class LiveGroup implements SharedRequestOwner {
   private readonly parts: SharedRequestParts;
@@ -19,7 +19,9 @@ export class LiveGroup implements SharedRequestOwner {
   private readonly first: ReadCall;
   private joinable: SharedRequest | EventStream;
 
-  /** `onFull` is called once, when no further reader may join; undefined where none may from the beginning. */
+  /**
+   * `onFull` is called once, when no further reader may join. It is undefined if none may join from the beginning.
+   */
   constructor(first: Reader, parts: SharedRequestParts, onFull?: () => void) {
     this.parts = parts;
     this.mayBeJoined = onFull !== undefined;
@@ -43,7 +45,7 @@ export class LiveGroup implements SharedRequestOwner {
   }
 
   onReleased(): void {
-    // Nobody waits for its turn.
+    // Live reads have no queue of waiting readers.
   }
 
   toEventStream(read: UpstreamRead, head: ReadHead, isForOne: boolean): EventStream {

@@ -4,13 +4,16 @@ import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../memory/held-bytes.ts
 /** Smaller pieces are joined, up to this size. */
 const MAX_JOINED_BYTES = 16_384;
 
-/** Pieces of one answer that wait for its client, first in first out; counted in the budget until they are taken. */
+/**
+ * The pieces of one response that wait for its client, in order. They count in the budget until the client has read
+ * them.
+ */
 export class PieceQueue {
   private readonly held: HeldBytes;
   private pieces: Buffer[] = [];
-  /** Of the pieces that wait, with what their objects take. */
+  /** The bytes of the waiting pieces, including their objects. */
   private waitingBytes = 0;
-  /** Of the pieces that are under way to the client. */
+  /** The bytes of the pieces in flight to the client. */
   private sentBytes = 0;
 
   constructor(held: HeldBytes) {
@@ -21,12 +24,12 @@ export class PieceQueue {
     return this.pieces.length === 0;
   }
 
-  /** Of all that the client has not taken. */
+  /** All bytes that the client has not read yet. */
   get bytes(): number {
     return this.waitingBytes + this.sentBytes;
   }
 
-  /** Adds a piece. The budget may end slow clients for it, this one's too. */
+  /** Adds a piece. The budget may disconnect slow clients for it, also this one. */
   add(piece: Buffer): void {
     const bytes = piece.length + PIECE_OVERHEAD_BYTES;
     this.pieces.push(piece);
@@ -34,13 +37,13 @@ export class PieceQueue {
     this.held.hold('answers', bytes);
   }
 
-  /** Counts a piece that goes to the client at once. */
+  /** Counts a piece that is sent at once. */
   pass(piece: Buffer): void {
     this.sentBytes += piece.length;
     this.held.hold('answers', piece.length);
   }
 
-  /** The next piece, several small ones joined; it counts until it is `taken`. */
+  /** The next piece. Small ones are joined. It counts until `taken` is called. */
   next(): Buffer | undefined {
     let bytes = 0;
     let count = 0;
@@ -58,7 +61,7 @@ export class PieceQueue {
     return count === 1 ? pieces[0] : joined(pieces);
   }
 
-  /** The client has taken so many bytes of what was sent. */
+  /** Notes that the client has read this many bytes. */
   taken(bytes: number): void {
     this.sentBytes -= bytes;
     this.held.release('answers', bytes);

@@ -3,14 +3,17 @@ import { HeaderBlock } from '../header-block.ts';
 import { headerValue, type HeaderList } from '../../http/header-list.ts';
 import { clientResponseHeaders, type ResponseHeaderRules } from '../response-headers.ts';
 
-/** What the headers of an answer depend on beside those of the upstream; the same for all that share it. */
+/**
+ * Everything besides the upstream's headers that the response headers depend on. It is the same for all readers
+ * that share a response.
+ */
 export type AnswerRules = Omit<ResponseHeaderRules, 'status'>;
 
-/** The status and headers of an upstream's answer to a read, as one or more clients get them. */
+/** The status and headers of an upstream's response to a read, for one or more clients. */
 export class ReadHead {
   readonly statusCode: number;
   readonly isEventStream: boolean;
-  /** As they came; values are latin1. */
+  /** The headers as received. Values are latin1. */
   private readonly raw: HeaderList;
   private forAll: HeaderBlock | undefined;
 
@@ -20,7 +23,7 @@ export class ReadHead {
     this.isEventStream = isEventStream(this.header('content-type'));
   }
 
-  /** The value of a header by its name in lower case; of several lines, all of them (RFC 9110 §5.3). */
+  /** The value of a header by its name in lower case. Several lines are joined (RFC 9110 §5.3). */
   header(lowerName: string): string | undefined {
     return headerValue(this.raw, lowerName);
   }
@@ -30,13 +33,15 @@ export class ReadHead {
     return isEncoded(this.header('content-encoding'));
   }
 
-  /** The length that the answer declares of its body in bytes, if it does. */
+  /** The length of the body in bytes that the response declares, if it does. */
   get contentLength(): number | undefined {
     const declared = this.header('content-length');
     return declared === undefined ? undefined : Number(declared);
   }
 
-  /** The headers for a client; all get the same. Throws `upstream_invalid_response` where one cannot be sent. */
+  /**
+   * The headers for a client; they are the same for all. Throws `upstream_invalid_response` if one cannot be sent.
+   */
   headersFor(rules: AnswerRules): HeaderBlock {
     this.forAll ??= new HeaderBlock(
       clientResponseHeaders(this.raw, { ...rules, status: this.statusCode }),

@@ -1,8 +1,8 @@
 import type { ReadCall } from './upstream-read.ts';
 
 /**
- * What tells nothing about the answer that a history store or a sync engine gives: who asks, from
- * where, and by which id. Every other header counts.
+ * Headers that do not affect the response of a history store or a sync engine: who asks, from where, and with which
+ * id. All other headers count.
  */
 const IRRELEVANT = new Set([
   'accept-language',
@@ -20,8 +20,8 @@ const IRRELEVANT = new Set([
 ]);
 
 /**
- * Whether an answer depends, by its `Vary` (RFC 9110 §12.5.5), on a header that the key leaves out. On
- * `Origin` only CORS depends, which is the gateway's own.
+ * Whether a response depends, by its `Vary` (RFC 9110 §12.5.5), on a header that the key leaves out. `Origin` is an
+ * exception, because only the gateway's own CORS headers depend on it.
  */
 export function dependsOnReader(vary: string | undefined): boolean {
   if (vary === undefined) return false;
@@ -36,12 +36,12 @@ function isIrrelevant(name: string): boolean {
   return IRRELEVANT.has(name) || name.startsWith('sec-');
 }
 
-/** The same for two reads exactly if one answer of the upstream does for both. */
+/** The key of a read. Two reads have the same key exactly if one upstream response suits both. */
 export function readKey({ upstream, method, target, headers }: ReadCall): string {
   let key = `${upstream.name} ${method} ${upstream.protocol.targetForKey(target)}`;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? '';
-    // A header's value holds no line end.
+    // Values of headers contain no line end.
     if (!isIrrelevant(name)) key += `\n${name}:${headers[i + 1] ?? ''}`;
   }
   return key;

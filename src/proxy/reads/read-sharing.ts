@@ -8,7 +8,7 @@ import { ReadSender } from './read-sender.ts';
 import type { Reader } from './reader.ts';
 import { HeldBytes } from '../../memory/held-bytes.ts';
 
-/** Brings the readers of the same read together, so that one request to the upstream serves them all. */
+/** Groups the readers of the same read, so that one upstream request serves all of them. */
 @Injectable()
 export class ReadSharing {
   private readonly isOn: boolean;
@@ -29,7 +29,7 @@ export class ReadSharing {
     };
   }
 
-  /** Sees to it that a reader gets an answer that was asked for after it came. */
+  /** Ensures that a reader gets a response that was requested after the reader came. */
   add(reader: Reader): void {
     const { upstream, target } = reader.call;
     const isLiveRead = upstream.protocol.isSurelyLive(target);

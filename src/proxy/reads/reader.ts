@@ -14,29 +14,29 @@ import type { AnswerRules, ReadHead } from './read-head.ts';
 import type { SharedBody } from './shared-body.ts';
 import type { ReadCall } from './upstream-read.ts';
 
-/** How long the client of a read that was ended may take to fetch what lies ready for it. */
+/** How long the client of an ended read may take to receive the last bytes. */
 const LAST_BYTES_MS = 30_000;
-/** So many pieces, and about so many bytes, may be under way to a client. */
+/** The most pieces, and about the most bytes, that are in flight to a client. */
 const MAX_SENDING = 4;
 const MAX_SENDING_BYTES = 65_536;
-/** A body up to this goes out in one piece with its head: to copy it costs less than a second piece. */
+/** A body up to this size is sent in one piece with its head, because a copy costs less than a second piece. */
 const MAX_JOINED_BODY_BYTES = 16_384;
 
-/** What a reader waits for. */
+/** Callbacks of a reader. */
 export interface ReadSource {
-  /** The reader is gone, or has all that it gets. */
+  /** The reader has disconnected, or has its whole response. */
   leave(reader: Reader): void;
 }
 
-/** What a reader's answer comes from, piece by piece, as its client takes it. */
+/** The source of a reader's response. The reader takes one piece after the other, as fast as its client reads. */
 export interface BodySource extends ReadSource {
-  /** The next piece, if one is there; a string is latin1. Asked for as long as the reader is not full. */
+  /** The next piece, if there is one. A string is latin1. Called as long as the reader is not full. */
   next(reader: Reader): Buffer | string | undefined;
-  /** Whether the body is whole with what `next` has given. */
+  /** Whether the body is complete with the last piece of `next`. */
   isWhole(reader: Reader): boolean;
-  /** The client has taken a piece of so many bytes. */
+  /** The client has read a piece of this many bytes. */
   onTaken(reader: Reader, bytes: number): void;
-  /** The reader is to end where it can resume. */
+  /** The reader must end where it can resume. */
   endSoon(reader: Reader, reason: Error): void;
 }
 
@@ -50,18 +50,20 @@ export interface BodySource extends ReadSource {
  */
 export class Reader implements UnorderedListItem, SlowClient {
   slowPlace: SlowClient['slowPlace'];
-  /** Where its source has it. */
+  /** The reader's entry at its source. */
   listIndex: number | undefined;
   readonly call: ReadCall;
-  /** Resolves when the head is written; rejects with the error to answer instead, or `ClientGone`. */
+  /** Resolves when the head is written. Rejects with the error to answer instead, or with `ClientGone`. */
   readonly answerBegan: Promise<void>;
   source: ReadSource | undefined;
-  /** Its event stream is to end at the next safe place. */
+  /** Whether its event stream must end at the next safe place. */
   isEnding = false;
   /** Positions in an event stream: after what was written, and after what the client has read. */
   writtenTo = 0;
   takenTo = 0;
-  /** How it is served, as far as is known; counted once, when its answer begins or it leaves. */
+  /**
+   * How the reader is served, as far as is known. It is counted once, when its response begins or it disconnects.
+   */
   share: ReadShare | undefined;
   private readonly response: ServerResponse;
   private readonly rules: AnswerRules;
@@ -73,12 +75,12 @@ export class Reader implements UnorderedListItem, SlowClient {
   private head: ReadHead | undefined;
   private body: BodySource | undefined;
   private isHeadSent = false;
-  /** Pieces that have been written and that the kernel has not taken yet, and their bytes. */
+  /** The pieces that were written and that the kernel has not accepted yet, and their bytes. */
   private sending = 0;
   private sendingBytes = 0;
-  /** The last bytes of its answer, which its client has still to take. */
+  /** The last bytes of the response, which the client has not read yet. */
   private lastBytes = 0;
-  /** The body that it takes with others, and that is counted there. */
+  /** The shared body that it sends. The body counts there. */
   private shared: SharedBody | undefined;
   private timer: NodeJS.Timeout | undefined;
   private timeout: Deadline | undefined;
@@ -109,24 +111,24 @@ export class Reader implements UnorderedListItem, SlowClient {
     this.expiry = expiry;
   }
 
-  /** Whether something is under way that the kernel has not taken yet. */
+  /** Whether it has written bytes that the kernel has not accepted yet. */
   get isSending(): boolean {
     return this.sending > 0;
   }
 
-  /** Whether so much is under way that nothing more is written for now. */
+  /** Whether so many bytes are in flight that it must not write more for now. */
   get isFull(): boolean {
     return this.sending >= MAX_SENDING || this.sendingBytes >= MAX_SENDING_BYTES;
   }
 
-  /** Whether a piece that is there may be written at once. */
+  /** Whether it may write a piece at once. */
   get isReady(): boolean {
     return this.isHeadSent && this.stage === 'answering' && !this.isFull;
   }
 
   /**
-   * Begins the answer. Its head goes out when this turn of the event loop ends, with what of the body
-   * is there by then.
+   * Begins the response. The head is sent when this turn of the event loop ends, together with the part of the body
+   * that has arrived by then.
    */
   begin(head: ReadHead, body: BodySource): void {
     this.startAnswer(head);
@@ -135,7 +137,7 @@ export class Reader implements UnorderedListItem, SlowClient {
     answersToSend.add(this);
   }
 
-  /** Writes what is there, as the source has more, or has ended, or the client has taken some. */
+  /** Writes what the source has. Called when the source has more or has ended, or the client has read some. */
   wake(): void {
     while (this.isReady) {
       const piece = this.body?.next(this);
@@ -145,14 +147,14 @@ export class Reader implements UnorderedListItem, SlowClient {
     }
   }
 
-  /** Sends an answer of which everything is there, as `shared` has it; a body that is a string is latin1. */
+  /** Sends a complete response of `shared`. A string body is latin1. */
   answer(head: ReadHead, body: Buffer | string | undefined, shared: SharedBody): void {
     this.shared = shared;
     this.startAnswer(head);
     this.sendWhole(body);
   }
 
-  /** The upstream gave no answer, or broke it off: the client hears an error, or sees it broken. */
+  /** The upstream sent no response or broke it off: the client gets an error, or its response breaks off too. */
   fail(error: Error): void {
     if (this.stage === 'waiting') {
       this.refuse(error);
@@ -164,9 +166,9 @@ export class Reader implements UnorderedListItem, SlowClient {
   }
 
   /**
-   * Ends the read from outside: with the error if its answer has not begun. An event stream ends where
-   * its reader can resume, or is broken off if that place does not come; any other body under way is
-   * finite, and is left to finish.
+   * Ends the read from outside. If its response has not begun, the client gets the error. An event stream ends
+   * where its reader can resume, or breaks off if that place does not come. Any other response is finite and may
+   * finish.
    */
   endEarly(error: Error): void {
     if (this.stage === 'waiting') this.fail(error);
@@ -176,19 +178,19 @@ export class Reader implements UnorderedListItem, SlowClient {
     }
   }
 
-  /** Its event stream ends with these bytes, although its source may continue. */
+  /** Ends its event stream with these bytes, although its source may continue. */
   endWith(tail: Buffer | undefined): void {
     if (!this.isHeadSent && !this.sendHead()) return;
     this.end(tail);
     this.breakOffIn(LAST_BYTES_MS);
   }
 
-  /** Breaks its event stream off unless it has ended until then. */
+  /** Breaks its event stream off unless it has ended by then. */
   breakOffSoon(): void {
     this.breakOffIn(STALLED_EVENT_MS);
   }
 
-  /** Its client is too slow, and what is held for it is needed for others. */
+  /** Its client is too slow, and other clients need the memory that is held for it. */
   shed(): void {
     this.call.context.errorReason = 'slow_reader';
     if (this.stage === 'waiting' || (this.stage === 'answering' && !this.isHeadSent)) {
@@ -199,7 +201,7 @@ export class Reader implements UnorderedListItem, SlowClient {
     dropClient(this.response);
   }
 
-  /** Sends the head, with what is there of the body. */
+  /** Sends the head together with the part of the body that has arrived. */
   open(): void {
     const { body } = this;
     if (this.isHeadSent || this.stage !== 'answering' || !body) return;
@@ -225,13 +227,16 @@ export class Reader implements UnorderedListItem, SlowClient {
     this.countShare();
   }
 
-  /** Not before: one that joined others gets a request of its own where their answer cannot be shared. */
+  /**
+   * The read is counted only now, because a reader that joined others gets a request of its own if it cannot share
+   * their response.
+   */
   private countShare(): void {
     if (this.share) this.counts.count(this.call.context.live, this.share);
     this.share = undefined;
   }
 
-  /** `bodyLength` is that of a body that is all there. False where the head cannot be sent. */
+  /** `bodyLength` is the length of a complete body. Returns false if the head cannot be sent. */
   private sendHead(bodyLength?: number): boolean {
     const { head } = this;
     if (!head) return false;
@@ -255,7 +260,7 @@ export class Reader implements UnorderedListItem, SlowClient {
     if (this.sendHead(body?.length)) this.end(body);
   }
 
-  /** Writes a piece; only where `isReady`. */
+  /** Writes a piece. Call it only if `isReady`. */
   write(piece: Buffer | string): void {
     const bytes = piece.length;
     this.sending++;
@@ -307,7 +312,7 @@ export class Reader implements UnorderedListItem, SlowClient {
     if (wasWaiting) this.reject(new ClientGone());
   }
 
-  /** Has the error answered in place of what came from the upstream. */
+  /** Answers with the error instead of the upstream's response. */
   private refuse(error: Error): void {
     this.finish();
     this.reject(error);
@@ -332,5 +337,5 @@ export function joinedWithHead(body: Buffer): Buffer | string {
   return body.length <= MAX_JOINED_BODY_BYTES ? body.toString('latin1') : body;
 }
 
-/** Answers that have begun in this turn of the event loop. */
+/** Responses that began in this turn of the event loop. */
 const answersToSend = new TurnQueue<Reader>((reader) => reader.open());

@@ -2,22 +2,22 @@ import type { HeldBytes } from '../../memory/held-bytes.ts';
 import { overloaded } from '../../errors/gateway-error.ts';
 import { ByteLog } from './byte-log.ts';
 
-/** The largest answer that is collected for several readers; beyond it each sends its own request. */
+/** The largest response that is collected for several readers. Beyond it each reader sends its own request. */
 export const MAX_SHARED_BODY_BYTES = 1_048_576;
 
 /**
- * The body of an answer for several readers: collected first, and held until the last of them has taken it. Room for
- * it is taken when its head has come, as far as that tells its length: those who would not all fit are turned away
- * before their bodies are there.
+ * The body of a response for several readers. It is collected and held until the last of them has read it. When the
+ * head declares a length, room is reserved at once: readers for whom there is no room are refused before their
+ * bodies arrive.
  */
 export class SharedBody {
-  /** Readers that have still to take it. */
+  /** The readers that have not read all of it yet. */
   private readers = 0;
   private readonly held: HeldBytes;
   private readonly log = new ByteLog<undefined>();
   private takenBytes = 0;
 
-  /** Throws `overloaded` where the budget has no room for the length that the answer declares, if it does. */
+  /** Throws `overloaded` if the budget has no room for the declared length. */
   constructor(held: HeldBytes, declaredBytes: number | undefined) {
     this.held = held;
     this.take(declaredBytes ?? 0);
@@ -29,7 +29,7 @@ export class SharedBody {
     if (this.log.heldBytes > this.takenBytes) this.take(this.log.heldBytes - this.takenBytes);
   }
 
-  /** All of it, in one piece; undefined where it is empty. */
+  /** The whole body in one piece, or undefined if it is empty. */
   whole(): Buffer | undefined {
     const { log } = this;
     if (log.end === 0) return undefined;
@@ -37,7 +37,7 @@ export class SharedBody {
     return first.length === log.end ? first : log.copy(0, log.end);
   }
 
-  /** So many readers get it; each calls `leave` when it has taken it. */
+  /** Sets the number of readers. Each calls `leave` when it has read the body. */
   giveTo(readers: number): void {
     this.readers = readers;
     if (readers === 0) this.release();
@@ -47,7 +47,7 @@ export class SharedBody {
     if (--this.readers === 0) this.release();
   }
 
-  /** Gives back what it has taken of the budget. */
+  /** Returns its bytes to the budget. */
   release(): void {
     this.held.release('answers', this.takenBytes);
     this.takenBytes = 0;

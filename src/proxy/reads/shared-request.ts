@@ -11,37 +11,40 @@ import type { ReadSender } from './read-sender.ts';
 import { MAX_SHARED_BODY_BYTES, SharedBody } from './shared-body.ts';
 import type { ReadCall, ReadObserver, UpstreamRead } from './upstream-read.ts';
 
-/** With so many bytes waiting for its client the upstream has to wait. */
+/** With this many bytes waiting for its client, the upstream's response is paused. */
 const MAX_WAITING_BYTES = 65_536;
 
-/** What every request's owner needs. */
+/** What the owner of every request needs. */
 export interface SharedRequestParts {
   sender: ReadSender;
   held: HeldBytes;
   /** Sends a request for this reader and no other. */
   sendAlone(reader: Reader): void;
   /**
-   * To be called when it is decided which request answers a reader, and again where that changes; where it joined that
-   * of another reader, `first` is that one's call.
+   * Called when it is decided which upstream request answers a reader, and again if that changes. `first` is the
+   * request of another reader that it joined.
    */
   setShare(reader: Reader, share: ReadShare, first?: ReadCall): void;
 }
 
-/** Who has to know how a request goes. */
+/** The listener of a request's progress. */
 export interface SharedRequestOwner {
-  /** No reader may join any more: the answer has begun, or nobody waits for it. */
+  /** No reader may join any more: the response has begun, or no reader waits for it. */
   onClosed(request: SharedRequest): void;
   /** No reader waits for this request any more: it has ended, or continues at the pace of its one reader. */
   onReleased(request: SharedRequest): void;
-  /** The answer is an event stream: makes what takes it from here, for others to join or for one only. */
+  /**
+   * The response is an event stream. Makes the object that receives it from here on, for several readers or for
+   * one.
+   */
   toEventStream(read: UpstreamRead, head: ReadHead, isForOne: boolean): EventStream;
-  /** The answer cannot be shared: this reader needs a request of its own. */
+  /** The response cannot be shared, so this reader needs a request of its own. */
   sendAlone(reader: Reader): void;
 }
 
 /**
- * One request to an upstream and the readers that wait for its answer. With one reader the answer
- * passes straight through at that reader's pace; for several it is collected, up to a limit.
+ * One upstream request and the readers that wait for its response. A single reader gets the response directly, at
+ * its own pace. For several readers it is collected, up to a limit.
  */
 export class SharedRequest implements ReadObserver, BodySource {
   private readonly owner: SharedRequestOwner;
@@ -49,16 +52,16 @@ export class SharedRequest implements ReadObserver, BodySource {
   private readonly readers = new UnorderedList<Reader>();
   private read!: UpstreamRead;
   private head: ReadHead | undefined;
-  /** The reader whose request was sent. */
+  /** The reader whose request was sent to the upstream. */
   private sentFor: Reader | undefined;
-  /** The one reader that the answer passes straight through to, and what waits for its client. */
+  /** The single reader that gets the response directly, and the pieces that wait for its client. */
   private sole: Reader | undefined;
   private queue: PieceQueue | undefined;
   /** The body that is collected for several readers. */
   private shared: SharedBody | undefined;
   private bodyBytes = 0;
   private hasEnded = false;
-  /** What is there is all that there will be, and not the whole. */
+  /** The upstream broke off: no more bytes will come, and the body is not complete. */
   private hasFailed = false;
   private isClosed = false;
   private isReleased = false;
@@ -77,7 +80,7 @@ export class SharedRequest implements ReadObserver, BodySource {
     this.read.start();
   }
 
-  /** Takes a reader in; only before the answer has begun. */
+  /** Adds a reader. Call it only before the response has begun. */
   join(reader: Reader): void {
     reader.source = this;
     this.readers.add(reader);
@@ -145,7 +148,7 @@ export class SharedRequest implements ReadObserver, BodySource {
   }
 
   endSoon(): void {
-    // Its body is finite, and is left to finish.
+    // Its response is finite and may finish.
   }
 
   leave(reader: Reader): void {
@@ -179,7 +182,7 @@ export class SharedRequest implements ReadObserver, BodySource {
     this.release();
   }
 
-  /** Takes room in the budget for all of the readers, or turns them away. */
+  /** Reserves room in the budget for each of the readers, or refuses them. */
   private collect(take: () => void): void {
     try {
       take();
@@ -204,7 +207,10 @@ export class SharedRequest implements ReadObserver, BodySource {
     this.release();
   }
 
-  /** All but one, or but the one whose headers the request had, send a request of their own. */
+  /**
+   * All readers except one send a request of their own. The exception is the reader whose headers the request had,
+   * if it is still there.
+   */
   private sendOthersAlone(stays = this.sentFor): void {
     for (const reader of this.readers.snapshot()) {
       if (reader === stays) continue;

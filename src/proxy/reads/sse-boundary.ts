@@ -1,14 +1,14 @@
-/** How long an event stream that is to end may stay inside an event before it is broken off. */
+/** How long an ending event stream may stay inside an event before it is broken off. */
 export const STALLED_EVENT_MS = 2_000;
 
 const LF = 0x0a;
 const CR = 0x0d;
-/** More of a line than this is not needed to tell its event's name. */
+/** The part of a line that is needed to recognize the name of its event. */
 const MAX_KEPT_LINE_BYTES = 64;
 
 /**
- * Follows the bytes of an event stream and finds where it may end without harm: after a whole event, or, if
- * `safeEvent` names one, only after an event of that name.
+ * Follows the bytes of an event stream and finds the places where it may end: after a whole event, or only after an
+ * event named `safeEvent` if that is set.
  */
 export class SseBoundary {
   private readonly safeEvent: string | undefined;
@@ -17,7 +17,7 @@ export class SseBoundary {
   private afterCr = false;
   private eventName = 'message';
   private hasData = false;
-  /** Whether no event is open that must be followed by a safe one. */
+  /** Whether every event that needs a safe event after it has had one. */
   private settled = true;
   private hasField = false;
 
@@ -30,17 +30,17 @@ export class SseBoundary {
     return this.settled && this.lineIsEmpty && !this.hasField;
   }
 
-  /** Another one at the same place. */
+  /** A copy at the same position. */
   clone(): SseBoundary {
     return Object.assign(new SseBoundary(this.safeEvent), this);
   }
 
-  /** Follows a chunk. */
+  /** Processes a chunk. */
   follow(chunk: Buffer): void {
     this.scan(chunk, false);
   }
 
-  /** Follows a chunk up to the first place where the stream may end: its index, or -1. */
+  /** Processes a chunk up to the first place where the stream may end. Returns its index, or -1. */
   firstSafeEnd(chunk: Buffer): number {
     return this.scan(chunk, true);
   }
@@ -60,7 +60,7 @@ export class SseBoundary {
       if (completesCrLf) continue;
       if (this.lineIsEmpty) this.endEvent();
       else this.endLine();
-      // The line feed of a CR LF belongs to the line, if it is here already.
+      // The line feed of a CR LF belongs to the line, if it has arrived.
       if (stopAtSafeEnd && this.isSafe) return byte === CR && chunk[i] === LF ? i + 1 : i;
     }
     return -1;
@@ -76,8 +76,7 @@ export class SseBoundary {
   private endLine(): void {
     const [field = '', ...rest] = this.line.split(':');
     const value = rest.join(':').replace(/^ /, '');
-    // A comment begins with a colon, and is no part of an event: a stream that sends no more than
-    // ": keep-alive" and rests is not inside of one.
+    // A comment begins with a colon and is not part of an event, so the stream may end after ": keep-alive".
     if (field !== '') this.hasField = true;
     if (field === 'event') this.eventName = value;
     else if (field === 'data') this.hasData = true;
@@ -85,7 +84,7 @@ export class SseBoundary {
     this.lineIsEmpty = true;
   }
 
-  /** A blank line: the event is whole. Without data it is none, and changes nothing. */
+  /** A blank line ends the event. Without data there is no event, and nothing changes. */
   private endEvent(): void {
     this.hasField = false;
     if (this.hasData)
@@ -95,7 +94,7 @@ export class SseBoundary {
   }
 }
 
-/** The smaller of two places that were found, or `otherwise` where neither was. */
+/** The smaller of two indexes that were found, or `otherwise` if neither was. */
 function firstOf(a: number, b: number, otherwise: number): number {
   if (a === -1) return b === -1 ? otherwise : b;
   return b === -1 ? a : Math.min(a, b);

@@ -12,11 +12,11 @@ import type { ConnectionTaker } from '../../upstream/connections/connection-line
 import { ConnectTimeout } from '../../upstream/connections/connection-errors.ts';
 import type { AnswerHandler, ReadConnection } from '../../upstream/connections/read-connection.ts';
 
-/** A read as it is sent to an upstream: nothing of a client's request is looked at again. */
+/** A read as it is sent to an upstream. The client's request is not read again. */
 export interface ReadCall {
   upstream: ReadUpstream;
   method: 'GET' | 'HEAD';
-  /** Path and query as they are sent. */
+  /** The path and query of the upstream request. */
   target: string;
   headers: HeaderList;
   /** The client's request, for metrics and traces. */
@@ -24,7 +24,7 @@ export interface ReadCall {
 }
 
 /**
- * Observes an upstream's response. Each call is in a turn of the event loop of its own, and the last one is final.
+ * Observes an upstream's response. Each call happens in a separate turn of the event loop. The last call is final.
  */
 export interface ReadObserver {
   onHead(head: ReadHead): void;
@@ -38,11 +38,8 @@ export interface ReadObserver {
 export type FaultListener = (fault: unknown, call: ReadCall) => void;
 
 /**
- * One read under way at an upstream: no stream and no promise between the upstream's socket and the
- * observer.
- *
- * A kept connection that the upstream had closed in the meantime is no failure: a read may be repeated, and is
- * sent once more on a new connection.
+ * One read in flight at an upstream, without a stream or a promise between the upstream's socket and the observer.
+ * If the upstream had already closed a kept connection, the read is sent again on a new one. That is no failure.
  */
 export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   observer: ReadObserver;
@@ -70,7 +67,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.onFault = onFault;
   }
 
-  /** Asked now and then, and not of every read. */
+  /** It is checked only now and then, not for every read. */
   get mayBeSilent(): boolean {
     return isEventStream(this.head?.header('content-type'));
   }
@@ -80,7 +77,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.call.upstream.pool.take(this);
   }
 
-  /** Sends it; called by the pool. */
+  /** Sends the read. The pool calls it. */
   send(connection: ReadConnection): void {
     this.connection = connection;
     this.wasKept = connection.hasServed;
@@ -93,7 +90,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.failAt('nowhere', error);
   }
 
-  /** Stops the answer's body; what has been read already may still come. */
+  /** Pauses the body. Bytes that were already read may still arrive. */
   pause(): void {
     this.isPaused = true;
     this.connection?.pause();
@@ -105,7 +102,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.connection?.resume();
   }
 
-  /** Ends the read and its connection; the observer hears nothing more. */
+  /** Ends the read and its connection. The observer gets no further call. */
   cancel(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -141,7 +138,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.isOver = true;
     this.attempt?.ended();
     const { connection } = this;
-    // Another read's from now on, which is not to be paused for this one.
+    // From now on the connection belongs to another read, which must not be paused for this one.
     this.connection = undefined;
     if (connection) this.call.upstream.pool.giveBack(connection);
     try {
@@ -157,13 +154,13 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
       this.attempt?.ended('stale');
       this.isRepeated = true;
       this.dropConnection();
-      // A new one: others that were kept may be as stale.
+      // The retry uses a new connection, because other kept ones may be closed too.
       this.begin();
       pool.takeFresh(this);
       return;
     }
     if (error instanceof ConnectTimeout && pool.isUpstreamThere) {
-      // One of many that the upstream has not accepted yet. It may wait until the read's own deadline.
+      // The upstream has not accepted this connection yet, one of many. The read may wait until its own deadline.
       this.dropConnection();
       pool.takeFresh(this);
       return;

@@ -9,7 +9,7 @@ import { loggedPath } from '../../log/logged-path.ts';
 import { knownMethod, methodInName } from '../../telemetry/http-method.ts';
 import { RequestSpan } from './request-spans.ts';
 
-/** An upstream's address as spans have it. */
+/** An upstream's address in the form of spans. */
 interface Address {
   origin: string;
   host: string;
@@ -17,9 +17,9 @@ interface Address {
 }
 
 /**
- * A client span for every request to an upstream, retries included, as a child of the span of the
- * client's request; of a read that several share, of the one that began it. The upstream gets the
- * span in `traceparent`. It ends with the answer's last byte.
+ * Makes a client span for each upstream request, retries included, as a child of the span of the client's request.
+ * For a shared read the parent is the span of the first reader. The upstream gets the span in `traceparent`. The
+ * span ends with the last byte of the response.
  */
 export class CallSpans implements UpstreamCallObserver {
   private readonly tracer: Tracer;
@@ -46,7 +46,7 @@ export class CallSpans implements UpstreamCallObserver {
         kind: SpanKind.CLIENT,
         attributes: {
           'http.request.method': knownMethod(call.method),
-          // Without the query, which has the sync engine's secret in it.
+          // The query is left out, because it contains the sync engine's secret.
           'url.full': origin + loggedPath(pathOf(call.target)),
           'server.address': host,
           'server.port': port,
@@ -69,7 +69,7 @@ export class CallSpans implements UpstreamCallObserver {
     const span = ofCall as Span | undefined;
     if (!span) return;
     if (status !== undefined) span.setAttribute('http.response.status_code', status);
-    // A reader that has gone is no fault of anyone's.
+    // A reader that disconnects is nobody's error.
     if (failure === 'canceled') span.setAttribute('gateway.call.canceled', true);
     else if (failure !== undefined) fail(span, failure);
     else if (status !== undefined && status >= 400) fail(span, String(status));

@@ -4,8 +4,8 @@ const QUIET_MS = 60_000;
 const MAX_DETAIL_LENGTH = 200;
 
 /**
- * What the log says of spans that did not get out: one line a minute at most, as a collector that is
- * down fails every batch. The first failure speaks at once, a later line counts what was lost since.
+ * Logs spans that could not be exported, at most one line per minute, because every batch fails while a collector
+ * is down. The first failure is logged at once, and a later line counts the losses since.
  */
 export class ExportLog {
   private readonly logger: Logger;
@@ -19,16 +19,16 @@ export class ExportLog {
     this.nowMs = nowMs;
   }
 
-  /** A batch that the collector did not take, its retries included. */
+  /** A batch that the collector did not accept, after all retries. */
   lost(spans: number, cause: unknown): void {
     this.lostSpans += spans;
     const status = statusIn(cause);
-    // The words of a collector's refusal are its own, and may repeat what it refuses.
+    // The collector's own message is left out, because it may repeat the refused data.
     const why = status === undefined ? { err: cause } : { status };
     this.warn(why, 'spans could not be sent');
   }
 
-  /** What the SDK says by itself, such as that its queue was full. */
+  /** Messages of the SDK itself, for example that its queue was full. */
   sdkWarned(detail: string): void {
     this.warn({ detail: detail.slice(0, MAX_DETAIL_LENGTH) }, 'the tracing SDK warns');
   }
@@ -42,7 +42,7 @@ export class ExportLog {
   }
 }
 
-/** The exporter's error for an answer has the status as its `code`; a lost connection's is a name. */
+/** The `code` of the exporter's error is the status of a response, or a name for a lost connection. */
 function statusIn(error: unknown): number | undefined {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === 'number' ? code : undefined;

@@ -14,8 +14,8 @@ import { samplerOf } from './sampler.ts';
 import { spanExport } from './span-export.ts';
 
 /**
- * Spans by the SDK of OpenTelemetry, without its global provider and without its context: which span is
- * another one's parent goes with the request, not through the event loop.
+ * Makes spans with OpenTelemetry's SDK, without its global provider and its context manager: the request carries
+ * the parent of a span, not the event loop.
  */
 export class OpenTelemetryTracing implements Tracing {
   private readonly provider: TracerProvider;
@@ -29,14 +29,14 @@ export class OpenTelemetryTracing implements Tracing {
       spanProcessors: [spanExport(traces, exportLog)],
     });
     const tracer = this.provider.getTracer('agent-gateway');
-    // First of all: the log and the metrics may want the trace that a request is part of.
+    // Tracing comes first, because the log and the metrics may need the trace of a request.
     telemetry.requests.unshift(new RequestSpans(tracer));
     telemetry.upstreamCalls.observe(new CallSpans(tracer, config));
   }
 
   async shutdown(timeoutMs: number): Promise<void> {
     const late = new AbortController();
-    // What could not be sent has been logged.
+    // Failed exports have already been logged.
     const flushed = this.provider.shutdown().catch(() => undefined);
     const timeout = sleep(timeoutMs, undefined, { signal: late.signal }).catch(() => undefined);
     await Promise.race([flushed, timeout]);
@@ -44,7 +44,7 @@ export class OpenTelemetryTracing implements Tracing {
   }
 }
 
-/** The SDK speaks through one logger for the whole process; its exporter says why a batch failed. */
+/** The SDK has one logger for the whole process. Its exporter logs why a batch failed. */
 function listenToSdk(log: ExportLog): void {
   const warn = (message: string): void => log.sdkWarned(message);
   const ignore = (): void => undefined;

@@ -16,16 +16,16 @@ import type { EndedRequest, RequestObserver } from '../../telemetry/request-obse
 import { parseTraceparent } from '../traceparent.ts';
 import { knownMethod, methodInName } from '../../telemetry/http-method.ts';
 
-/** The server span of a request, and what its calls to upstreams begin with. */
+/** The server span of a request, and the beginning of its upstream spans. */
 export class RequestSpan {
   readonly span: Span;
-  /** In which the spans of its upstream calls are its children. */
+  /** The context in which the spans of its upstream requests are its children. */
   readonly context: Context;
   /** Whether a `tracestate` came without a valid `traceparent`: it must not be forwarded (§3.3.1). */
   readonly dropsTracestate: boolean;
-  /** Calls to upstreams so far; any after the first one is a retry. */
+  /** The number of upstream requests so far. Every one after the first is a retry. */
   calls = 0;
-  /** The latest of them. */
+  /** The latest upstream request. */
   call: SpanContext | undefined;
 
   constructor(span: Span, dropsTracestate: boolean) {
@@ -36,9 +36,8 @@ export class RequestSpan {
 }
 
 /**
- * A server span for every request, by the HTTP conventions of OpenTelemetry. It has neither query nor
- * headers nor body, as the log has not, so that no credential can come along; `tracestate` is passed on
- * unread.
+ * Makes a server span for each request, by OpenTelemetry's HTTP conventions. Like the log it contains no query,
+ * headers or body, so that no credential can leak. `tracestate` is forwarded without reading it.
  */
 export class RequestSpans implements RequestObserver {
   private readonly tracer: Tracer;
@@ -90,7 +89,7 @@ function describe(span: Span, { method, status, isWhole, context }: EndedRequest
     span.updateName(`${methodInName(method)} ${route}`);
     span.setAttribute('http.route', route);
   }
-  // To a client that went before its answer no status was sent.
+  // No status was sent to a client that disconnected before its response.
   if (isWhole || status !== CLIENT_GONE_STATUS) {
     span.setAttribute('http.response.status_code', status);
   }
@@ -101,11 +100,11 @@ function describe(span: Span, { method, status, isWhole, context }: EndedRequest
   if (invocationId !== undefined) span.setAttribute('gateway.invocation.id', invocationId);
   const errorType = errorCode ?? (status >= 500 ? String(status) : undefined);
   if (errorType !== undefined) span.setAttribute('error.type', errorType);
-  // What is wrong with a request, 4xx, is no failure of who answers it.
+  // A wrong request (4xx) is not an error of the server.
   if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** The call that answered it is in the trace of the reader that began it. */
+/** The upstream request belongs to the trace of the reader that began it. */
 function describeShare(span: Span, first: RequestRecord): void {
   span.setAttribute('gateway.read.shared', true);
   const call = first.span instanceof RequestSpan ? first.span.call : undefined;

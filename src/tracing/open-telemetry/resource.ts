@@ -4,7 +4,7 @@ import type { GatewayConfig } from '../../config/gateway-config.ts';
 import type { TraceConfig } from '../../config/trace-config.ts';
 import { gatewayVersion } from '../../config/version.ts';
 
-/** Who makes the spans: this copy of the gateway, and what `OTEL_RESOURCE_ATTRIBUTES` says of it. */
+/** The resource of the spans: this copy of the gateway, and the attributes of `OTEL_RESOURCE_ATTRIBUTES`. */
 export function gatewayResource({ tenant }: GatewayConfig, traces: TraceConfig): Resource {
   const { serviceName, resourceAttributes } = traces;
   return defaultResource().merge(

@@ -9,14 +9,14 @@ type ResultCallback = Parameters<SpanExporter['export']>[1];
 /** `ExportResultCode.SUCCESS` of `@opentelemetry/core`. */
 const SUCCESS = 0;
 
-/** Gathers spans in a queue of limited length and posts them to the collector in batches. */
+/** Collects spans in a bounded queue and posts them to the collector in batches. */
 export function spanExport(config: TraceConfig, log: ExportLog): BatchSpanProcessor {
   const exporter = new OTLPTraceExporter({
     url: config.url,
     headers: config.headers,
     timeoutMillis: config.timeoutMs,
     compression: config.compression as ExporterOptions['compression'],
-    // The certificates of a plain http address are left out by the exporter.
+    // The exporter ignores the certificates for a plain http address.
     httpAgentOptions: { keepAlive: true, ...config.tls },
   });
   return new BatchSpanProcessor({
@@ -28,7 +28,7 @@ export function spanExport(config: TraceConfig, log: ExportLog): BatchSpanProces
   });
 }
 
-/** Counts what could not be sent: the processor itself only says that something failed. */
+/** Counts the spans that could not be sent. The processor only reports that something failed. */
 class WatchedExporter implements SpanExporter {
   private readonly exporter: SpanExporter;
   private readonly log: ExportLog;

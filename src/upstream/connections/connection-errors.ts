@@ -1,4 +1,4 @@
-/** No connection in time. */
+/** No connection opened in time. */
 export class ConnectTimeout extends Error {
   readonly code = 'ETIMEDOUT';
 
@@ -7,14 +7,14 @@ export class ConnectTimeout extends Error {
   }
 }
 
-/** A body has begun, and nothing more of it came. */
+/** A body began, and no further byte of it arrived. */
 export class BodyStalled extends Error {
   constructor(stallMs: number) {
     super(`no byte of the upstream's answer came for ${stallMs} ms`);
   }
 }
 
-/** The connection has ended without a word of why. */
+/** The connection ended without an error. */
 export class ConnectionClosed extends Error {
   constructor() {
     super('the upstream closed the connection');

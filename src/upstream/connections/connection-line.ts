@@ -2,12 +2,12 @@ import { overloaded } from '../../errors/gateway-error.ts';
 import { ConnectTimeout } from './connection-errors.ts';
 import type { ReadConnection } from './read-connection.ts';
 
-/** Longer than this the line is not: each of so many TLS handshakes takes a millisecond of this process. */
+/** The longest queue. With TLS each handshake takes a millisecond of this process. */
 const MAX_WAITING = 16_384;
 
 /** A read that needs a connection. */
 export interface ConnectionTaker {
-  /** It needs none any more. */
+  /** Whether it no longer needs a connection. */
   readonly isOver: boolean;
   send(connection: ReadConnection): void;
   /** No connection opened in time, or too many reads wait. */
@@ -30,7 +30,7 @@ export class ConnectionLine {
   }
 
   add(read: ConnectionTaker, nowMs: number): void {
-    // Those that are over go when it is their turn, or when their places are needed.
+    // Reads that no longer wait are removed at their turn, or when their places are needed.
     if (this.waiting.length >= MAX_WAITING) {
       this.waiting = this.waiting.filter((each) => !each.read.isOver);
     }
@@ -41,7 +41,7 @@ export class ConnectionLine {
     }
   }
 
-  /** Takes out who has waited longest. */
+  /** Removes and returns the read that has waited longest. */
   next(): ConnectionTaker | undefined {
     for (;;) {
       const first = this.waiting.shift();
@@ -53,12 +53,12 @@ export class ConnectionLine {
     this.openedAtMs = nowMs;
   }
 
-  /** Whether the upstream has taken connections lately, so that one more try is worth it. */
+  /** Whether the upstream has accepted connections lately, so that another attempt makes sense. */
   isUpstreamThere(nowMs: number): boolean {
     return nowMs - this.openedAtMs < 2 * this.patienceMs;
   }
 
-  /** Gives those up for whom there is nothing to wait for. */
+  /** Rejects the reads that wait in vain. */
   giveUp(nowMs: number): void {
     if (this.isUpstreamThere(nowMs)) return;
     while ((this.waiting[0]?.sinceMs ?? nowMs) <= nowMs - this.patienceMs) {

@@ -2,8 +2,8 @@ import type { AgentOptions } from 'node:http';
 import { headerValue, type HeaderList } from '../../http/header-list.ts';
 
 /**
- * After this an idle connection is closed, or a margin before the upstream's own `Keep-Alive: timeout` where
- * that is sooner, so that a request does not meet a connection that is just being closed.
+ * An idle connection is closed after this time, or a margin before the upstream's own `Keep-Alive: timeout` if that
+ * is sooner, so that a request does not meet a closing connection.
  */
 export const IDLE_TIMEOUT_MS = 60_000;
 export const IDLE_MARGIN_MS = 2_000;
@@ -17,8 +17,8 @@ export function idleTimeoutMs(headers: HeaderList): number {
 }
 
 /**
- * The same for an agent of Node's, which looks at the upstream's header only where a time is set here. A Node
- * before 22.20 has a margin of its own, a second. Requests under way are not concerned.
+ * The same for Node's agent, which reads the upstream's header only if a time is set here. Node before 22.20 has a
+ * margin of a second of its own. It does not affect requests in flight.
  */
 export const KEPT_BY_AGENT: AgentOptions = {
   keepAlive: true,
@@ -28,8 +28,8 @@ export const KEPT_BY_AGENT: AgentOptions = {
 };
 
 /**
- * The same for a pool of undici's, but shorter where the upstream says nothing: a command that meets a connection
- * being closed may not be sent again.
+ * The same for undici's pool, with a shorter time if the upstream sends no header: a command on a closing
+ * connection may not be sent again.
  */
 export const KEPT_BY_UNDICI = {
   keepAliveTimeout: 4_000,

@@ -15,39 +15,39 @@ const READ_BYTES = 65_536;
 const MIN_UNJOINED_BYTES = 8_192;
 
 /**
- * What all connections read into: each parses what it has read before the next one reads. Windows reads in
- * the background, into each one's own.
+ * The buffer of all connections: each parses its bytes before the next one reads. Windows reads in the background,
+ * into a buffer per connection.
  */
 const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 const isReadAtOnce = process.platform !== 'win32';
 
-/** What a connection's read hears of its answer; nothing after `onEnd` or `onError`. */
+/** Observes the response of a connection's read. There is no call after `onEnd` or `onError`. */
 export interface AnswerHandler {
-  /** The body may be silent for as long as it likes, as a stream of events may. */
+  /** Whether the body may be silent for any time, like an event stream. */
   readonly mayBeSilent: boolean;
   onHead(statusCode: number, headers: HeaderList): void;
   onChunk(chunk: Buffer): void;
-  /** The answer is whole. */
+  /** The response is complete. */
   onEnd(): void;
-  /** No answer, or one that was cut or cannot be used. */
+  /** There is no response, or it was cut or is invalid. */
   onError(error: Error, reached: Reached): void;
 }
 
-/** In milliseconds. */
+/** Timeouts in milliseconds. */
 export interface ConnectionTimeouts {
-  /** To open. */
+  /** The longest time to open. */
   connectMs: number;
-  /** In which no byte comes of a body that has begun. */
+  /** The longest time without a byte of a body that has begun. */
   stallMs: number;
 }
 
 export interface ConnectionOptions {
   connect: Connector;
-  /** When it begins to open, by the clock that `look` is called with. */
+  /** The time at which it begins to open, on the clock of `look`. */
   openedAtMs: number;
-  /** Called once, when it has opened or never will. */
+  /** Called once, when it has opened or has failed to. */
   onSettled(isOpen: boolean): void;
-  /** Called when it is of no use any more; a read that is under way hears of that by itself. */
+  /** Called when it can no longer be used. Its read is told separately. */
   onLost(connection: ReadConnection): void;
 }
 
@@ -57,27 +57,27 @@ export interface ConnectionOptions {
  * memory, measured.
  */
 export class ReadConnection implements TurnWaiter {
-  /** Until when it may be kept for a next read, as `performance.now()` gives it; 0 for not at all. */
+  /** Until when it may be kept for another read, in milliseconds of `performance.now()`. 0 if it may not. */
   usableUntilMs = 0;
-  /** A read has had its answer on it. */
+  /** Whether a read has had its response on it. */
   hasServed = false;
   private readonly options: ConnectionOptions;
   private readonly socket: Socket;
   private readonly received = isReadAtOnce ? sharedBuffer : Buffer.allocUnsafeSlow(READ_BYTES);
   private readonly parser: AnswerParser;
-  /** Small pieces of the body in the bytes that are parsed just now. */
+  /** Small pieces of the body within the bytes that are being parsed. */
   private pieces: Buffer[] = [];
-  /** Of the read under way. */
+  /** The observer of the current read. */
   private handler: AnswerHandler | undefined;
   private reached: Reached = 'nowhere';
   private idleTimeoutMs = IDLE_TIMEOUT_MS;
   private isOpen = false;
   private isLost = false;
-  /** Its reader takes nothing more for now. */
+  /** Whether its reader has paused it. */
   private isPaused = false;
-  /** It has had its share of this turn of the event loop. */
+  /** Whether it has used its share of this turn of the event loop. */
   private hasHadItsShare = false;
-  /** How often something came; and how often when it was looked at last, and since when nothing has come. */
+  /** The number of reads of the socket, that number at the last check, and since when it has not changed. */
   private comings = 0;
   private seenComings = 0;
   private stillSinceMs = 0;
@@ -92,13 +92,13 @@ export class ReadConnection implements TurnWaiter {
     });
     const onread = { buffer: this.received, callback: (length: number) => this.onBytes(length) };
     this.socket = options.connect(onread, () => this.onOpen());
-    // `close` follows, and tells why by `errored`.
+    // `close` follows. `errored` has the reason.
     this.socket.on('error', () => undefined);
     this.socket.on('end', () => this.onEof());
     this.socket.on('close', () => this.onClose());
   }
 
-  /** Sends a request; one at a time. */
+  /** Sends a request. There may be only one at a time. */
   send(method: 'GET' | 'HEAD', target: string, headers: HeaderList, handler: AnswerHandler): void {
     this.handler = handler;
     this.reached = 'nowhere';
@@ -110,7 +110,7 @@ export class ReadConnection implements TurnWaiter {
     else this.held = request;
   }
 
-  /** Stops the answer's body; what has been read already still comes. */
+  /** Pauses the body. Bytes that were already read still arrive. */
   pause(): void {
     this.isPaused = true;
     this.socket.pause();
@@ -121,13 +121,13 @@ export class ReadConnection implements TurnWaiter {
     if (!this.hasHadItsShare) this.socket.resume();
   }
 
-  /** A turn of the event loop has ended in which it had its share. */
+  /** Called at the end of a turn of the event loop in which it has used its share. */
   nextTurn(): void {
     this.hasHadItsShare = false;
     if (!this.isPaused) this.socket.resume();
   }
 
-  /** Ends it where it takes too long to open, or where its answer has stopped coming; to be called now and then. */
+  /** Closes the connection if it takes too long to open, or if its response has stalled. Call it periodically. */
   look(nowMs: number, { connectMs, stallMs }: ConnectionTimeouts): void {
     if (!this.isOpen) {
       if (nowMs - this.options.openedAtMs >= connectMs) {
@@ -142,7 +142,7 @@ export class ReadConnection implements TurnWaiter {
     } else if (nowMs - this.stillSinceMs >= stallMs) this.fail(new BodyStalled(stallMs));
   }
 
-  /** Closes it; a read that is under way hears nothing more. */
+  /** Closes the connection. Its current read gets no further call. */
   discard(): void {
     this.handler = undefined;
     this.socket.destroy();
@@ -162,7 +162,7 @@ export class ReadConnection implements TurnWaiter {
 
   private onBytes(length: number): boolean {
     if (!this.handler) {
-      // Nobody has asked for anything.
+      // The bytes belong to no request.
       this.lose();
       return true;
     }
@@ -192,7 +192,8 @@ export class ReadConnection implements TurnWaiter {
       return;
     }
     if (this.pieces.length > 0) this.passOnPieces();
-    // Not kept for a moment even: V8 would take what an old object points to for alive until its next full collection.
+    // The reference is cleared at once, because V8 keeps everything alive that an old object references until its
+    // next full collection.
     this.handler?.onChunk(piece);
   }
 

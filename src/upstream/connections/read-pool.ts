@@ -4,28 +4,29 @@ import { ReadConnection, type ConnectionTimeouts } from './read-connection.ts';
 import { connectorTo, type Connector } from './upstream-socket.ts';
 
 /**
- * As many are being opened at once. Thousands of readers come together when an upstream or a gateway was
- * restarted; more than the upstream's queue takes (511 where it is written in Node) would knock again
- * after 1, 3, 7, 15 and 31 seconds, all at the same times, and overflow it each time.
+ * The most connections that open at once. When an upstream or a gateway was restarted, thousands of readers return
+ * together. More than the upstream's queue holds (511 for Node) would try again after 1, 3, 7, 15 and 31 seconds,
+ * all at the same times, and overflow it again each time.
  */
 export const MAX_OPENING_CONNECTIONS = 128;
-/** By TLS: all handshakes end at about the same time, and the more of them there are the later. */
+/** The same limit for TLS. All handshakes finish at about the same time, and later the more there are. */
 const MAX_OPENING_TLS_CONNECTIONS = 64;
 /** While others open, a connection may take this many times longer, because it may wait in the server's accept queue. */
 const PATIENCE_IN_A_CROWD = 4;
-/** How often all connections are looked at. */
+/** How often all connections are checked. */
 const LOOK_INTERVAL_MS = 250;
 
 /**
- * The connections to one upstream, each for one read at a time; the last one used is the first one taken. Kept open are as
- * many as were busy lately: one is opened only where all that are there are busy, and closed when it was idle for a while.
- * A cap would close and open thousands with each event that as many readers wait for.
+ * The connections to one upstream, each for one read at a time. The connection that was used last is taken first.
+ * The pool keeps as many as were busy lately: it opens one only if all others are busy, and closes one that was
+ * idle for a while. A fixed size would close and open thousands of connections with each event for as many waiting
+ * readers.
  */
 export class ReadPool {
   private readonly timeouts: ConnectionTimeouts;
   private readonly connect: Connector;
   private readonly nowMs: () => number;
-  /** Those used last come last; some may be lost already. */
+  /** The idle connections. Those used last are at the end. Some may already be closed. */
   private idle: ReadConnection[] = [];
   private readonly all = new Set<ReadConnection>();
   private readonly maxOpening: number;
@@ -33,7 +34,7 @@ export class ReadPool {
   private readonly line: ConnectionLine;
   private readonly lookTimer = setInterval(() => this.look(), LOOK_INTERVAL_MS);
 
-  /** `nowMs` is a clock that stands while the process does. */
+  /** `nowMs` is a clock that stops while the process is stopped. */
   constructor(
     origin: URL,
     timeouts: ConnectionTimeouts,
@@ -49,7 +50,7 @@ export class ReadPool {
     this.lookTimer.unref();
   }
 
-  /** Gives a read the connection that was used last, the likeliest to be open still, or another one. */
+  /** Gives a read the connection that was used last, which is most likely still open, or another one. */
   take(read: ConnectionTaker): void {
     let kept = this.idle.pop();
     while (kept && !this.all.has(kept)) kept = this.idle.pop();
@@ -57,25 +58,26 @@ export class ReadPool {
       read.send(kept);
       return;
     }
-    // Of the others hardly one can be used: they have been idle for longer.
+    // The others have been idle for longer, so they are probably closed too.
     if (kept) this.drop(kept);
     this.takeFresh(read);
   }
 
   /**
-   * Gives a read a new connection, or, while many are being opened, one on which an upstream has just answered.
+   * Gives a read a new connection. While many are opening, it may also be one on which the upstream has just
+   * answered.
    */
   takeFresh(read: ConnectionTaker): void {
     if (this.openingCount < this.maxOpening) read.send(this.open());
     else this.line.add(read, this.nowMs());
   }
 
-  /** Whether the upstream accepts connections, although one did not open. */
+  /** Whether the upstream accepts connections although one failed to open. */
   get isUpstreamThere(): boolean {
     return this.line.isUpstreamThere(this.nowMs());
   }
 
-  /** Keeps a connection whose read has ended well, if it may serve another one. */
+  /** Keeps a connection after a successful read, if another read may use it. */
   giveBack(connection: ReadConnection): void {
     if (!this.all.has(connection)) return;
     if (connection.usableUntilMs === 0) {
@@ -87,7 +89,7 @@ export class ReadPool {
     else this.idle.push(connection);
   }
 
-  /** Closes every connection, also busy ones, and opens none for the reads that wait. */
+  /** Closes every connection, also busy ones, and opens none for the waiting reads. */
   close(): void {
     clearInterval(this.lookTimer);
     this.line.clear();

@@ -1,8 +1,8 @@
 import type { HeaderList } from '../../http/header-list.ts';
 
 /**
- * Undefined where it would be more than one request, or does not consist of latin1, of which the higher byte is
- * cut off and some become line ends. Node has parsed all that a client sent, so it never is.
+ * The text of a request. Undefined if it would be more than one request, or is not latin1: the higher byte of other
+ * characters is cut off, which can make line ends. Node has parsed all headers of the client, so neither occurs.
  */
 export function requestText(
   method: string,

@@ -1,4 +1,4 @@
-/** Where to connect to for a URL. */
+/** The TCP address of a URL. */
 export interface TcpAddress {
   host: string;
   port: number;
@@ -7,7 +7,7 @@ export interface TcpAddress {
 export function tcpAddress({ hostname, port, protocol }: URL): TcpAddress {
   const byDefault = protocol === 'https:' ? 443 : 80;
   return {
-    // A URL has an address of IPv6 in brackets.
+    // A URL has IPv6 addresses in brackets.
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port === '' ? byDefault : Number(port),
   };

@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import { TurnQueue } from '../../collections/turn-queue.ts';
 
-/** So often connections may fill their buffer in one turn of the event loop before the next ones have to wait. */
+/** How often connections may fill their buffer in one turn of the event loop, before the others must wait. */
 const MAX_FULL_READS = 64;
 
-/** What waits for the next turn. */
+/** The connections that wait for the next turn. */
 export interface TurnWaiter {
   nextTurn(): void;
 }

@@ -2,7 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
-/** Only the end of the connection tells the end of the body, and over TLS anybody on the way can make one. */
+/**
+ * Only the end of the connection marks the end of the body, and with TLS anybody on the network path can end a
+ * connection.
+ */
 export class UnprovenEnd extends Error {
   constructor() {
     super(
@@ -11,7 +14,7 @@ export class UnprovenEnd extends Error {
   }
 }
 
-/** Of a body that lasts until its connection ends: why that end is not to be trusted, if it is not. */
+/** The reason why the end of a body that lasts until its connection ends proves nothing, or undefined. */
 export function unprovenEnd(socket: Socket): UnprovenEnd | undefined {
   return socket instanceof TLSSocket ? new UnprovenEnd() : undefined;
 }

@@ -2,13 +2,13 @@ import { connect as connectPlain, isIP, type OnReadOpts, type Socket } from 'nod
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { tcpAddress } from './tcp-address.ts';
 
-/** How long a connection is silent before TCP asks whether its other end is still there. */
+/** How long a connection is silent before TCP checks whether the other end is still there. */
 const TCP_KEEP_ALIVE_DELAY_MS = 60_000;
 
-/** Opens a socket that hands what it reads to `onread`; `onOpen` is called when it may be written to. */
+/** Opens a socket that passes what it reads to `onread`. `onOpen` is called when it can be written to. */
 export type Connector = (onread: OnReadOpts, onOpen: () => void) => Socket;
 
-/** Connects to the host of a URL, by TLS where it says `https:`. */
+/** Connects to the host of a URL, with TLS for `https:`. */
 export function connectorTo(url: URL): Connector {
   const connect = url.protocol === 'https:' ? tlsConnector(url) : plainConnector(url);
   return (onread, onOpen) =>
@@ -22,13 +22,13 @@ function plainConnector(url: URL): Connector {
 
 function tlsConnector(url: URL): Connector {
   const { host, port } = tcpAddress(url);
-  // An address is no server's name (RFC 6066 §3).
+  // An IP address is not a valid server name (RFC 6066 §3).
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const address = { host, port, ...servername, ALPNProtocols: ['http/1.1'] };
-  // The next connection begins where this one left off, which saves a round trip and a signature.
+  // The next connection resumes this TLS session, which saves a round trip and a signature.
   let session: Buffer | undefined;
   return (onread, onOpen) => {
-    // Node takes `onread` here too, and its types do not say so.
+    // Node accepts `onread` here too, but its types lack it.
     const options: ConnectionOptions & { onread: OnReadOpts } = { ...address, session, onread };
     const socket = connectTls(options, onOpen);
     socket.on('session', (ticket) => {

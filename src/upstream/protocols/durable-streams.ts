@@ -4,7 +4,7 @@ import { isFromNow, liveValue, soleLiveValue } from './live-parameter.ts';
 import { upstreamTarget, type MappedPaths } from '../upstream-target.ts';
 import type { ReadProtocol } from './upstream-protocol.ts';
 
-/** The Durable Streams protocol; the sections are those of its PROTOCOL.md. */
+/** The Durable Streams protocol. Section names are those of its PROTOCOL.md. */
 export const durableStreams: ReadProtocol = {
   liveModeOf(query) {
     const value = liveValue(query);
@@ -12,7 +12,7 @@ export const durableStreams: ReadProtocol = {
     return value === 'sse' ? 'sse' : 'long-poll';
   },
 
-  /** "Read modes". */
+  /** Source: "Read modes". */
   isSurelyLive(target) {
     const value = soleLiveValue(target);
     return value === 'long-poll' || value === 'sse';
@@ -21,8 +21,8 @@ export const durableStreams: ReadProtocol = {
   isFromNow,
 
   /**
-   * It carries the offset to resume from: an end between data and its control event would bring the data twice
-   * ("Server-sent events").
+   * The control event has the offset to resume from. If a stream ended between data and its control event, the
+   * reader would get the data twice ("Server-sent events").
    */
   safeEvent: 'control',
 
@@ -30,7 +30,10 @@ export const durableStreams: ReadProtocol = {
 
   mappedHeader: { name: 'stream-forked-from', toUpstream: toUpstreamForkSource },
 
-  /** A later producer of the same id has taken over, whose epoch comes with it ("Idempotent Producers"). */
+  /**
+   * The 403 means that a later producer with the same id has taken over. Its epoch is in the response ("Idempotent
+   * Producers").
+   */
   isForClient: (status, header) => status === 403 && header('producer-epoch') !== undefined,
 
   doubtOf(method = '', target, basePath) {
@@ -39,7 +42,7 @@ export const durableStreams: ReadProtocol = {
   },
 };
 
-/** "Idempotent Producers", "Create Stream", "Delete Stream". */
+/** Source: "Idempotent Producers", "Create Stream", "Delete Stream". */
 const WRITE_ADVICE: Record<string, string | undefined> = {
   POST:
     '. The append may have been made. With the same Producer-Id, Producer-Epoch and Producer-Seq it can be ' +
@@ -49,19 +52,19 @@ const WRITE_ADVICE: Record<string, string | undefined> = {
     '. The stream may have been deleted. A DELETE can be repeated safely: 404 says that it is gone.',
 };
 
-/** The store's subscriptions: none of their requests appends, creates a stream or deletes one. */
+/** The store's subscriptions. None of their requests appends to a stream, creates or deletes one. */
 const CONTROL_ADVICE =
   '. The change may have been made. Look at the subscription with GET before you repeat it.';
 
-/** Whether a target, which has been judged, lies below the control plane; its letters may be encoded. */
+/** Whether a checked target is below the control plane. Its letters may be percent-encoded. */
 function isControlPlane(target: string, basePath: string): boolean {
   const [segment = ''] = target.slice(basePath.length + 1).split(/[/?]/, 1);
   return decodeLeniently(segment) === '__ds';
 }
 
 /**
- * The value of `Stream-Forked-From` as the history store knows it: a public path is mapped to the
- * store's own, anything else passes. Throws `malformed_path`, as for a request path.
+ * The value of `Stream-Forked-From` for the history store: a public path becomes the store's own, anything else is
+ * unchanged. Throws `malformed_path`, as for a request path.
  */
 function toUpstreamForkSource(source: string, upstream: MappedPaths): string {
   const problem = pathProblem(source);

@@ -3,7 +3,7 @@ import type { ReadProtocol } from './upstream-protocol.ts';
 
 /** Electric's HTTP API. */
 export const electric: ReadProtocol = {
-  /** Any value but `false` waits. */
+  /** Any value except `false` waits. */
   liveModeOf(query) {
     if (liveValue(query) === undefined) return undefined;
     return LIVE_SSE.test(query) ? 'sse' : 'long-poll';
@@ -19,11 +19,11 @@ export const electric: ReadProtocol = {
 
   withoutSecrets,
 
-  /** It is only ever read. */
+  /** Clients only read it. */
   doubtOf: () => undefined,
 };
 
-/** The stream of events is named beside `live=true`. */
+/** A parameter beside `live=true` selects events. */
 const LIVE_SSE = /[?&](?:experimental_)?live_sse=true(?:&|$)/;
 
 const SECRETS = ['secret', 'api_secret'];
@@ -31,9 +31,9 @@ const SECRETS = ['secret', 'api_secret'];
 const CURSOR = /^cursor=\d+$/;
 
 /**
- * `cursor` keeps caches from giving an old answer of a live read once more. Electric counts it up by chance, so that
- * readers of the same shape hardly ever send the same one: of 300 long-polls none was shared. It decides nothing about
- * the rows. One that is no number is left in, for Electric to judge.
+ * `cursor` keeps caches from repeating an old response of a live read. Electric chooses it partly at random, so
+ * readers of the same shape rarely send the same one: of 300 long-polls none was shared. It does not affect the
+ * rows, so the key leaves it out. One that is not a number is kept, for Electric to check.
  */
 function withoutCursor(target: string): string {
   if (!target.includes('cursor=')) return target;
@@ -44,7 +44,7 @@ function withoutCursor(target: string): string {
   return target.slice(0, queryAt + 1) + kept.join('&');
 }
 
-/** A query without Electric's credential; everything else keeps its bytes. */
+/** The query without Electric's credential. Its other bytes are unchanged. */
 export function withoutSecrets(query: string): string {
   if (query.length < 2) return query;
   const kept = query
@@ -61,7 +61,7 @@ function parameterName(pair: string): string {
   try {
     name = decodeURIComponent(raw);
   } catch {
-    // Not decodable: no server can read it as one of the names that matter.
+    // It cannot be decoded, so no server can read it as a name that matters.
   }
   return name.split('[', 1)[0] ?? '';
 }

@@ -1,14 +1,14 @@
 const FIRST_LIVE = /[?&]live=([^&]*)/;
 const FROM_NOW = /[?&]offset=now(?:&|$)/;
 
-/** The first value of `live` in a query, if it has one that says so. */
+/** The first value of `live` in a query, unless it is missing or `false`. */
 export function liveValue(query: string): string | undefined {
   if (query === '') return undefined;
   const value = FIRST_LIVE.exec(query)?.[1];
   return value === 'false' ? undefined : value;
 }
 
-/** The value of `live` in a target's query where it is there exactly once: no two servers read that differently. */
+/** The value of `live` in a target's query if it occurs exactly once, so that all servers read it alike. */
 export function soleLiveValue(target: string): string | undefined {
   if (!target.includes('live=')) return undefined;
   const queryAt = target.indexOf('?');

@@ -6,11 +6,11 @@ export const restateAdmin: UpstreamProtocol = {
   doubtOf: (method = '') => (isReadMethod(method) ? undefined : CHANGE_ADVICE),
 };
 
-/** Restate's ingress, to which only commands are sent. */
+/** Restate's ingress. Only commands are sent to it. */
 export const restateIngress: UpstreamProtocol = {
   serverName: 'runtime',
 
-  /** Not "try again": the runtime may have the command, and would run it twice. */
+  /** The text does not say "try again", because the runtime may have the command and would run it twice. */
   doubtOf: () => COMMAND_ADVICE,
 };
 

@@ -1,44 +1,47 @@
 import type { LiveMode } from '../../telemetry/shared-reads.ts';
 import type { MappedPaths } from '../upstream-target.ts';
 
-/** What is particular to the protocol that an upstream speaks. */
+/** The protocol of an upstream. */
 export interface UpstreamProtocol {
-  /** What error messages call the server; by default "the server behind" the route. */
+  /** The server's name in error messages, by default "the server behind" the route. */
   serverName?: string;
   /**
    * The second sentence of an error for a request that may have taken effect: how to repeat it safely. Undefined
    * if the request changes nothing.
    */
   doubtOf(method: string | undefined, target: string, basePath: string): string | undefined;
-  /** Whether a 401 or a 403 is for the client, and not about the gateway's own credential. */
+  /** Whether a 401 or 403 is for the client and not about the gateway's own credential. */
   isForClient?(status: number, header: (lowerName: string) => string | undefined): boolean;
-  /** A request header that names a place of the upstream, as the public paths have it. */
+  /** A request header that names a path of the upstream in its public form. */
   mappedHeader?: {
-    /** In lower case. */
+    /** The name in lower case. */
     name: string;
-    /** Its value as the upstream knows it. Throws `malformed_path`. */
+    /** Its value for the upstream. Throws `malformed_path`. */
     toUpstream(value: string, upstream: MappedPaths): string;
   };
-  /** A query without the credentials that the protocol takes there; everything else keeps its bytes. */
+  /** The query without the credentials that the protocol accepts there. Its other bytes are unchanged. */
   withoutSecrets?(query: string): string;
 }
 
-/** The same of a protocol whose reads may wait for what is new, and be shared. */
+/** A protocol whose reads may wait for new data and be shared. */
 export interface ReadProtocol extends UpstreamProtocol {
   /**
-   * The mode that a read's query asks for; undefined for one that is answered at once. Good for counting, not for
-   * deciding anything: in doubt a read waits.
+   * The mode that a read's query selects, or undefined for a read that is answered at once. It is good for counting
+   * but not for decisions: in doubt a read counts as waiting.
    */
   liveModeOf(query: string): LiveMode | undefined;
   /**
-   * Whether the upstream is sure to take a read for one that waits. In doubt it is answered at once, and no reader of
-   * such a read gets an answer that was asked for before it came.
+   * Whether the upstream certainly treats a read as one that waits. In doubt it counts as answered at once, and its
+   * readers never get a response that was requested before they came.
    */
   isSurelyLive(target: string): boolean;
-  /** Whether a read that waits begins at the present: no two readers mean the same by that. */
+  /** Whether a waiting read begins at the present, which is a different place for each reader. */
   isFromNow(target: string): boolean;
-  /** The event after which an event stream may end; undefined where each will do. */
+  /** The event after which an event stream may end, or undefined if every event will do. */
   safeEvent: string | undefined;
-  /** A target without what changes nothing about the answer: the same for two reads that one answer does for. */
+  /**
+   * A target without the parts that do not affect the response. It is the same for two reads that can share a
+   * response.
+   */
   targetForKey(target: string): string;
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** How many files, connections among them, a process that the bench starts may have open. */
+/** The limit of open files, connections included, of each process that the bench starts. */
 export const DESCRIPTORS = openFilesLimit();
 
 function openFilesLimit(): number {

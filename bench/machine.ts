@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { DESCRIPTORS } from './descriptors.ts';
 import { findProgram, type ProgramName } from './programs.ts';
 
-/** What was measured on. */
+/** The machine and the programs of a measurement. */
 export interface Machine {
   processor: string;
   cores: number;
@@ -48,7 +48,7 @@ async function version(program: ProgramName, args: string[], pattern: RegExp): P
   return pattern.exec(stdout + stderr)?.[1] ?? 'unknown';
 }
 
-/** Of what runs beside the gateway: the Node proxies, the history store, Restate. */
+/** The versions of the Node proxies, the history store and Restate. */
 async function packageVersions(): Promise<Record<string, string>> {
   const root = join(import.meta.dirname, '..');
   const [own, peers] = await Promise.all([

@@ -19,7 +19,7 @@ export interface RunningNginx {
 
 const CONNECTIONS_PER_WORKER = 19_000;
 
-/** Starts an nginx with a folder of its own, which goes with it. */
+/** Starts an nginx with a folder of its own. Stopping nginx removes the folder. */
 export async function startNginx(options: NginxOptions): Promise<RunningNginx> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-bench-nginx-'));
   const configPath = join(folder, 'nginx.conf');

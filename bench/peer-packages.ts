@@ -7,14 +7,16 @@ import { join } from 'node:path';
 const FOLDER = import.meta.dirname;
 const INSTALLED = join(FOLDER, 'node_modules/.package-lock.json');
 
-/** Why the Node peers cannot run; undefined where they can. */
+/** The reason why the Node peers cannot run, or undefined if they can. */
 export function missingPackages(): string | undefined {
   return existsSync(INSTALLED)
     ? undefined
     : 'its packages could not be installed (npm ci in bench/)';
 }
 
-/** Installs the packages of the Node peers into `bench/node_modules`, unless those of the lock are there. */
+/**
+ * Installs the packages of the Node peers into `bench/node_modules`, unless it already holds those of the lock file.
+ */
 export async function installPeerPackages(say: (line: string) => void): Promise<void> {
   if (await isUpToDate()) return;
   say('installing the Node proxies to compare with (npm ci in bench/)');
@@ -30,7 +32,7 @@ export async function installPeerPackages(say: (line: string) => void): Promise<
   if (code !== 0) say('npm ci in bench/ failed: the Node proxies are left out');
 }
 
-/** npm keeps a copy of the lock that it installed, without the root. */
+/** npm keeps a copy of the lock file that it installed, without the entry of the root package. */
 async function isUpToDate(): Promise<boolean> {
   if (!existsSync(INSTALLED)) return false;
   const [wanted, installed] = await Promise.all([

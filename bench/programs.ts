@@ -16,7 +16,7 @@ export const PROGRAMS = {
 } as const;
 export type ProgramName = keyof typeof PROGRAMS;
 
-/** The one that the environment names, or where Debian and others have it. */
+/** The path that the environment names, or else the usual path on Debian and other systems. */
 export function findProgram(name: ProgramName): string | undefined {
   const { variable, paths } = PROGRAMS[name];
   const named = process.env[variable];
@@ -30,7 +30,7 @@ export function findProgram(name: ProgramName): string | undefined {
   });
 }
 
-/** As `findProgram`, where it is known to be there. */
+/** Like `findProgram`, for a program that is known to be installed. */
 export function programPath(name: ProgramName): string {
   const path = findProgram(name);
   if (path === undefined) throw new Error(howToGet(name));

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Results } from './results.ts';
 
-/** JSON has no NaN, which is what statistics of no values are. */
+/** JSON has no NaN, and the statistics of no values are NaN. */
 const STATISTICS = new Set(['median', 'min', 'max']);
 
 export async function readResults(path: string): Promise<Results> {

@@ -8,7 +8,7 @@ import type { SameUrlTables } from './scenarios/same-url.ts';
 import type { StartTable } from './scenarios/start.ts';
 import type { TokensTable } from './scenarios/tokens.ts';
 
-/** What each part measured. */
+/** The results of each part. */
 export interface Measurements {
   plain: PlainTables;
   tokens: TokensTable;

@@ -2,7 +2,7 @@ interface Stoppable {
   stop(): Promise<void>;
 }
 
-/** What a part of the bench has started. */
+/** The processes and servers that a part of the bench has started. */
 export class Started {
   private readonly stoppables: Stoppable[] = [];
 
@@ -18,7 +18,7 @@ export class Started {
   }
 }
 
-/** Runs a part, and stops what it has started however it ends. */
+/** Runs a part of the bench, and afterwards stops everything that it has started. */
 export async function withStarted<Result>(
   run: (started: Started) => Promise<Result>,
 ): Promise<Result> {

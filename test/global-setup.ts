@@ -8,7 +8,9 @@ declare global {
   var stopTestRestate: (() => Promise<void>) | undefined;
 }
 
-/** A build of the sources as they are, and one real Restate for the whole run: TEST_RESTATE_INGRESS_URL and TEST_RESTATE_ADMIN_URL. */
+/**
+ * Builds the sources and starts one real Restate for the whole run: TEST_RESTATE_INGRESS_URL, TEST_RESTATE_ADMIN_URL.
+ */
 export default async function globalSetup(): Promise<void> {
   const build = join(import.meta.dirname, '../local/build-when-changed.ts');
   execFileSync(process.execPath, [build], { stdio: 'inherit' });

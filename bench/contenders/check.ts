@@ -10,7 +10,7 @@ export interface ExpectedRead {
   headers: Record<string, string>;
 }
 
-/** Throws unless the contender lets the read through whole, and refuses it without the credential. */
+/** Throws unless the contender passes a read through unchanged and refuses a read without the credential. */
 export async function checkContender(
   { id, label, running }: StartedContender,
   expected: ExpectedRead,

@@ -20,9 +20,9 @@ export interface RunningContender {
   stop(): Promise<void>;
 }
 
-/** The one credential that every contender asks for. */
+/** The one credential that every contender accepts. */
 export const API_KEY = 'bench-api-key-0123456789';
 export const AUTHORIZED = { authorization: `Bearer ${API_KEY}` };
 
-/** Where every contender serves streams, as the gateway does. */
+/** The path under which every contender serves streams. It is the gateway's own. */
 export const STREAMS_PREFIX = '/streams';

@@ -20,7 +20,7 @@ export interface RunningGateway extends RunningContender {
   pid: number;
 }
 
-/** The built gateway, from its environment alone, as in production. */
+/** The built gateway, configured by environment variables alone, as in production. */
 export function gateway(options: GatewayOptions = {}): Contender {
   return {
     id: options.id ?? 'gateway',

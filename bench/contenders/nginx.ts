@@ -11,7 +11,7 @@ export interface NginxContenderOptions {
   hasLog?: boolean;
 }
 
-/** As fast as it was found to be for each, without keeping anything on a disk. */
+/** The fastest settings that we found for each kind of read. Nothing is written to disk. */
 const BUFFERING = {
   small: 'proxy_buffering off;',
   large: 'proxy_buffer_size 64k; proxy_buffers 16 64k; proxy_max_temp_file_size 0;',

@@ -10,7 +10,7 @@ interface NodePeerOptions {
   env?: Record<string, string>;
 }
 
-/** A program of `bench/peers`: one of the ways to write a proxy with Node. */
+/** A program of `bench/peers`. Each one is a proxy written for Node. */
 function nodePeer(
   id: string,
   label: string,
@@ -43,11 +43,11 @@ function nodePeer(
   };
 }
 
-/** The least there can be in Node: they check the credential and pass bytes on, and do nothing else. */
+/** The least that a Node proxy can do: check the credential and forward bytes. */
 export const bareUndici = nodePeer('bare-undici', 'bare Node and undici');
 export const bareSockets = nodePeer('bare-sockets', 'bare Node and sockets');
 
-/** The same as one would run it in production: with a line in the log for what goes through. */
+/** The same proxy with a log line for each request, as one runs it in production. */
 export const loggingFastify = nodePeer('fastify-logging', '@fastify/http-proxy, its log on', {
   program: 'fastify-http-proxy',
   env: { PEER_LOG: '1' },
@@ -55,7 +55,7 @@ export const loggingFastify = nodePeer('fastify-logging', '@fastify/http-proxy, 
 
 export const fastifyHttpProxy = nodePeer('fastify-http-proxy', '@fastify/http-proxy');
 
-/** What one finds when one looks for a proxy in npm. */
+/** The proxies that a search on npm finds. */
 export const nodeProxies = [
   fastifyHttpProxy,
   nodePeer('fast-proxy', 'fast-proxy'),

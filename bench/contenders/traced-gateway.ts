@@ -7,7 +7,7 @@ const EXPORT_DELAY_MS = 1_000;
 const EXPORT_TIMEOUT_MS = 10_000;
 const POLL_MS = 100;
 
-/** The gateway with a span of every request and every call to an upstream, all exported. */
+/** The gateway with tracing: it exports a span for each request and for each upstream request. */
 export function tracedGateway(sink: TraceSink): Contender {
   const contender = gateway({
     id: 'gateway-traced',
@@ -32,7 +32,7 @@ export function tracedGateway(sink: TraceSink): Contender {
   };
 }
 
-/** Without a span it would be measured as if tracing cost nothing. */
+/** Waits until the first span arrives. Without spans the bench would say that tracing costs nothing. */
 async function untilTraced(url: string, sink: TraceSink): Promise<void> {
   const response = await fetch(url, { headers: AUTHORIZED });
   await response.arrayBuffer();

@@ -33,7 +33,7 @@ export function download(url: string, lengthBytes: number): Promise<number> {
   });
 }
 
-/** Begins to read a body, and then reads no more for so long: a client on a slow line. */
+/** Begins to read a body, then stops reading for this long, like a client on a slow connection. */
 export async function stall(url: string, forMs: number): Promise<void> {
   const begun = Promise.withResolvers<void>();
   const socket = get(url, () => {
@@ -53,7 +53,7 @@ function isWholeAnswer(head: string, lengthBytes: number): boolean {
   return head.startsWith('HTTP/1.1 200 ') && Number(length) === lengthBytes;
 }
 
-/** `onBytes` gets what comes, valid until it returns; with false nothing more is read. */
+/** `onBytes` gets each piece of the body, which is valid until it returns. If it returns false, reading stops. */
 function get(url: string, onBytes: (bytes: Buffer) => boolean | void): Socket {
   const { hostname, port, pathname } = new URL(url);
   const socket = connect({

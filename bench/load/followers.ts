@@ -5,7 +5,7 @@ import { programPath } from '../programs.ts';
 
 const SCRIPT = join(import.meta.dirname, 'follow.lua');
 const EVENT_STREAM_MAIN = join(import.meta.dirname, 'event-stream-main.ts');
-/** wrk wants an end; these are stopped. */
+/** wrk needs a duration. The bench stops these readers long before it. */
 const FOR_EVER = '1h';
 const DELIVERY_TIMEOUT_MS = 60_000;
 
@@ -19,7 +19,7 @@ export interface FollowersOptions {
   live: Live;
 }
 
-/** How a reader of the history store gets what is new. */
+/** How a reader of the history store waits for new events. */
 export type Live = 'long-poll' | 'sse';
 
 /** Readers parked on one timeline, all in one process. */
@@ -61,7 +61,7 @@ function longPolls({ url, streamPath, offset, readers }: FollowersOptions): Comm
   return { command: programPath('wrk'), args: [...load, ...script, ...args] };
 }
 
-/** wrk knows no answer that does not end. */
+/** Event streams need a client of their own, because wrk waits for the end of each response. */
 function eventStreams({ url, streamPath, offset, readers }: FollowersOptions): Command {
   const target = `${url}${streamPath}?offset=${offset}&live=sse`;
   return { command: process.execPath, args: [EVENT_STREAM_MAIN, target, String(readers)] };

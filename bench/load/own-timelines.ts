@@ -9,7 +9,7 @@ export interface OwnTimelinesOptions {
   offset: string;
 }
 
-/** Readers that wait by long-poll, each on a timeline of its own. */
+/** Readers that wait by long-poll. Each reads a timeline of its own. */
 export interface OwnTimelines {
   /** Fulfils when every reader has got this many events in all. Rejects when a read fails. */
   received(events: number): Promise<void>;
@@ -59,7 +59,7 @@ export function followOwnTimelines({
   };
 }
 
-/** One read; gives the offset of the next. */
+/** Reads once and returns the offset of the next read. */
 function readNext(agent: Agent, url: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const request = get(url, { agent, headers: AUTHORIZED }, (response) => {

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { API_KEY } from '../contenders/contender.ts';
 import { programPath } from '../programs.ts';
 
-/** wrk takes one script alone, so the one with the summary loads the one with the requests. */
+/** wrk takes only one script, so the script with the summary loads the script with the requests. */
 const SUMMARY_SCRIPT = join(import.meta.dirname, 'summary.lua');
 
 export interface Load {
@@ -28,7 +28,7 @@ export interface LoadResult {
   errors: number;
 }
 
-/** Has wrk ask for a while, as fast as it is answered. */
+/** Runs wrk for a given time. It sends each request as soon as it has the response to the one before. */
 export async function runWrk(load: Load): Promise<LoadResult> {
   const args = [
     '--threads=1',

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 /** `sysconf(_SC_CLK_TCK)`, which is 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
 
-/** What `/proc/PID/stat` says of a process or a thread, from its third field on; see proc(5). */
+/** The fields of `/proc/PID/stat` from the third one on, of a process or a thread; see proc(5). */
 type Stat = string[];
 const FIELD = { state: 0, group: 2, utime: 11, stime: 12, childrenUtime: 13, childrenStime: 14 };
 const RUNNABLE = 'R';
@@ -21,7 +21,7 @@ export async function groupCpuMs(groupPid: number | undefined): Promise<number> 
   return (ticks.reduce((sum, each) => sum + each, 0) * 1000) / TICKS_PER_SECOND;
 }
 
-/** Whether any thread of a process group runs or waits for a processor just now. */
+/** Whether any thread of a process group is running or waits for a processor. */
 export async function isGroupRunnable(groupPid: number): Promise<boolean> {
   const pids = (await statsOfGroup(groupPid)).map(({ pid }) => pid);
   const threads = await Promise.all(pids.map((pid) => statsIn(`/proc/${pid}/task`)));
@@ -38,7 +38,7 @@ async function statsOfGroup(groupPid: number): Promise<ProcessStat[]> {
   return all.filter(({ stat }) => Number(stat[FIELD.group]) === groupPid);
 }
 
-/** Of a folder with one folder for each process or thread; without those that end meanwhile. */
+/** The statistics of each process or thread in a folder of `/proc`. One that has just ended is left out. */
 async function statsIn(folder: string): Promise<ProcessStat[]> {
   const names = await readdir(folder).catch(() => []);
   const stats = names

@@ -1,4 +1,4 @@
-/** What repeated measurements of one contender gave. */
+/** The repeated measurements of one contender. */
 export interface Series<Value> {
   values: Value[];
   /** Why there are no more; undefined where none failed. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { groupCpuMs, isGroupRunnable } from './cpu-time.ts';
 
 const SAMPLE_MS = 50;
-/** The kernel counts in steps of 10 ms; a process that only waits uses less than one in a while. */
+/** The kernel counts processor time in steps of 10 ms. An idle process uses less than one step. */
 const IDLE_MS = 10;
 const SETTLE_TIMEOUT_MS = 60_000;
 

@@ -1,4 +1,4 @@
-/** What repeated measurements come to. */
+/** The median and the range of repeated measurements. */
 export interface Spread {
   median: number;
   min: number;
@@ -14,7 +14,7 @@ export function spread(values: readonly number[]): Spread {
   };
 }
 
-/** Between 0 and 1, between the two nearest values; NaN of none. */
+/** The quantile `q`, from 0 to 1, interpolated between the two nearest values. NaN if there are no values. */
 export function quantile(values: readonly number[], q: number): number {
   return quantileOfSorted(
     [...values].sort((a, b) => a - b),

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const POLL_MS = 200;
 const TIMEOUT_MS = 60_000;
 
-/** Waits until there are so many. Rejects after a minute; `are` ends the sentence that says so. */
+/** Waits until `count` returns the wanted number. Rejects after a minute with a sentence that ends with `are`. */
 export async function untilCounted(
   wanted: number,
   count: () => Promise<number>,

@@ -13,7 +13,7 @@ import {
 import { plainSummary, readsTables, sameUrlSummary } from './reads-tables.ts';
 import { sizing } from './sizing.ts';
 
-/** The blocks of the page, by name. Each is one table that answers one question. */
+/** The blocks of the page by name. Each block is a table that answers one question. */
 export function blocks(results: Results): Map<string, string> {
   const { measurements } = results;
   const { plain, tokens, memory, commands } = measurements;
@@ -34,7 +34,7 @@ export function blocks(results: Results): Map<string, string> {
   );
 }
 
-/** Every table of every part, for those who want more than the page has. */
+/** Every table of every part, for readers who want more than the page shows. */
 export function allTables(results: Results): string {
   const { measurements } = results;
   const parts = (Object.keys(measurements) as (keyof Measurements)[]).flatMap((part) =>

@@ -1,7 +1,7 @@
 import type { FanOutRow, FanOutTable } from '../scenarios/fan-out.ts';
 import { count, leftOut, nameOf, range, short, table } from './format.ts';
 
-/** One table for each number of readers by long-poll, and one for event streams. */
+/** One table for each number of long-poll readers, and one for event streams. */
 export function fanOutTables({ rows, missing }: FanOutTable): string {
   const occasions = [...new Set(rows.map(occasion))];
   const tables = occasions.map((each) =>

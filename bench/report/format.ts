@@ -1,9 +1,9 @@
 import type { Spread } from '../measure/statistics.ts';
 
-/** In place of a number that there is not. */
+/** Stands for a missing number. */
 const NOTHING = '–';
 
-/** With separators of thousands. */
+/** A whole number with a comma between thousands. */
 export function count(number: number): string {
   if (Number.isNaN(number)) return NOTHING;
   return Math.round(number).toLocaleString('en-US');
@@ -15,7 +15,7 @@ export function range({ median, min, max }: Spread, format: (value: number) => s
   return `${format(median)} (${format(min)} to ${format(max)})`;
 }
 
-/** As many decimals as tell something: three digits. */
+/** A number with three significant digits. */
 export function short(number: number): string {
   if (Number.isNaN(number)) return NOTHING;
   const decimals = Math.abs(number) >= 100 ? 0 : Math.abs(number) >= 10 ? 1 : 2;
@@ -26,19 +26,19 @@ export function mebibytes(bytes: number): string {
   return `${Math.round(bytes / 1_048_576)} MiB`;
 }
 
-/** A table of Markdown; the columns after the first are of numbers. */
+/** A Markdown table. All columns after the first hold numbers. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   const rule = head.map((_, at) => (at === 0 ? '---' : '---:'));
   return [head, rule, ...rows].map(line).join('\n');
 }
 
-/** The gateway is what one looks for. */
+/** Readers look for the gateway, so its name is bold. */
 export function nameOf({ id, label }: { id: string; label: string }): string {
   return id === 'gateway' ? `**${label}**` : label;
 }
 
-/** What is not in the tables, and why; nothing where all is. */
+/** The parts that the tables lack, and why. Empty if none is missing. */
 export function leftOut(missing: readonly string[]): string {
   return missing.map((reason) => `\n\nLeft out: ${reason}.`).join('');
 }

@@ -4,7 +4,7 @@ import type { ParkedMemory } from '../scenarios/memory.ts';
 import type { ReadsTable } from '../scenarios/reads.ts';
 import { count, mebibytes, short } from './format.ts';
 
-/** Something that the gateway is held to, and how it came out. */
+/** A goal of the gateway and its measured value. */
 export interface Goal {
   what: string;
   asked: string;
@@ -17,10 +17,10 @@ type Measured = Partial<Measurements>;
 
 const MAX_SHARED_BYTES = 400 * 1_048_576;
 const MAX_OWN_BYTES = 350 * 1_048_576;
-/** What an allocator keeps is no leak: a quarter more than after the warm-up. */
+/** An allocator keeps some freed memory, which is no leak. So a quarter more than after the warm-up is allowed. */
 const FLAT_RATIO = 1.25;
 
-/** The goals whose parts were measured. */
+/** The goals of all parts that were measured. */
 export function goals(measured: Measured): Goal[] {
   return [
     ...(measured.plain ? plainGoals('Node', measured.plain.node) : []),
@@ -53,7 +53,7 @@ function atMost(what: string, most: number, value: number, unit = ''): Goal {
   };
 }
 
-/** The numbers of connections that are goals are those at which all were measured. */
+/** Goals exist for those numbers of connections at which every contender was measured. */
 function levels({ rows }: ReadsTable): number[] {
   return [64, 512].filter((connections) => rows.some((row) => row.connections === connections));
 }
@@ -152,7 +152,7 @@ function memoryGoals({ shared, own, steps }: Measurements['memory']): Goal[] {
   ];
 }
 
-/** After events: each event leaves the garbage of all the reads that it answered. */
+/** Memory after events, because each event leaves the garbage of all reads that it answered. */
 function parkedGoal(where: string, parked: ParkedMemory, mostBytes: number): Goal {
   const { afterEvents } = parked.bytes;
   const isMeasured = parked.failure === undefined;

@@ -27,11 +27,11 @@ export type Colour = keyof typeof COLOURS;
 
 const WIDTH = 760;
 const HEIGHT = 380;
-/** Room for the axes' texts, and at the right for the lines' names. */
+/** Space for the labels of the axes and, on the right, for the names of the lines. */
 const AREA = { left: 76, right: 570, top: 40, bottom: 322 };
 const LABEL_HEIGHT = 17;
 
-/** An SVG for light and dark pages, without scripts and without fonts of its own. */
+/** Draws an SVG for light and dark pages, without scripts or embedded fonts. */
 export function linePlot(plot: LinePlot): string {
   const ticks = yTicks(plot.lines);
   const top = ticks.at(-1) ?? 1;
@@ -85,7 +85,7 @@ function curve(line: PlotLine, x: (at: number) => number, y: (value: number) => 
   return `<polyline class="${line.colour}${dashed}" points="${path}"/>${dots.join('')}`;
 }
 
-/** Each beside its line's end, pushed down where two would overlap. */
+/** Places each name beside the end of its line, and moves it down where two would overlap. */
 function labels(lines: readonly PlotLine[], y: (value: number) => number): string[] {
   const wanted = lines
     .map((line) => ({ line, y: y(line.values.findLast((value) => value !== undefined) ?? 0) }))
@@ -99,7 +99,7 @@ function labels(lines: readonly PlotLine[], y: (value: number) => number): strin
   });
 }
 
-/** From 0 to the least round number above all values, in four to six steps. */
+/** The ticks of an axis: from 0 to the next round number above all values, in four to six steps. */
 function yTicks(lines: readonly PlotLine[]): number[] {
   const most = Math.max(
     1,

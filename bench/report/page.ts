@@ -1,4 +1,4 @@
-/** The blocks of a page that are made of measurements: all between the marks of one is replaced. */
+/** Replaces the blocks of a page that come from measurements: all text between the marks of a block. */
 const BLOCK = /<!-- bench: (?<name>[\w-]+) -->\n(?<content>[\s\S]*?)<!-- bench: end -->/g;
 
 /**

@@ -11,7 +11,7 @@ const RATE_LINES: { id: string; label: string; colour: Colour }[] = [
   { id: 'fastify-http-proxy', label: '@fastify/http-proxy', colour: 'orange' },
 ];
 
-/** SVG files by name, of what was measured. */
+/** The plots of the results as SVG files by name. */
 export function plots(measured: Partial<Measurements>): Map<string, string> {
   const files = new Map<string, string>();
   if (measured.plain) files.set('performance-rate.svg', ratePlot(measured.plain.node));

@@ -2,10 +2,10 @@ import type { Measurements } from '../results.ts';
 import type { ReadsRow, ReadsTable } from '../scenarios/reads.ts';
 import { count, leftOut, nameOf, range, short, table } from './format.ts';
 
-/** At these all contenders are measured. */
+/** The numbers of connections at which every contender is measured. */
 const LEVELS = [64, 512];
 
-/** One table for each number of connections, the fastest first. */
+/** One table for each number of connections, with the fastest contender first. */
 export function readsTables({ rows, missing }: ReadsTable): string {
   const connections = [...new Set(rows.map((row) => row.connections))];
   const tables = connections.map((each) =>
@@ -48,7 +48,7 @@ function trouble({ errors, failure }: ReadsRow): string {
   return errors > 0 ? ` (${errors} requests went wrong)` : '';
 }
 
-/** Reads a second of the gateway, two peers and the limit, before both kinds of upstream. */
+/** Reads a second of the gateway, two peers and the limit, with each kind of upstream. */
 export function plainSummary({ node, nginx }: Measurements['plain']): string {
   return summary(
     'reads a second',
@@ -67,7 +67,7 @@ export function sameUrlSummary({ node, nginx, store }: Measurements['same-url'])
   );
 }
 
-/** A row for each contender; a column for each upstream and number of connections. */
+/** A table with a row for each contender and a column for each upstream and number of connections. */
 function summary(
   title: string,
   upstreams: Record<string, ReadsTable>,

@@ -4,7 +4,7 @@ import { count, mebibytes, short, table } from './format.ts';
 
 const MEMORY_BYTES = 512 * 1_048_576;
 
-/** What one pod is taken to have, for sizing. */
+/** The resources of one pod that the sizing table assumes. */
 const POD = {
   /** Of the one core that a pod can use: the rest is for bursts, and for a neighbour that failed. */
   coreShare: 0.7,
@@ -13,7 +13,7 @@ const POD = {
   openReads: memoryPlan(MEMORY_BYTES, MEMORY_BYTES / 2).maxOpenReads,
 };
 const READERS = 1_000_000;
-/** That reach each reader. */
+/** The rates of events to each reader. */
 const EVENTS_PER_SECOND = [0.01, 0.1, 1, 10];
 
 interface Cost {
@@ -22,7 +22,7 @@ interface Cost {
   atStartBytes: number;
 }
 
-/** What the numbers mean for how many pods; undefined unless fan-out and memory were measured. */
+/** How many pods the measurements call for. Undefined unless fan-out and memory were measured. */
 export function sizing(measured: Partial<Measurements>): string | undefined {
   const shared = cost(measured, 'gateway', 'shared');
   const own = cost(measured, 'gateway-unshared', 'own');

@@ -11,7 +11,7 @@ export const PAGE = join(DOCS, 'performance.md');
 export const IMAGES = join(DOCS, 'images');
 export const TABLES = join(import.meta.dirname, '../results/tables.md');
 
-/** The page as these results have it, formatted as the rest of the project. */
+/** The page with these results, formatted like the rest of the project. */
 export async function renderPage(results: Results): Promise<string> {
   return formatted(fillPage(await readFile(PAGE, 'utf8'), blocks(results)), PAGE);
 }

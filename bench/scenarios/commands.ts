@@ -10,7 +10,7 @@ import { withStarted } from '../started.ts';
 import { startRuntime, type Runtime } from '../upstreams/runtime.ts';
 import type { BenchContext } from './context.ts';
 
-/** One at a time tells what the gateway adds to a command; many tell the rate. */
+/** One command at a time shows the delay that the gateway adds; many at once show the rate. */
 const CONNECTIONS = [1, 32] as const;
 const WARM_UP_SECONDS = 2;
 
@@ -42,7 +42,7 @@ interface Way {
   behind: string;
 }
 
-/** Messages to agents of a real Restate: straight, through the gateway, and through the least that Node can be. */
+/** Messages to agents of a real Restate: directly, through the gateway, and through a bare Node proxy. */
 export function measureCommands(context: BenchContext): Promise<CommandsTable> {
   return withStarted(async (started) => {
     const { options, say } = context;
@@ -123,7 +123,7 @@ async function check({ origin, before, behind, label }: Way): Promise<void> {
   assert.match(invocationId, /^inv_/, label);
 }
 
-/** Waits until the agent has handled what was accepted: it is not to weigh on who comes next. */
+/** Waits until the agent has handled all accepted commands, so that they do not slow down the next contender. */
 async function send(
   runtime: Runtime,
   { origin, before, behind, pid }: Way,

@@ -1,7 +1,7 @@
 import type { Contender } from '../contenders/contender.ts';
 import type { BenchOptions } from '../options.ts';
 
-/** What every part of the bench is given. */
+/** The arguments of every part of the bench. */
 export interface BenchContext {
   options: BenchOptions;
   /** Arguments for the gateway's Node, for its profile in this part. */

@@ -33,7 +33,7 @@ export interface Delivery {
 
 let streams = 0;
 
-/** Parks readers on a timeline of their own and appends events, each when all have the one before. */
+/** Parks readers on a new timeline and appends events. It appends each event once all readers have the one before. */
 export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
   const { store, running, readers, events, live = 'long-poll' } = plan;
   const streamPath = `/t/default/agents/chat/fan-out-${streams++}/timeline`;

@@ -12,12 +12,12 @@ import { startStore } from '../upstreams/store.ts';
 import type { BenchContext } from './context.ts';
 import { deliver, type Delivery } from './delivery.ts';
 
-/** Enough for Node to compile what is hot: its processor time for an event goes down for 40,000 answers. */
+/** Enough for Node to compile the hot code: the processor time of an event falls over the first 40,000 responses. */
 const WARM_UP = { readers: 2_000, events: 30 };
-/** Those that the goals speak of; the others are measured with the fewest readers only. */
+/** The contenders that goals name. The others are measured only with the fewest readers. */
 const OF_THE_GOALS = ['gateway', 'nginx'];
 
-/** One contender with one number of readers. */
+/** The result of one contender with one number of readers. */
 export interface FanOutRow {
   id: string;
   label: string;

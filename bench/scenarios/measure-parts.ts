@@ -23,7 +23,7 @@ const MEASURES: { [Part in PartName]: Measure<Part> } = {
   start: measureStart,
 };
 
-/** Measures each part that is asked for, one after the other. One that fails leaves the others alone. */
+/** Measures the chosen parts one after the other. A part that fails does not stop the others. */
 export async function measureParts(
   context: BenchContext,
   onPart: (part: PartName, measured: Partial<Measurements>) => void,

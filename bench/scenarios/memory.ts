@@ -13,11 +13,11 @@ import type { BenchContext } from './context.ts';
 import { deliver } from './delivery.ts';
 
 const STALL_MS = 3_000;
-/** Enough that every reader was answered and has parked again a few times. */
+/** After so many events every reader has had several responses and parked again each time. */
 const EVENTS = 5;
 const AT_ONCE = 50;
 
-/** What the gateway held in memory, in bytes: the most during a step, and after it at rest. */
+/** Resident memory of the gateway in bytes: the most during a step, and at rest after it. */
 export interface MemoryStep {
   name: string;
   peakBytes: number;
@@ -42,7 +42,7 @@ export interface MemoryTable {
   steps: MemoryStep[];
 }
 
-/** What parked readers take, and whether anything grows with what went through. */
+/** Measures the memory of parked readers, and whether memory grows with the number of requests. */
 export async function measureMemory(context: BenchContext): Promise<MemoryTable> {
   const most = Math.max(...context.options.readers);
   return {
@@ -139,7 +139,7 @@ async function onOwnTimelines(plan: Readers): Promise<void> {
   }
 }
 
-/** In their order, so many at once. */
+/** Runs `act` for the items in order, `AT_ONCE` at a time. */
 async function eachOf<Item, Result>(
   items: readonly Item[],
   act: (item: Item) => Promise<Result>,
@@ -179,7 +179,7 @@ function steps({ options, say }: BenchContext): Promise<MemoryStep[]> {
   });
 }
 
-/** At least so many reads of 1 KiB. */
+/** Reads 1 KiB at least this many times. */
 async function readShort(url: string, count: number): Promise<void> {
   for (let done = 0; done < count;) {
     const result = await loadReads({ url, connections: 64, seconds: 1, distinctUrls: 20_000 });

@@ -19,22 +19,22 @@ import type { ExpectedRead } from '../contenders/check.ts';
 import type { BenchContext } from './context.ts';
 import { measureReads, type ReadsTable } from './reads.ts';
 
-/** By the upstream that answers at once. */
+/** The results for each of the two upstreams that answer at once. */
 export interface PlainTables {
   node: ReadsTable;
   nginx: ReadsTable;
 }
 
-/** So many that no two of them are under way at once. */
+/** Enough distinct URLs that no two requests in flight have the same one. */
 const DISTINCT_URLS = 20_000;
 
-/** More numbers of connections for the plot, for those that it shows. */
+/** Further numbers of connections, measured only for the contenders of the plot. */
 const CURVE = {
   connections: [8, 256],
   ids: ['gateway', 'nginx', 'bare-undici', 'fastify-http-proxy'],
 };
 
-/** Reads of 1 KiB, no two alike, before an upstream that answers at once: the cost of the way through. */
+/** Reads of 1 KiB from distinct URLs, with an upstream that answers at once. This measures the cost of the proxy. */
 export async function measurePlain(context: BenchContext): Promise<PlainTables> {
   return { node: await beforeNode(context), nginx: await beforeNginx(context) };
 }

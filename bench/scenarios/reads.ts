@@ -17,7 +17,7 @@ export interface ReadsPlan {
   curve?: { connections: readonly number[]; ids: readonly string[] };
 }
 
-/** One contender at one number of connections. */
+/** The result of one contender at one number of connections. */
 export interface ReadsRow {
   id: string;
   label: string;
@@ -36,10 +36,10 @@ export interface ReadsTable {
   missing: string[];
 }
 
-/** On a slow machine it is enough after so many runs. */
+/** The load of the warm-up. `runs` limits it on slow machines. */
 const WARM_UP = { connections: 64, seconds: 2, runs: 3 };
 
-/** Has each contender read as fast as it can, at each number of connections. */
+/** Measures how fast each contender reads, at each number of connections. */
 export function measureReads(context: BenchContext, plan: ReadsPlan): Promise<ReadsTable> {
   return withStarted(async (started) => {
     const { options, say } = context;

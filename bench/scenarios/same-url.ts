@@ -15,14 +15,14 @@ import { measureReads, type ReadsTable } from './reads.ts';
 const TIMELINE = '/t/default/agents/chat/busy/timeline';
 const TIMELINE_BYTES = 20 * 1024;
 
-/** By upstream: two that answer at once, and the real one. */
+/** The results for each upstream: two that answer at once, and the real store. */
 export interface SameUrlTables {
   node: ReadsTable;
   nginx: ReadsTable;
   store: ReadsTable;
 }
 
-/** Everybody reads the same: what sharing is worth, by what it costs to ask the upstream. */
+/** All clients read the same URL. It shows what sharing saves, for cheap and for expensive upstream requests. */
 export async function measureSameUrl(context: BenchContext): Promise<SameUrlTables> {
   return {
     node: await beforeInstant(context, 'node', startNodeUpstream),

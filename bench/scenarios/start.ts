@@ -15,7 +15,7 @@ export interface StartTable {
   firstAnswerMs: Spread;
 }
 
-/** How soon a new copy answers. The first start warms the file cache and does not count. */
+/** Measures how soon a new copy answers. The first start fills the file cache and does not count. */
 export async function measureStart({ options, say }: BenchContext): Promise<StartTable> {
   const starts = options.rounds * STARTS_PER_ROUND;
   const tookMs: number[] = [];
@@ -50,7 +50,7 @@ async function untilAnswered(port: number): Promise<void> {
   while (!(await isAnswered(port))) await sleep(POLL_MS);
 }
 
-/** By hand: an HTTP client would itself take a part of what is measured. */
+/** Plain sockets, because loading an HTTP client would take a part of the measured time. */
 function isAnswered(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     let answer = '';

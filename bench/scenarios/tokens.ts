@@ -15,12 +15,12 @@ const SECRET = 'bench-read-token-secret-0123456789-0123456789';
 const TTL_SECONDS = 3_600;
 const CONNECTIONS = 64;
 const DISTINCT_URLS = 20_000;
-/** What the cache of verified tokens holds here at least. */
+/** The number of tokens that the cache of verified tokens holds here at least. */
 const OPEN_READS = 40_000;
 /** Sent in turn; 0 stands for the API key. With the last each request brings a token that the cache has dropped. */
 const TOKENS = [0, 1, 12_000, 40_000, 100_000];
 
-/** Plain reads with so many different read tokens in turn. */
+/** The result of plain reads with this many different read tokens in turn. */
 export interface TokensRow {
   /** 0: all with one API key. */
   tokens: number;
@@ -38,7 +38,7 @@ export interface TokensTable {
   rows: TokensRow[];
 }
 
-/** What browsers send: plain reads with read tokens, up to more than the gateway remembers. */
+/** Plain reads with read tokens, as browsers send them, from one token to more than the cache holds. */
 export function measureTokens({ options, say }: BenchContext): Promise<TokensTable> {
   return withStarted(async (started) => {
     const folder = await mkdtemp(join(tmpdir(), 'gateway-bench-tokens-'));
@@ -98,7 +98,7 @@ export function measureTokens({ options, say }: BenchContext): Promise<TokensTab
 
 type Measured = LoadResult & { cpuUsPerRequest: number };
 
-/** A file with a token in each line. */
+/** Writes a file with one token in each line. */
 async function writeTokens(folder: string, count: number): Promise<string> {
   const path = join(folder, String(count));
   const iat = Math.floor(Date.now() / 1000);

@@ -1,4 +1,4 @@
-/** An upstream whose streams all hold the same 1 KiB, which it answers at once: what it costs is no work. */
+/** An upstream that answers every read at once with the same 1 KiB, so that it takes little processor time. */
 export interface InstantUpstream {
   /** Where its streams are, as `GATEWAY_HISTORY_URL` wants it. */
   streamsUrl: string;
@@ -7,10 +7,10 @@ export interface InstantUpstream {
 
 export const MOUNT_PATH = '/v1/stream';
 
-/** As the history store would answer with what is left of a timeline. */
+/** The events that the history store would return for the rest of a timeline. */
 export const INSTANT_BODY = oneKibibyteOfEvents();
 
-/** The same; beside them is an ETag that tells which target was asked for. */
+/** The headers that the history store would send with them. Each response also has an ETag that names its target. */
 export const INSTANT_HEADERS = {
   'Stream-Next-Offset': '0000000000000000_0000000000001024',
   'Stream-Up-To-Date': 'true',

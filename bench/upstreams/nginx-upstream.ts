@@ -13,7 +13,7 @@ export interface NginxUpstream extends InstantUpstream {
 export const LARGE_STREAM = '/t/default/large';
 const LARGE_BYTES = 1_073_741_824;
 
-/** An nginx that answers at once: the upstream that takes least of the machine. One stream is of 1 GiB. */
+/** An nginx that answers at once and takes the least processor time of all upstreams. One of its streams has 1 GiB. */
 export async function startNginxUpstream(largeBytes = LARGE_BYTES): Promise<NginxUpstream> {
   const { port } = await choosePorts({ port: 0 });
   const origin = `http://127.0.0.1:${port}`;
@@ -57,7 +57,7 @@ function configuration(port: number, folder: string): string {
   }`;
 }
 
-/** A file of zeros that takes no room: what is measured is the way through, not a disk. */
+/** A sparse file of zeros, because the bench measures the proxy and not the disk. */
 async function writeHole(path: string, sizeBytes: number): Promise<void> {
   const file = await open(path, 'w');
   await file.truncate(sizeBytes);

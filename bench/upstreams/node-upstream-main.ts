@@ -4,7 +4,7 @@ import { INSTANT_BODY, INSTANT_HEADERS, MOUNT_PATH } from './instant.ts';
 
 /** Node's own server, which answers every read at once with 1 KiB. Prints where its streams are. */
 const LISTEN_BACKLOG = 4_096;
-/** As the nginx among the upstreams has it: no connection is closed between two rounds. */
+/** Like the nginx upstream it keeps connections open between two rounds. */
 const KEEP_ALIVE_TIMEOUT_MS = 300_000;
 
 const headers = Object.entries({

@@ -9,7 +9,7 @@ import { startNodeProgram } from './node-program.ts';
 const POLL_MS = 50;
 const HANDLED_TIMEOUT_MS = 120_000;
 
-/** A real Restate, with the service `bench` whose handler `wake` does next to nothing. */
+/** A real Restate with the service `bench`, whose handler `wake` does almost nothing. */
 export interface Runtime {
   ingressUrl: string;
   adminUrl: string;

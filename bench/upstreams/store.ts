@@ -30,7 +30,7 @@ export async function startStore(): Promise<Store> {
   };
 }
 
-/** Creates a timeline of so many bytes, in events of 200. */
+/** Creates a timeline of this many bytes, in events of 200 bytes. */
 export async function writeTimeline(streamUrl: string, sizeBytes: number): Promise<void> {
   await createStream(streamUrl);
   const eventBytes = 200;
@@ -41,13 +41,13 @@ export async function writeTimeline(streamUrl: string, sizeBytes: number): Promi
   await append(streamUrl, events);
 }
 
-/** Creates an empty stream; gives the offset at which its first event will be. */
+/** Creates an empty stream and returns the offset of its first event. */
 export async function createStream(streamUrl: string): Promise<string> {
   const response = await ok(fetch(streamUrl, { method: 'PUT', headers: JSON_TYPE }));
   return response.headers.get('stream-next-offset') ?? '-1';
 }
 
-/** An array is so many events. */
+/** Appends events. An array holds several of them. */
 export async function append(streamUrl: string, events: object): Promise<void> {
   await ok(fetch(streamUrl, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(events) }));
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Takes spans as an OpenTelemetry collector does, and throws them away. A GET tells how many bytes came. */
+/** Receives spans like an OpenTelemetry collector and drops them. A GET returns how many bytes it has received. */
 let bytes = 0;
 const sink = createServer((request, response) => {
   if (request.method === 'GET') {

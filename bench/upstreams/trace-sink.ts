@@ -1,6 +1,6 @@
 import { startNodeProgram } from './node-program.ts';
 
-/** Where spans go, in a process of its own. */
+/** Receives the spans, in a process of its own. */
 export interface TraceSink {
   url: string;
   /** How many bytes of spans it got so far. */

@@ -7,7 +7,7 @@ import type { Checks } from '../support/checks.ts';
 
 type Check = (measured: Partial<Measurements>) => void;
 
-/** By what each part has to have measured, in words. */
+/** The checks of each part, by a sentence that says what it must have measured. */
 const CHECKS: Record<PartName, Record<string, Check>> = {
   plain: {
     'every contender reads, and nothing goes wrong': ({ plain }) => {
@@ -136,7 +136,7 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
   },
 };
 
-/** Checks that a part has measured all that it should; nothing where it has not run. */
+/** Checks that a part has measured everything that it should. A part that has not run is not checked. */
 export async function checkMeasured(
   checks: Checks,
   part: PartName,

@@ -7,7 +7,7 @@ import { PAGE, renderPage } from '../../bench/report/write-page.ts';
 import type { Measurements, Results } from '../../bench/results.ts';
 import type { Checks } from '../support/checks.ts';
 
-/** What comes of a run: the page's text, and its plots. Nothing is written. */
+/** The page's text and the plots that a run produces. Writes no file. */
 export async function checkPage(
   checks: Checks,
   measurements: Partial<Measurements>,

@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { chromium, type Browser } from 'playwright-core';
 
-/** The one that is named, or where Debian and others have it. */
+/** The path that the environment names, or else the usual path on Debian and other systems. */
 const PATHS = process.env.CHROMIUM_PATH
   ? [process.env.CHROMIUM_PATH]
   : ['/usr/bin/chromium', '/usr/bin/chromium-browser'];
@@ -10,7 +10,7 @@ export const HOW_TO_GET_CHROMIUM = `There is no Chromium here, so nothing was te
 On Debian or Ubuntu: apt-get install --no-install-recommends chromium
 Elsewhere: install Chromium or Chrome and name its program in CHROMIUM_PATH.`;
 
-/** The program to run, or undefined where there is none. */
+/** The path of Chromium, or undefined if it is not installed. */
 export function findChromium(): string | undefined {
   return PATHS.find((path) => {
     try {

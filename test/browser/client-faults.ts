@@ -17,14 +17,14 @@ import type { World } from './world.ts';
 
 const TURNS = 40;
 const TTL_SECONDS = 1.2;
-/** How long a fault lasts, and how long it is quiet before the next one, at most. */
+/** The longest time in milliseconds of a fault, and of the pause before the next one. */
 const MAX_MS = 250;
 const AGENTS = 7;
 /** `FAULTS_SEED` repeats the faults of another run. */
 const SEED = Number(process.env.FAULTS_SEED ?? Date.now() % 1_000_000);
 const random = new Random(SEED);
 
-/** A system of its own, every part of which can be hurt. */
+/** A whole system in which the test can break every part. */
 interface Hurt {
   url: string;
   historyUrl: string;
@@ -34,7 +34,7 @@ interface Hurt {
   stop(): Promise<void>;
 }
 
-/** The library in a page: nothing lost, nothing twice, whatever is cut, stalled, gone, restarted or expired. */
+/** Runs the client library in a page. It must lose and repeat nothing while connections, servers and tokens fail. */
 export async function checkClientFaults(
   checks: Checks,
   browser: Browser,
@@ -165,7 +165,7 @@ async function startHurt(origin: string): Promise<Hurt> {
   };
 }
 
-/** Cut, gone for a moment, silent for a moment. */
+/** The faults of a connection: cut, refused for a moment, silent for a moment. */
 function linkFaults(link: FlakyLink): (() => Promise<void>)[] {
   return [
     async () => link.cut(),

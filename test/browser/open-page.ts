@@ -5,7 +5,7 @@ const WAIT_MS = 15_000;
 
 declare const gatewayTest: PageApi;
 
-/** The test's page in a browser, with what it can do as functions. */
+/** The test's page in a browser. Its functions run in the page. */
 export interface TestPage {
   start(name: string, request: ReadRequest): Promise<void>;
   read(name: string): Promise<Omit<PageRead, 'stop'>>;

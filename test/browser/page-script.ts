@@ -1,7 +1,7 @@
 // Runs in the browser; types are stripped on the way.
 import { AgentGateway, type LiveState, type MintedToken } from '../../client/src/index.ts';
 
-/** A read that the page has begun, as the test can see it. */
+/** A read that the page has begun, with the fields that the test can see. */
 export interface PageRead {
   seqs: number[];
   rows: Record<string, unknown>[];
@@ -21,12 +21,12 @@ export interface ReadRequest {
   live?: 'long-poll' | 'sse';
 }
 
-/** How a `fetch` of page script went. */
+/** The outcome of a `fetch` of page script. */
 export type Probe =
   | { status: number; type: string; headers: Record<string, string>; body: string }
   | { failed: string };
 
-/** The part of `RequestInit` that travels to the page as JSON. */
+/** The part of `RequestInit` that can be sent to the page as JSON. */
 export type ProbeInit = Pick<RequestInit, 'method' | 'cache' | 'credentials' | 'mode'> & {
   headers?: Record<string, string>;
   body?: string;

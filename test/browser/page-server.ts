@@ -11,7 +11,7 @@ import { mintReadToken, type TokenRequest } from '../support/read-tokens.ts';
 const MODULES = join(import.meta.dirname, '../../node_modules');
 const CLIENT = join(import.meta.dirname, '../../client');
 
-/** The library of this project, and the protocols' clients under it as they are published for browsers. */
+/** This project's client library, and the protocols' clients that it uses, as published for browsers. */
 const PAGE = `<!doctype html><meta charset="utf-8"><title>browser test</title>
 <script type="importmap">{"imports": {
   "@durable-streams/client": "/modules/@durable-streams/client/dist/index.js",
@@ -27,7 +27,7 @@ export interface PageServer {
   stop(): Promise<void>;
 }
 
-/** An application's web server: the page, and read tokens for it. */
+/** An application's web server: it serves the page and mints its read tokens. */
 export async function startPageServer(): Promise<PageServer> {
   const server = createServer((request, response) => {
     serve(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));

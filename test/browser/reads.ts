@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 
 const TTL_SECONDS = 1.2;
 
-/** What a page gets with a read token: both clients, live, over the ends of their tokens. */
+/** Checks that a page with a read token follows live with both clients, also after its tokens have expired. */
 export async function checkReads(checks: Checks, browser: Browser, world: World): Promise<void> {
   const page = await openPage(browser, world.pages.origin);
   for (const live of ['long-poll', 'sse'] as const) {

@@ -9,7 +9,7 @@ import type { Timeline, World } from './world.ts';
 
 const FAILED = { failed: 'TypeError' };
 
-/** What page script must not get, and the errors that it must be able to tell apart. */
+/** Checks what page script must not read, and the errors that it must be able to distinguish. */
 export async function checkRefusals(checks: Checks, browser: Browser, world: World): Promise<void> {
   const page = await openPage(browser, world.pages.origin);
   const timeline = await world.newTimeline(2);

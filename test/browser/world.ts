@@ -6,7 +6,7 @@ import { EventWriter } from '../support/numbered-events.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startPageServer, type PageServer } from './page-server.ts';
 
-/** All that a page needs around it. */
+/** The servers that a page needs. */
 export interface World {
   gatewayUrl: string;
   pages: PageServer;

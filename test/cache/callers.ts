@@ -8,7 +8,7 @@ export interface Answer {
   body: string;
 }
 
-/** A GET without any cache of the client's own. */
+/** A GET with no cache in the client. */
 export async function get(url: string, headers: Record<string, string> = {}): Promise<Answer> {
   const response = await fetch(url, { headers });
   return { status: response.status, headers: response.headers, body: await response.text() };
@@ -24,7 +24,7 @@ export async function tokenFor(prefix: string, ttlSeconds = 60): Promise<Record<
 
 export const SERVER = bearer(API_KEY);
 
-/** What a caller may add in the hope for something kept. */
+/** Request headers with which a caller may try to get a cached response. */
 const CONDITIONS: Record<string, string>[] = [
   {},
   { 'if-none-match': '*' },

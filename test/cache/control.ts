@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Checks } from '../support/checks.ts';
 import { bearer, get } from './callers.ts';
 
-/** Proof that the other checks can fail: without the gateway this cache does mix callers up. */
+/** Proves that the other checks can fail: without the gateway this cache gives one caller the response of another. */
 export async function checkControl(checks: Checks, cacheUrl: string): Promise<void> {
   for (const path of [
     '/v1/shape?table=entities&offset=-1',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, untilReady } from '../../local/stack/process.ts';
 
-/** The one that is named, or where Debian and others have it. */
+/** The path that the environment names, or else the usual path on Debian and other systems. */
 const PATHS = process.env.NGINX_PATH
   ? [process.env.NGINX_PATH]
   : ['/usr/sbin/nginx', '/usr/local/sbin/nginx'];
@@ -16,7 +16,7 @@ export const HOW_TO_GET_NGINX = `There is no nginx here, so nothing was tested.
 On Debian or Ubuntu: apt-get install --no-install-recommends nginx-light
 Elsewhere: install nginx and name its program in NGINX_PATH.`;
 
-/** The program to run, or undefined where there is none. */
+/** The path of nginx, or undefined if it is not installed. */
 export function findNginx(): string | undefined {
   return PATHS.find((path) => {
     try {
@@ -42,7 +42,7 @@ export function startSharedCache(nginx: string, upstreamUrl: string): Promise<Ru
   return startNginx(nginx, (folder, port) => sharedCache(folder, port, upstreamUrl));
 }
 
-/** Starts nginx on a free port, with what `configure` writes into its `http` block. */
+/** Starts nginx on a free port. `configure` writes its `http` block. */
 export async function startNginx(
   nginx: string,
   configure: (folder: string, port: number) => string,

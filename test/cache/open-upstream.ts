@@ -5,7 +5,7 @@ import { assertClosedToOthers, get, SERVER, tokenFor } from './callers.ts';
 
 const SHAPE = '/shapes/v1/shape?table=entities';
 
-/** Upstreams whose every answer could be kept; behind the gateway none is. */
+/** Upstreams that allow a cache to store every response. Behind the gateway the cache must store none. */
 export async function checkOpenUpstream(
   checks: Checks,
   cacheUrl: string,

@@ -5,7 +5,7 @@ import { assertClosedToOthers, get, SERVER, tokenFor } from './callers.ts';
 
 const AGENT = '/t/default/agents/chat/a1';
 
-/** The reads of a real timeline, through the cache, and what others get meanwhile. */
+/** Reads a real timeline through the cache, and checks what other callers get at the same time. */
 export async function checkRealStore(
   checks: Checks,
   cacheUrl: string,

@@ -8,7 +8,7 @@ import { checkOpenUpstream } from './open-upstream.ts';
 import { checkRealStore } from './real-store.ts';
 import { openlyCachedUpstream } from './upstreams.ts';
 
-/** The gateway behind a real shared cache: what one caller reads never reaches another. */
+/** Tests the gateway behind a real shared cache: no caller may get what another one read. */
 async function main(nginx: string): Promise<void> {
   const checks = new Checks();
   const stops: (() => Promise<void>)[] = [];

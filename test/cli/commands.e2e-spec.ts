@@ -38,7 +38,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** The body that a handler got, and how it was labelled. */
+/** The body that a handler received, and its content type. */
 async function firstBody(id: string): Promise<{ handler: string; text: string; type?: string }> {
   const { handler, body, headers } = await agent.firstRun(id);
   return { handler, text: body.toString('utf8'), type: headers['content-type'] };

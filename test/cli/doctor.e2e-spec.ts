@@ -23,7 +23,7 @@ let agents: RegisteredAgents;
 let history: RunningHistory;
 let catalog: Catalog;
 let gateway: TestGateway;
-/** Behind it there is nothing. */
+/** A gateway none of whose upstreams listens. */
 let lonely: TestGateway;
 
 beforeAll(async () => {
@@ -51,7 +51,7 @@ afterAll(async () => {
   await agents.stop();
 });
 
-/** What differs from run to run. */
+/** The parts of the output that differ from run to run. */
 function steady(out: string): string {
   return out
     .replaceAll(/in \d+ ms/g, 'in N ms')

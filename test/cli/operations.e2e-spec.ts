@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const cli = (...args: string[]): Promise<CliResult> => runCli(args, { env });
 
-/** A command line as somebody types it, in a folder of its own. */
+/** Runs a command line as a user types it, in a folder of its own. */
 function shell(command: string): Promise<CliResult> {
   const PATH = [BIN, NODE, process.env.PATH].join(delimiter);
   const options = { env: { PATH, HOME: folder, TZ: 'UTC', ...env }, cwd: folder };
@@ -42,7 +42,7 @@ function shell(command: string): Promise<CliResult> {
   });
 }
 
-/** Until the catalog shows this status of it. */
+/** Waits until the catalog shows this status of the agent. */
 async function hasStatus(id: string, status: string): Promise<void> {
   const query = { where: 'id = $1 AND status = $2', params: [id, status] };
   for await (const rows of gateway.catalog(query)) if (rows.length > 0) return;

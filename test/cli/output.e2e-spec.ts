@@ -48,7 +48,7 @@ async function write(path: string, contentType: string, bodies: string[]): Promi
   }
 }
 
-/** Runs it on a terminal of its own, where both outputs are one; `type` is typed once it has said that. */
+/** Runs the command line on a terminal of its own, which merges both outputs. Types `type` after a given output. */
 function onTerminal(
   args: string[],
   more: Record<string, string> = {},

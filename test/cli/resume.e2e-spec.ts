@@ -28,7 +28,7 @@ afterAll(async () => {
   await history.stop();
 });
 
-/** Always behind the same port. */
+/** The gateway, always on the same port. */
 function startGateway(): Promise<GatewayChild> {
   const env = {
     GATEWAY_PORT: String(port),
@@ -145,7 +145,7 @@ describe('agent-gateway watch', () => {
   });
 });
 
-/** What it says once for every outage. */
+/** The message that the command line prints once for each outage. */
 async function saysThatItIsLost(cli: RunningCli): Promise<void> {
   const times = cli.err.split('Connected again.').length;
   await cli.until(({ err }) => err.split('Trying again.').length > times);

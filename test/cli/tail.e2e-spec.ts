@@ -16,7 +16,7 @@ import { startWatchedServer, type WatchedServer } from '../support/watched-serve
 const AT = '2026-11-21T16:02:11.123Z';
 let history: RunningHistory;
 let gateway: TestGateway;
-/** Before the gateway: it tells when a read has got so far. */
+/** A proxy in front of the gateway. It reports how far a read has come. */
 let front: WatchedServer;
 let env: Record<string, string>;
 

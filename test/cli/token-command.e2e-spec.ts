@@ -29,7 +29,7 @@ function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<R
   });
 }
 
-/** As `npm run token` does, without npm's own second. */
+/** Runs the same program as `npm run token`, without the second that npm needs to start. */
 const token = (args: string[], env: NodeJS.ProcessEnv = SETTINGS): Promise<Result> =>
   run(process.execPath, ['cli/src/main.ts', 'token', ...args], env);
 

@@ -9,7 +9,7 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripte
 
 const ROOT = join(import.meta.dirname, '../..');
 const BIN = join(ROOT, 'node_modules/.bin');
-/** The generator and the compiler take their time on a busy machine. */
+/** The generator and the compiler are slow on a busy machine. */
 const RUN_TIMEOUT_MS = 120_000;
 
 describe('the client of docs/http-api.md', () => {

@@ -42,7 +42,7 @@ afterEach(() => {
 
 let types = 0;
 
-/** A type of agents of a test's own, so that no test sees the rows of another. */
+/** An entity type for one test alone, so that no test sees the rows of another. */
 function newType() {
   const type = `type-${types++}`;
   const put = (id: string, values: Record<string, string> = {}) =>
@@ -59,7 +59,7 @@ interface Following {
   ttlSeconds?: number;
 }
 
-/** Follows as `docs/browser.md` shows it, with the unchanged client, and records every message. */
+/** Follows a shape as `docs/browser.md` shows it, with the unmodified client, and records every message. */
 function follow({ table = 'entities', type, prefix = SHAPE, ttlSeconds = 60 }: Following) {
   const seen: Seen[] = [];
   const watched = watchedFetch();

@@ -19,7 +19,7 @@ import { mintReadToken } from '../support/read-tokens.ts';
 import { watchedFetch } from '../support/watched-fetch.ts';
 
 const AGENTS = '/streams/t/default/agents/chat';
-/** Over a second for event streams: the client gives up where three of them were shorter. */
+/** Longer than a second, because the client stops after three event streams that were shorter. */
 const TTL_SECONDS = { 'long-poll': 0.6, sse: 1.1 };
 const FAST_BACKOFF = { initialDelay: 10, maxDelay: 50, multiplier: 1 };
 
@@ -45,7 +45,7 @@ afterEach(async () => {
 
 let timelines = 0;
 
-/** A new agent's timeline with that many events on it. */
+/** Creates an agent's timeline with this many events. */
 async function newTimeline(count: number, historyUrl = history.url) {
   const agent = `a${timelines++}`;
   const writer = new EventWriter(`${historyUrl}/t/default/agents/chat/${agent}/timeline`);
@@ -55,7 +55,7 @@ async function newTimeline(count: number, historyUrl = history.url) {
   return { prefix, url: `${gateway.url}${prefix}/timeline`, writer };
 }
 
-/** Counts what it mints. Without a margin every token is used to its very end. */
+/** Counts the tokens that it mints. Without a margin each token is used until it expires. */
 function tokenFor(prefix: string, ttlSeconds: number) {
   let minted = 0;
   const token = new ReadToken(async () => {
@@ -65,7 +65,7 @@ function tokenFor(prefix: string, ttlSeconds: number) {
   return { token, minted: () => minted };
 }
 
-/** Follows a timeline as `docs/browser.md` shows it, with the unchanged client. */
+/** Follows a timeline as `docs/browser.md` shows it, with the unmodified client. */
 function follow(url: string, live: 'long-poll' | 'sse', token: ReadToken) {
   const received = new ReceivedEvents();
   const watched = watchedFetch();

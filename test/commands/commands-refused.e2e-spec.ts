@@ -38,7 +38,7 @@ interface Problem {
   errors?: { field: string; message: string }[];
 }
 
-/** Sends a command as raw bytes and expects that it is refused and that nothing goes upstream. */
+/** Sends a command as raw bytes. Expects a refusal and no upstream request. */
 async function refused(
   path: string,
   body: string | Buffer,
@@ -429,7 +429,7 @@ interface RawClient {
   answerUntilClose(): Promise<string>;
 }
 
-/** Sends the head of a command over a connection of its own and leaves the body to the test. */
+/** Sends the head of a command on a connection of its own. The test sends the body. */
 async function rawClient(path: string, headers: string[]): Promise<RawClient> {
   const socket = connect({ port: gateway.port, host: '127.0.0.1' });
   await once(socket, 'connect');

@@ -386,7 +386,7 @@ function idOf({ url }: Accepted): string {
   return url.slice(url.lastIndexOf('/') + 1);
 }
 
-/** The handlers that ran for a key, once all commands before this call have: objects run in order. */
+/** The handlers that ran for a key, after all earlier commands have run. Virtual objects handle commands in order. */
 async function runsAtTheEnd(key: string): Promise<string[]> {
   await accepted(post(`/api/a/${TYPE}/${key}/send`, 'the end'));
   for (let count = 1; ; count++) {
@@ -402,7 +402,7 @@ interface JournalEntry {
   entry_json: string;
 }
 
-/** All that Restate has stored of an invocation. */
+/** Everything that Restate stores about an invocation. */
 async function journalOf(
   id: string,
 ): Promise<{ invocation: Record<string, unknown>; journal: JournalEntry[] }> {

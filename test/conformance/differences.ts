@@ -1,4 +1,4 @@
-/** A test whose outcome through the gateway is meant to be another one than without it. */
+/** A test that is expected to end differently through the gateway. */
 export interface ExpectedDifference {
   /** The test's full name. */
   test: string;

@@ -10,7 +10,7 @@ import { runSuite, type Outcomes } from './suite-run.ts';
 
 const API_KEY = 'conformance-api-key-0123456789';
 const START_TIMEOUT_MS = 30_000;
-/** Where even the server alone fails more than this, its failures would hide those of the gateway. */
+/** The least share of tests that the server alone must pass. More failures could hide those of the gateway. */
 const MIN_PASSED_SHARE = 0.9;
 
 /**
@@ -59,7 +59,7 @@ async function runThrough(seed: number, workDir: string): Promise<Outcomes> {
   }
 }
 
-/** The built gateway, with nothing behind it but the history store. */
+/** The built gateway with the history store as its only upstream. */
 async function startGateway(historyUrl: string): Promise<{ process: RunningPart; port: number }> {
   const { gateway: port } = await choosePorts({ gateway: 0 });
   const gateway = startProcess({

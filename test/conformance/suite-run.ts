@@ -24,7 +24,7 @@ export interface SuiteOptions {
   workDir: string;
 }
 
-/** What is read of Vitest's JSON report. */
+/** The fields of Vitest's JSON report that are used. */
 interface Report {
   testResults: {
     message: string;
@@ -32,7 +32,7 @@ interface Report {
   }[];
 }
 
-/** Runs the official suite once, in a process of its own. Rejects if it did not run to its end. */
+/** Runs the official suite once in a process of its own. Rejects if the suite ended early. */
 export async function runSuite(options: SuiteOptions): Promise<Outcomes> {
   const reportFile = join(options.workDir, 'report.json');
   const vitest = startProcess({
@@ -73,7 +73,7 @@ function outcomesOf({ testResults }: Report): Outcomes {
   return outcomes;
 }
 
-/** The Vitest with which the suite itself registers its tests; it need not be the project's. */
+/** The Vitest with which the suite registers its tests. The project may have another version. */
 function vitestPath(): string {
   const suite = createRequire(import.meta.url).resolve(
     '@durable-streams/server-conformance-tests/package.json',

@@ -12,7 +12,7 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripte
 const PAGE = 'https://app.example';
 const PINNED = [PAGE, 'http://localhost:5173', 'capacitor://localhost'];
 
-/** As real upstreams do it, and worse: each of these would widen what the gateway says. */
+/** CORS headers of real and of careless upstreams. Each of them would allow more than the gateway does. */
 const UPSTREAM_CORS = {
   'access-control-allow-origin': 'https://evil.example',
   'access-control-allow-credentials': 'true',
@@ -31,7 +31,7 @@ const ALLOWED =
   'Authorization, Content-Type, If-None-Match, Last-Event-ID, Cache-Control, X-Request-Id, ' +
   'traceparent, tracestate';
 
-/** Every header of an answer that has to do with CORS, each line by itself, and `Vary`. */
+/** Every CORS header of a response, line by line, and `Vary`. */
 function corsLines(answer: string): { status: number; cors: string[]; vary: string[] } {
   const { status, head } = parseRaw(answer);
   const lines = head.split('\r\n').slice(1);

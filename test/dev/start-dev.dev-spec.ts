@@ -13,10 +13,10 @@ const ROOT = join(import.meta.dirname, '../..');
 const COPIED = ['src', 'package.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'];
 const STREAM = '/streams/t/default/dev';
 const CHANGES = Number(process.env.DEV_CHANGES ?? 100);
-/** Reached only by what hangs. */
+/** Only a test that hangs takes this long. */
 const HANG_MS = 60_000;
 
-/** `npm run start:dev` in a copy of the project, whose source the test changes. */
+/** `npm run start:dev` in a copy of the project. The test changes the source of the copy. */
 describe('npm run start:dev', () => {
   const output = new EventEmitter();
   const seen: string[] = [];
@@ -163,7 +163,7 @@ describe('npm run start:dev', () => {
   );
 });
 
-/** Told, not judged: it depends on the machine. */
+/** Printed but not asserted, because it depends on the machine. */
 function report(tookMs: number[]): void {
   const sorted = tookMs.toSorted((a, b) => a - b).map(Math.round);
   const [median, longest] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];

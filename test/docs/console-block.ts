@@ -1,4 +1,4 @@
-/** A command of a `console` block, and the output that the page shows for it. */
+/** A command of a `console` block and the output that the page shows for it. */
 export interface ConsoleStep {
   command: string;
   shown: string;
@@ -6,7 +6,7 @@ export interface ConsoleStep {
   isEndless: boolean;
 }
 
-/** Commands begin with `$ ` and go on behind a `\` at the end of a line. Throws for output without one. */
+/** Commands begin with `$ `. A `\` at the end of a line continues the command. Throws for output without a command. */
 export function consoleSteps(text: string): ConsoleStep[] {
   const steps: ConsoleStep[] = [];
   let isContinued = false;

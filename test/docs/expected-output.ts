@@ -6,7 +6,7 @@ export function isAsShown(shown: string, said: string): boolean {
   return patternOf(shown).test(normalize(said));
 }
 
-/** Whether what a page shows is found somewhere in what was said. */
+/** Whether the output contains the text that a page shows. */
 export function isPartAsShown(shown: string, said: string): boolean {
   return new RegExp(sourceOf(shown)).test(normalize(said));
 }
@@ -21,7 +21,7 @@ function sourceOf(shown: string): string {
 
 const escape = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-/** What no two runs have in common, each by a name for its form. */
+/** The values that differ between runs, by the name of their form. */
 const FORMS: readonly [name: string, form: RegExp][] = [
   ['jwt', /\beyJ[\w-]+\.[\w-]+\.[\w-]+/g],
   ['ulid', /\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b/gi],

@@ -13,9 +13,9 @@ const files = readPages().flatMap(({ blocks }) => blocks.filter(({ name }) => na
 
 /** Run by `minting.docs-spec.ts`, `snippets.docs-spec.ts` and `nginx.docs-spec.ts`. */
 const RUN = ['mint.ts', 'mint.py', 'mint.go', 'watch.html', 'nginx.conf', 'reply.ts', 'agent.ts'];
-/** Compiled and run, with what the command before it makes, by `test/client/openapi-client.e2e-spec.ts`. */
+/** `test/client/openapi-client.e2e-spec.ts` compiles and runs it, with the output of the command before it. */
 const OF_OPENAPI = 'spawn.ts';
-/** Where a page's file of values belongs: on top of those of a whole production release. */
+/** A page's values file is laid over the values of a whole production release. */
 const VALUES = 'values.yaml';
 /** Held by `test/telemetry/monitoring.e2e-spec.ts` and run by `test/monitoring/run.ts`; the adapter is not at hand. */
 const OF_MONITORING = [
@@ -26,7 +26,7 @@ const OF_MONITORING = [
   'keda.promql',
   'prometheus-adapter.yaml',
 ];
-/** Does no more than what its types say. */
+/** Files that only the type checker checks. */
 const TYPES_ONLY = ['first.ts', 'idle-agents.ts', 'watch.ts', 'token-route.ts'];
 
 describe('files in the pages', () => {

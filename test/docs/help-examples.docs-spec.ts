@@ -22,7 +22,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A command line as somebody types it, in a folder of its own. */
+/** Runs a command line as a user types it, in a folder of its own. */
 function shell(command: string): Promise<CliResult> {
   const options = {
     cwd: folder,
@@ -94,7 +94,7 @@ async function examplesOfHelp(): Promise<string[]> {
   return [...new Set(examples)];
 }
 
-/** What cannot end by itself is ended, and what stands for something of the reader's gets what there is here. */
+/** Ends commands that do not end by themselves, and replaces placeholders with values of this system. */
 function asItCanRun(example: string): { command: string; code: number } {
   const isEndless = /gateway (?:tail(?!.*--no-follow)|watch)/.test(example);
   const command = example

@@ -9,7 +9,7 @@ export interface Answer {
   body: string;
 }
 
-/** Sends what a block shows: a line with method and target, headers, a blank line, a body. */
+/** Sends the request of a block: a line with method and target, headers, a blank line, a body. */
 export async function sendShown(shown: string, baseUrl: string, apiKey: string): Promise<Answer> {
   const { first, headers, body } = messageParts(shown.replaceAll('<API key>', apiKey));
   const [method = '', target = ''] = first.split(' ');
@@ -26,7 +26,7 @@ export async function sendShown(shown: string, baseUrl: string, apiKey: string):
   });
 }
 
-/** What of an answer is not as the block shows it: its status, each header that is shown, its body. */
+/** The differences between a response and its block: the status, each header that is shown, the body. */
 export function answerProblems(shown: string, answer: Answer): string[] {
   const { first, headers, body } = messageParts(shown);
   const problems: string[] = [];
@@ -40,7 +40,7 @@ export function answerProblems(shown: string, answer: Answer): string[] {
   return problems;
 }
 
-/** JSON may be shown on more lines than it has. */
+/** A page may show JSON on several lines. */
 export function isBodyAsShown(shown: string, said: string): boolean {
   return isAsShown(compact(shown), compact(said));
 }

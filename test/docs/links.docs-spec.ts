@@ -8,7 +8,7 @@ const files = projectFiles();
 const isThere = (path: string): boolean =>
   files.some((file) => file === path || file.startsWith(`${path}/`));
 
-/** What is wrong with a link to a path of the project, from a file in that folder. */
+/** The problem with a link to a path of the project, from a file in that folder. */
 function linkProblem(folder: string, target: string): string | undefined {
   const [path = '', anchor] = target.split('#');
   const file = path === '' ? folder : normalize(join(folder, path)).replace(/\/$/, '');

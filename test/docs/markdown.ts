@@ -18,7 +18,7 @@ export interface Place {
   line: number;
 }
 
-/** What the tests look at in a page of Markdown. */
+/** The parts of a Markdown page that the tests use. */
 export interface Page {
   path: string;
   blocks: Block[];
@@ -55,7 +55,7 @@ export function parsePage(path: string, markdown: string): Page {
   return page;
 }
 
-/** The number of lines between a block's fences. Throws where the second one is missing. */
+/** The number of lines between a block's fences. Throws if the closing fence is missing. */
 function blockLength(lines: string[], start: number, fence: string): number {
   const end = lines.findIndex(
     (line, i) => i > start && new RegExp(`^ *${fence}+ *$`).test(line) && i > start,
@@ -96,7 +96,7 @@ function readLine(page: Page, line: string, number: number): void {
   for (const [, target = ''] of targets) page.links.push({ text: target, line: number });
 }
 
-/** As GitHub makes an anchor of a heading: without marks, in lower case, hyphens for spaces. */
+/** The anchor that GitHub makes of a heading: no punctuation, lower case, hyphens for spaces. */
 export function anchorOf(heading: string): string {
   return heading
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')

@@ -9,7 +9,7 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripte
 import { readPages, ROOT } from './pages.ts';
 
 const PREFIX = '/streams/t/default/agents/chat/a1';
-/** A compiler that has cached nothing yet takes its time. */
+/** A compiler with an empty cache is slow. */
 const RUN_TIMEOUT_MS = 120_000;
 
 const blocks = readPages().find(({ path }) => path === 'docs/browser.md')?.blocks ?? [];

@@ -7,7 +7,7 @@ import { projectFiles, readPages, readProjectFile, ROOT } from './pages.ts';
 
 const pages = readPages();
 const settings = new Set(Object.keys(new Environment()));
-/** Not of the gateway: of its clients and of the Compose file; and a former one, of which the changes tell. */
+/** Names that are not settings of the gateway: those of its clients, of the Compose file, and a former setting. */
 const OTHER_VARIABLES = new Set([
   'GATEWAY_URL',
   'GATEWAY_API_KEY',
@@ -15,10 +15,10 @@ const OTHER_VARIABLES = new Set([
   'GATEWAY_RUNTIME_TOKEN',
 ]);
 
-/** Everything of a page: prose and blocks. */
+/** The whole text of a page, prose and blocks. */
 const wholeText = (path: string): string => readProjectFile(path);
 
-/** What of the pages matches, with the page, unless it is known. */
+/** Each match in the pages that is not a known name, with its page. */
 function unknown(pattern: RegExp, isKnown: (name: string) => boolean): string[] {
   return pages.flatMap(({ path }) =>
     [...wholeText(path).matchAll(pattern)]

@@ -14,7 +14,7 @@ interface Context {
   said: string;
 }
 
-/** Checks of blocks that are not run: each gives what is wrong. */
+/** Checks of blocks that are not run. Each returns the problem that it finds. */
 export const NOT_RUN: Record<
   Check,
   (block: Block, argument: string, context: Context) => string[]
@@ -33,7 +33,7 @@ export const NOT_RUN: Record<
     isPartAsShown(text, said) ? [] : [`not printed, but:\n${said}`],
 };
 
-/** The commands as a shell takes them apart, with stand-ins for those tools that write down their words. */
+/** The words of the commands, as a shell splits them. Stand-ins for the tools record them. */
 function commandsOf(text: string, tools: string[]): string[][] {
   const folder = mkdtempSync(join(tmpdir(), 'docs-words-'));
   const words = join(folder, 'words');
@@ -54,7 +54,7 @@ function commandsOf(text: string, tools: string[]): string[][] {
   }
 }
 
-/** CI itself runs it; `npm run local` is how these tests start the system. */
+/** CI runs these commands itself, and these tests start the system with `npm run local`. */
 function ciProblems(words: string[]): string[] {
   const command = words.filter((word) => !word.startsWith('--')).join(' ');
   if (command === 'npm run local' || command === 'bash .ci/run') return [];
@@ -62,7 +62,7 @@ function ciProblems(words: string[]): string[] {
   return ci.includes(` ${command}\n`) ? [] : [`${command} is not in .ci/run`];
 }
 
-/** It takes too long, or a machine of its own; at least there is such a script. */
+/** These commands take too long or need a machine of their own. The script must exist. */
 function scriptProblems(words: string[]): string[] {
   const [npm, run, script = ''] = words.filter((word) => word !== '--silent');
   const { scripts } = JSON.parse(readProjectFile('package.json')) as { scripts: object };
@@ -74,7 +74,7 @@ const RENDERED = ['install', 'upgrade', 'template'];
 const HELM_VERBS = [...RENDERED, 'test', 'rollback', 'diff'];
 const KUBECTL_VERBS = ['create', 'apply', 'get', 'logs', 'debug', 'rollout', 'delete', 'describe'];
 
-/** An installation is rendered with its own values; the rest at least names a verb. */
+/** An installation is rendered with its values. Every other command must use a known verb. */
 function helmProblems([verb = '', ...args]: string[]): string[] {
   if (!HELM_VERBS.includes(verb)) return [`helm has no ${verb} here`];
   if (!RENDERED.includes(verb)) return [];
@@ -102,7 +102,7 @@ function dockerProblems([, verb = '', ...args]: string[]): string[] {
   return verb === 'compose' && existsSync(join(ROOT, file)) ? [] : [`docker ${verb} ${file}`];
 }
 
-/** The command and its options are in the help of the command. */
+/** The help of a command must name the command and its options. */
 function cliProblems([, ...words]: string[]): string[] {
   const verbs = words.slice(0, words[0] === 'profile' ? 2 : 1);
   const main = join(ROOT, 'cli/src/main.ts');
@@ -117,7 +117,7 @@ function cliProblems([, ...words]: string[]): string[] {
     .map((option) => `agent-gateway ${verbs.join(' ')} has no ${option}`);
 }
 
-/** Without the indentation that the first line has. */
+/** Removes the indentation of the first line from every line. */
 function unindented(text: string): string {
   return text.replace(/^ +/gm, '');
 }

@@ -9,12 +9,12 @@ import type { Block, Page } from './markdown.ts';
 import { ShellSession } from './shell-session.ts';
 import { projectLookalike, readersEnvironment, type World } from './world.ts';
 
-/** What a command leads to comes in its own time: a read is asked again until then. */
+/** The effect of a command takes a moment. A read is repeated this long until it shows the effect. */
 const PATIENCE_MS = 15_000;
 const PAUSE_MS = 100;
 const COMMAND_TIMEOUT_MS = 40_000;
 
-/** Follows one page from its top, as its reader does: one terminal, one folder. */
+/** Follows one page from its top as a reader does, with one terminal and one folder. */
 export class PageRun {
   private readonly page: Page;
   private readonly world: World;

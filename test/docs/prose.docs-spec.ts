@@ -13,7 +13,7 @@ const PAGES = readPages()
   .map(({ path }) => path)
   // A changelog is of its time; the tables of the bench have no sentences.
   .filter((path) => !/^(?:CHANGELOG|bench\/results\/)/.test(path));
-/** About 35 words. */
+/** The longest sentence, in characters: about 35 words. */
 const MAX_SENTENCE_CHARACTERS = 240;
 
 const kernel = new TextlintKernel();
@@ -43,7 +43,7 @@ async function complaints(path: string, text = readProjectFile(path)): Promise<s
   return messages.map(complaint);
 }
 
-/** These packages are CommonJS without types, compiled from a default export. */
+/** These packages are CommonJS with a compiled default export, and have no types. */
 function load<Exported>(name: string): Exported {
   const module = require(name) as { default?: Exported };
   return module.default ?? (module as Exported);

@@ -20,7 +20,7 @@ export interface RunOptions {
 const TIMEOUT_MS = 30_000;
 const INTERRUPT_EVERY_MS = 100;
 
-/** One shell, as somebody has it who follows a page: variables and folder stay between commands. */
+/** One shell for a whole page. Variables and the folder stay between commands. */
 export class ShellSession {
   private readonly shell: ChildProcess;
   private readonly script: string;

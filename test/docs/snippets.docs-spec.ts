@@ -64,7 +64,7 @@ function checkBlock(block: Block, run: () => PageRun): void {
   it(`${does} ${name}`, check);
 }
 
-/** What a test does with a block, as its name begins, and does it. Files and text have no test here. */
+/** The beginning of the name of a block's test, and the test. Blocks of files and text have no test here. */
 function testOf(
   treatment: Treatment,
   block: Block,

@@ -1,11 +1,11 @@
 import type { Block } from './markdown.ts';
 
-/** What a test does with a block. */
+/** How a test treats a block. */
 export type Treatment =
   | { kind: 'shell' | 'console' | 'http' | 'answer' | 'json' | 'metrics' | 'file' | 'text' }
   | { kind: 'not run'; check: Check; argument: string; reason: string };
 
-/** How a block is checked that is not run; see `not-run.ts`. */
+/** How a test checks a block that is not run; see `not-run.ts`. */
 export const CHECKS = ['ci', 'cli', 'cluster', 'docker', 'excerpt', 'printed', 'script'] as const;
 export type Check = (typeof CHECKS)[number];
 
@@ -20,7 +20,7 @@ const BY_LANGUAGE: Readonly<Record<string, Treatment['kind']>> = {
   text: 'text',
 };
 
-/** What would change the very project that the tests run in, or take its usual ports. */
+/** Commands that would change the project under test or use its default ports. */
 const NOT_HERE = /\bnpm (?:ci|i|install|test|t|run (?:--silent )?(?!--silent |token\b))/;
 
 /**

@@ -4,14 +4,14 @@ import { delimiter, join } from 'node:path';
 import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
 import { ROOT } from './pages.ts';
 
-/** It builds first, on a busy machine, too. */
+/** The start includes a build, and the machine may be busy. */
 const READY_TIMEOUT_MS = 150_000;
 
-/** The addresses that the pages show, of a system on its usual ports. */
+/** The addresses that the pages show: those of a system on its default ports. */
 const SHOWN_PORTS = { gateway: 8787, management: 8788, console: 8789, agents: 9080 };
 type Port = keyof typeof SHOWN_PORTS;
 
-/** What a reader has who follows a page: the system, started as the README says, on free ports. */
+/** What a reader who follows a page has: the system, started as the README says, on free ports. */
 export interface World {
   /** All that the system has said, a line each. */
   said: string[];
@@ -94,7 +94,7 @@ function replaceAll(text: string, pair: (name: Port) => [RegExp, string]): strin
   );
 }
 
-/** A folder that looks like the project's, where a page's own files can lie. */
+/** A folder that looks like the project's, for the files that a page writes. */
 export function projectLookalike(): string {
   const folder = mkdtempSync(join(tmpdir(), 'docs-page-'));
   for (const name of readdirSync(ROOT)) {

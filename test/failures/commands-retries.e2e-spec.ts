@@ -9,7 +9,7 @@ import { startUnacceptingServer } from '../support/unaccepting-server.ts';
 
 const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
 const PREVIOUSLY = '{"invocationId":"inv_1","status":"PreviouslyAccepted"}';
-/** Far above every budget here, and below what Node waits by itself: only a hang takes so long. */
+/** Far above every deadline of these tests, and below Node's own. Only a hang takes this long. */
 const HANG_MS = 10_000;
 const KEYED = { 'idempotency-key': 'k1' };
 
@@ -324,7 +324,7 @@ describe('a runtime that is silent', () => {
   );
 });
 
-/** A port where nothing listens just now. */
+/** A port on which nothing listens at the moment. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -334,7 +334,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A runtime that accepts, from now on; the targets that it gets. */
+/** Starts a runtime that accepts commands. Returns the targets that it received. */
 async function startRuntime(port: number): Promise<string[]> {
   const seen: string[] = [];
   const server = createServer((request, response) => {

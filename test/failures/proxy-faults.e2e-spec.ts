@@ -19,7 +19,7 @@ import { startRawUpstream, startScriptedUpstream } from '../support/scripted-ups
 import { openWire, openWireThatTellsResets, Wire } from '../support/wire.ts';
 
 const KEY = `Authorization: Bearer ${API_KEY}`;
-/** Far above every deadline here: only a hang takes so long. */
+/** Far above every deadline of these tests. Only a hang takes this long. */
 const HANG_MS = 10_000;
 const CONNECT_TIMEOUT_MS = 300;
 const RESPONSE_TIMEOUT_MS = 400;
@@ -34,7 +34,7 @@ const LOST = 'The connection to the server behind this route was lost before it 
 const UNUSABLE = 'The server behind this route gave an answer that cannot be used.';
 const lateAfter = (timeoutMs: number): string =>
   `The server behind this route did not answer within ${timeoutMs} ms.`;
-/** What is told of a write that may have been made. */
+/** The detail of the error for a write that may have been made. */
 const DOUBT: Record<string, string> = {
   POST:
     ' The append may have been made. With the same Producer-Id, Producer-Epoch and Producer-Seq it can be ' +
@@ -696,7 +696,7 @@ describe('the connections to an upstream', () => {
   });
 });
 
-/** A server whose queue of connections is full and stays so: a further one is not answered. */
+/** A server whose queue of connections stays full, so that a further connection gets no response. */
 async function startDeafListener(): Promise<{ port: number; stop: () => Promise<void> }> {
   const worker = new Worker(
     `const { createServer } = require('node:net');

@@ -13,11 +13,11 @@ import { mintReadToken } from '../support/read-tokens.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { openWire, type Wire } from '../support/wire.ts';
 
-/** Long enough for a read to begin; one that comes too late on a busy machine is begun again. */
+/** Long enough for a read to begin. A read that begins too late on a busy machine is repeated. */
 const TTL_SECONDS = 0.5;
-/** A read ends within a second of its token. */
+/** A read ends within a second after its token expires. */
 const ENDED_WITHIN_MS = 1_000;
-/** So long may a stream stay inside of an event, then it is broken off. */
+/** The gateway waits this long for the end of an event, then it closes the connection. */
 const STALL_MS = 2_000;
 
 const DATA = 'event: data\ndata: {"seq":1}\n\n';
@@ -25,13 +25,13 @@ const CONTROL = 'event: control\ndata: {"streamNextOffset":"1_1"}\n\n';
 
 const pathOf = (target: string): string => target.replace(/\?.*/, '');
 
-/** Until the upstream's answer is let go, which may have been before one asks. */
+/** Resolves when the upstream's response is closed, at once if it already is. */
 const closeOf = (response: ServerResponse): Promise<unknown> =>
   response.closed ? Promise.resolve() : once(response, 'close');
 
 type Head = Record<string, string>;
 
-/** A read under way: the client's end of it, and the upstream's. */
+/** An open read: the client's connection and the upstream's. */
 interface Parked {
   wire: Wire;
   response: ServerResponse;

@@ -85,7 +85,7 @@ describe('an event stream of a slow reader that is ended from outside', () => {
   });
 });
 
-/** Events as fast as they are taken. */
+/** Sends events as fast as the reader takes them. */
 function flood(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const event = `data: ${'x'.repeat(200)}\n\nevent: control\ndata: {"streamNextOffset":"1"}\n\n`;

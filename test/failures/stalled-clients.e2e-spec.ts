@@ -9,7 +9,7 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripte
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 const MIB = 1_048_576;
-/** More than the systems on the way hold for a client that takes nothing. */
+/** More bytes than the sockets on the way buffer for a client that reads nothing. */
 const LARGE_BYTES = 512 * MIB;
 const itOnLinux = process.platform === 'linux' ? it : it.skip;
 

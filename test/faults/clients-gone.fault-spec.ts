@@ -11,7 +11,7 @@ const CLIENTS = 400;
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 const HEAD = (line: string, ...headers: string[]) => rawRequest(line, [KEY, ...headers]);
 
-/** One client that goes: what it sends, and whether the upstream may ever see its request whole. */
+/** A client that disconnects: what it sends, and whether the upstream may get its whole request. */
 const DEPARTURES = {
   'before it has sent anything': '',
   'within the head': 'POST /api/a/echo/e1/send HTTP/1.1\r\nHost: x\r\nAuthoriz',

@@ -13,9 +13,9 @@ const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 const DRAIN_MS = 4_000;
 const LAME_DUCK_ENDS_MS = 0.2 * DRAIN_MS;
 const SOFT_DEADLINE_MS = 0.8 * DRAIN_MS;
-/** What a timer and a busy machine may add. */
+/** The delay that timers and a busy machine may add. */
 const LATE_MS = 400;
-/** Node's timers count whole milliseconds, and two processes their own. */
+/** Node's timers count whole milliseconds, and each process has its own clock. */
 const EARLY_MS = 5;
 const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
 
@@ -343,7 +343,7 @@ function environment(upstreamUrl: string): Record<string, string> {
   };
 }
 
-/** The text of a chunked body, whole or not. */
+/** The text of a chunked body, complete or not. */
 function unchunked(body: string): string {
   let text = '';
   for (let at = 0; ;) {
@@ -359,7 +359,7 @@ function onlyChildOf(pid: number): number {
   return Number(execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }).trim());
 }
 
-/** As the process sees its own id (proc(5), `NSpid`). */
+/** The id of a process in its own namespace (proc(5), `NSpid`). */
 function namespacePid(pid: number): string | undefined {
   return /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
 }

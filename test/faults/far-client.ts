@@ -2,11 +2,11 @@ import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** Addresses of a link (RFC 3927), which no machine's own network has. */
+/** Link-local addresses (RFC 3927), which no network of the machine uses. */
 const HERE = '169.254.177.1';
 const THERE = '169.254.177.2';
 
-/** A client behind a network cable that can be cut. */
+/** A client behind a network link that the test can cut. */
 export interface FarClient {
   /** Sends a request and resolves with the first line of the answer. It reads whatever comes. */
   ask(port: number, request: string): Promise<string>;
@@ -15,7 +15,7 @@ export interface FarClient {
   remove(): Promise<void>;
 }
 
-/** The address of this machine for it. */
+/** The address of this machine on that link. */
 export const ADDRESS_FOR_FAR_CLIENT = HERE;
 
 /** Whether this machine and this user may make a network of their own: Linux, root and `ip` of iproute2. */
@@ -30,7 +30,7 @@ export function canBeFar(): boolean {
   }
 }
 
-/** Makes a network with two ends: one is this machine's, the other one the client's alone. */
+/** Makes a network link between this machine and the client's own network namespace. */
 export function makeFarClient(): FarClient {
   const name = `gw-far-${process.pid}`;
   const [near, far] = [`gwn${process.pid}`, `gwf${process.pid}`];

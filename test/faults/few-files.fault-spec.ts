@@ -22,7 +22,7 @@ async function start(env: Record<string, string> = {}): Promise<GatewayChild> {
   return gateway;
 }
 
-/** Asks for a read that parks, each on a connection of its own; resolves with the status, or 0 where it is closed. */
+/** Sends a read that parks, on a connection of its own. Resolves with the status, or 0 if the connection is closed. */
 function park(port: number, sockets: Socket[]): Promise<number> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

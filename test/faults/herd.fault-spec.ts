@@ -10,7 +10,7 @@ import { Readers } from '../support/readers.ts';
 import { TLS_IDENTITY } from '../support/tls-identity.ts';
 
 const READERS = 3_000;
-/** Less than the store takes for all of them. */
+/** Shorter than the store needs for all reads. */
 const CONNECT_TIMEOUT_MS = 1_000;
 const PAUSE_MS = 1.5 * CONNECT_TIMEOUT_MS;
 

@@ -74,7 +74,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** On one connection, a few at a time. */
+/** Sends requests on one connection, a few at a time. */
 function requestAll(port: number, count: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');

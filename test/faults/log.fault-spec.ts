@@ -34,7 +34,7 @@ async function start(path: string, env: Record<string, string> = {}): Promise<Wr
   return gateway;
 }
 
-/** A pipe that this process has open and does not read. */
+/** A pipe that this process holds open without reading. */
 function makePipe(): { path: string; fd: number } {
   const path = join(folder, `pipe-${pipes++}`);
   execFileSync('mkfifo', [path]);

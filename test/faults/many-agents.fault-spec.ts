@@ -8,7 +8,7 @@ import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
 const AGENTS = 1_000;
 const AT_ONCE = 50;
 const TYPES = ['assistant', 'echo'] as const;
-/** Reached only by what hangs: two cores need half a minute. */
+/** Only a hang takes this long. Two cores need half a minute. */
 const HANG_MS = 300_000;
 
 describe('a thousand agents of the local system', () => {
@@ -52,7 +52,7 @@ describe('a thousand agents of the local system', () => {
   );
 });
 
-/** Does the task for each, fifty at a time. */
+/** Runs the task for each item, fifty at a time. */
 async function eachOf<T>(items: T[], task: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();
   const worker = async (): Promise<void> => {
@@ -70,7 +70,7 @@ async function untilReply(gateway: AgentGateway, agent: string): Promise<Timelin
   return events;
 }
 
-/** From the spawn to the reply, each number once and in order. */
+/** Checks that the timeline reaches from the spawn to the reply, with each number once and in order. */
 function isWhole(agent: string, events: TimelineEvent[]): boolean {
   const kinds = agent.startsWith('echo/')
     ? ['spawned', 'message', 'reply']

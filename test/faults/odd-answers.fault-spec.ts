@@ -8,7 +8,7 @@ const LENGTH = 'Content-Length: 2';
 const DATE = 'Date: Sun, 22 Nov 2026 02:38:55 GMT';
 const EVERY_BYTE = Array.from({ length: 256 }, (_, byte) => String.fromCharCode(byte));
 
-/** Heads of answers, by what is odd about them; the body is always `hi`. */
+/** Response heads by what is odd about them. The body is always `hi`. */
 const ODD_HEADS: Record<string, string[]> = {
   'every byte in a value': EVERY_BYTE.map((c) => `200 OK\r\nX-A: a${c}b\r\n${LENGTH}`),
   'every byte in a value, behind length and date': EVERY_BYTE.map(

@@ -183,7 +183,7 @@ describe('requests that HTTP allows and nobody sends', () => {
   }, 120_000);
 });
 
-/** Pipelines a batch of requests, waits for all its answers, and goes on with the next. */
+/** Pipelines a batch of requests, waits for all responses, and continues with the next batch. */
 async function sendBatches(
   socket: Socket,
   batch: string,

@@ -15,7 +15,7 @@ const ASKED = 50;
 
 type Upstream = 'history' | 'sync' | 'runtime';
 
-/** The real servers, each behind a line that can hold its answers back. */
+/** The real servers, each behind a link that can delay its responses. */
 describe('one upstream that answers nothing', () => {
   let folder: string;
   let restate: RunningRestate;

@@ -55,7 +55,7 @@ export async function startRollingGateways(
   };
 }
 
-/** Until the load balancer has asked it whether it is ready: its traffic comes back only then. */
+/** Waits for the load balancer's readiness check, because traffic returns only after it. */
 async function untilBalanced(gateway: GatewayChild): Promise<void> {
   while (!gateway.log.some(({ message }) => message === 'request')) await sleep(20);
 }

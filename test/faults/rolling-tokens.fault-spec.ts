@@ -10,7 +10,7 @@ import { startRollingGateways, type RollingGateways } from './rolling-gateways.t
 const COPIES = 3;
 const ROUNDS = 2;
 const DRAIN_MS = 2_500;
-/** Shorter than a drain: each read ends a few times by its token, and some while its copy goes. */
+/** Shorter than a drain, so that each read ends a few times by its token, and some while their copy drains. */
 const TOKEN_TTL_SECONDS = 2;
 const READERS = 12;
 const STREAM = '/t/default/rolling-tokens';

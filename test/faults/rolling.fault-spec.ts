@@ -14,7 +14,7 @@ const COPIES = 2;
 const REPLACEMENTS = 6;
 const COMMANDS_AT_ONCE = 20;
 const STREAMS = 3;
-/** Longer than the lame-duck of a drain, so that the listener closes over commands under way. */
+/** Longer than the lame-duck phase, so that the listener closes while commands are in flight. */
 const MAX_RUNTIME_DELAY_MS = 1_200;
 
 /**

@@ -12,7 +12,7 @@ import { registerAgents, type RegisteredAgents } from '../support/restate.ts';
 const COMMANDS = 500;
 const INTERVAL_MS = 20;
 const KILL_AT = 100;
-/** Attempts of one command that find nobody: in two seconds there were eleven at most. */
+/** The attempts of one command that find no listener. Two seconds had eleven at most. */
 const FAILURES_WHILE_DOWN = 12;
 const ENTITIES = 10;
 const DOWN_MS = 4_000;
@@ -87,7 +87,7 @@ describe('commands while the real runtime is killed with -9 and started again', 
   }
 });
 
-/** Counts in its state how often each message was handled: that changes with the invocation or not at all. */
+/** Counts in Restate's state how often each message was handled. The count commits with the invocation. */
 function counterAgent() {
   return object({
     name: 'faults-counter',

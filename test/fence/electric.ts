@@ -1,6 +1,6 @@
 import { rewritten } from './syntax.ts';
 
-/** A query as Plug decodes it: pairs between "&", of one name the last; what is broken stays as it is. */
+/** Decodes a query like Plug: pairs between "&", the last one of a name wins, broken escapes stay unchanged. */
 export function paramsOf(query: string, separator: RegExp = /&/): Map<string, string> {
   const params = new Map<string, string>();
   for (const pair of query.slice(1).split(separator)) {

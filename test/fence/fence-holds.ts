@@ -3,10 +3,10 @@ import { TENANT } from './world.ts';
 
 const FENCE = `"tenant" = '${TENANT}'`;
 
-/** What of a SELECT may be there besides its condition. */
+/** The parts of a SELECT that are allowed besides its condition. */
 const BARE = new Set(['targetList', 'limitOption', 'op']);
 
-/** Pure functions of their arguments, each looked up in PostgreSQL's manual; not the gateway's own list. */
+/** Functions that depend only on their arguments, from PostgreSQL's manual and not from the gateway's own list. */
 const PURE = new Set(
   `lower upper length concat coalesce greatest least like ilike timezone array_append array_cat
    array_ndims array_prepend justify_days justify_hours justify_interval bool date float4 float8 int2
@@ -51,7 +51,7 @@ export function rewrittenProblem(anew: string, parser: SqlParser): string | unde
   return isHeld ? undefined : `is not held by its fence: ${anew}`;
 }
 
-/** What is wrong with an order as it goes into Electric's SQL. */
+/** The problem with an order, in the form in which Electric puts it into SQL. */
 export function orderProblem(orderBy: string, parser: SqlParser): string | undefined {
   const select = selectOf(`SELECT 1 WHERE a ORDER BY ${orderBy} LIMIT 7 OFFSET 8`, parser);
   if (!select) return undefined;
@@ -65,7 +65,7 @@ export function orderProblem(orderBy: string, parser: SqlParser): string | undef
   return isPlain ? undefined : 'orders by more than plain columns';
 }
 
-/** The condition of `SELECT 1 WHERE …`, where that is all there is; undefined where it is no SQL. */
+/** The condition of `SELECT 1 WHERE …` if there is nothing else, or undefined if the text is not SQL. */
 function conditionOf(where: string, parser: SqlParser): SqlNode | undefined {
   const { whereClause, ...rest } = selectOf(`SELECT 1 WHERE ${where}`, parser) ?? {};
   const more = Object.keys(rest).filter((member) => !BARE.has(member));
@@ -78,7 +78,7 @@ function isPlainColumn(node: SqlNode | undefined): boolean {
   return fields?.length === 1 && fields[0]?.String !== undefined;
 }
 
-/** What a clause of the client's own must not have in it. */
+/** The problem with a clause that the client wrote. */
 function ownProblem(clause: SqlNode | undefined): string | undefined {
   for (const [kind, node] of nodesOf(clause)) {
     const { names, funcname } = node as { names?: unknown; funcname?: unknown };
@@ -90,7 +90,7 @@ function ownProblem(clause: SqlNode | undefined): string | undefined {
   return undefined;
 }
 
-/** Whatever is no column, constant, operator or pure call is not among them: SubLink, for one. */
+/** The allowed kinds of nodes: columns, constants, operators and pure calls. A SubLink, for example, is not allowed. */
 const KNOWN_KINDS = new Set(
   `A_ArrayExpr A_Const A_Expr A_Indices A_Indirection BoolExpr BooleanTest CoalesceExpr ColumnRef
    FuncCall Integer List MinMaxExpr NullTest ParamRef String TypeCast`.split(/\s+/),

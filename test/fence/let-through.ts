@@ -3,7 +3,7 @@ import { GatewayError } from '../../src/errors/gateway-error.ts';
 import { shapeQuery } from '../../src/shapes/shape-query.ts';
 import { TENANT } from './world.ts';
 
-/** What a client asks for. Without `raw` the query is written as the real client writes it. */
+/** A client's request. Without `raw` the query is encoded like that of the real client. */
 export interface Asked {
   where?: string;
   subset__where?: string;
@@ -23,7 +23,7 @@ export function queryOf({ params = [], ...asked }: Asked): string {
   return `?${query.toString()}`;
 }
 
-/** What goes on to the sync engine with a read token; undefined where the gateway refuses. */
+/** The query that the gateway sends to the sync engine for a read token, or undefined if it refuses. */
 export function letThrough(query: string, shape?: object): string | undefined {
   const readToken = {
     scope: [['shapes']],

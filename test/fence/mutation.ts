@@ -3,7 +3,7 @@ import { oneIn, whole } from './seed.ts';
 
 type Many = readonly [string, ...string[]];
 
-/** What attacks are made of. */
+/** The fragments of attacks. */
 const PIECES: Many = [
   "'",
   '"',

@@ -22,7 +22,7 @@ const VALUES: Record<string, string> = {
 };
 const ANY_VALUE = `x -1 0_0 id='x' tenant=$1 ' % %41 + ; & = é x;table=payroll x&table=payroll true)or(true`;
 
-/** A query that is nearly right, in many spellings. */
+/** A query that is almost valid, in many spellings. */
 function randomQuery(random: Random): string {
   const pairs = Array.from({ length: 1 + whole(random, 5) }, () => randomPair(random));
   const table = `${spelled(random, 'table')}=entities`;
@@ -36,14 +36,14 @@ function randomPair(random: Random): string {
   return `${spelled(random, name)}=${oneIn(random, 8) ? printable(value) : encodeURIComponent(value)}`;
 }
 
-/** With some of its characters percent-encoded. */
+/** Percent-encodes some characters of the text. */
 function spelled(random: Random, name: string): string {
   return name.replace(/./g, (char) =>
     oneIn(random, 30) ? `%${char.charCodeAt(0).toString(16).padStart(2, '0')}` : char,
   );
 }
 
-/** As Node lets it in: bytes above ASCII, but no white space and no control character. */
+/** The text as Node allows it in a target: also bytes above ASCII, but no white space or control characters. */
 function printable(text: string): string {
   return Buffer.from(text, 'utf8')
     .toString('latin1')

@@ -18,7 +18,7 @@ const CONSTANT_OF: Record<Type, string> = {
   timestamptz: "'2026-01-01' '2026-02-01'::timestamptz date'2026-01-01' now() 'infinity'",
 };
 
-/** A condition that PostgreSQL understands more often than not, and that need not be a harmless one. */
+/** A random condition that is usually valid in PostgreSQL and may be harmful. */
 export function randomCondition(random: Random, depth = 0): string {
   if (oneIn(random, 12)) return harmful(random, depth);
   if (depth > 3 || oneIn(random, 2)) return predicate(random, depth + 1);
@@ -27,7 +27,7 @@ export function randomCondition(random: Random, depth = 0): string {
   return `${inner()} ${wordOf(random, 'AND OR or Or')} ${inner()}`;
 }
 
-/** Sometimes without the parentheses that it needs, or with too many. */
+/** Adds parentheses, sometimes too few or too many. */
 function grouped(random: Random, condition: string): string {
   if (oneIn(random, 6)) return condition;
   return oneIn(random, 8) ? `((${condition}))` : `(${condition})`;
@@ -101,7 +101,7 @@ function randomValue(random: Random, type: Type, depth: number): string {
   }
 }
 
-/** What must not pass as it is; most of it tells of other rows, other tables or the server. */
+/** Expressions that must be refused. Most of them reveal other rows, other tables or the server. */
 function harmful(random: Random, depth: number): string {
   const inner = depth > 3 ? 'id = id' : randomCondition(random, depth + 1);
   const either = `(${inner} OR tenant = 'other')`;

@@ -2,7 +2,7 @@ import type { Random } from '../soak/random.ts';
 import { mutated } from './mutation.ts';
 import { oneIn, wordOf } from './seed.ts';
 
-/** What `subset__order_by` may be, and now and then what it may not. */
+/** A random value of `subset__order_by`, which is sometimes not allowed. */
 export function randomOrder(random: Random): string {
   const items = Array.from({ length: 1 + Math.floor(random.next() * 3) }, () => item(random));
   const order = items.join(random.pick([', ', ',', ' ,\n']));

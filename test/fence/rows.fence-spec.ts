@@ -38,7 +38,7 @@ interface Seen {
   error?: string;
 }
 
-/** What the sync engine would give in a world for a query that it gets: rows, or PostgreSQL's error. */
+/** The sync engine's result for a query on the given tables: rows, or PostgreSQL's error. */
 async function seenIn({ schema }: World, query: string, columns: readonly string[]): Promise<Seen> {
   const sql = electricSql(query, schema, columns);
   await database.exec(`SET search_path = ${schema}`);
@@ -50,7 +50,7 @@ async function seenIn({ schema }: World, query: string, columns: readonly string
   }
 }
 
-/** Whether the query is one that the engine makes SQL of at all. */
+/** Whether the engine turns the query into SQL. */
 function isServed(query: string): boolean {
   try {
     electricSql(query, 'any', ['id']);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Random } from '../soak/random.ts';
 
-/** A source of random of its own for each property, so that a run of one alone repeats it, too. */
+/** A random generator for each property, so that a run of one property alone repeats its values. */
 export function seededRandom(property: string): Random {
   const seed = process.env.FENCE_SEED ?? '';
   const digest = createHash('sha256').update(`${seed} ${property}`).digest();

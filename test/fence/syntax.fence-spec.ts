@@ -13,7 +13,7 @@ const ROUNDS = 2_000;
 
 beforeAll(loadParsers);
 
-/** The problem of a query's clause to any of the readers behind the gateway. */
+/** The problem with a clause for any of the parsers behind the gateway. */
 function problemOf(query: string, where: string, isPinned: boolean): string | undefined {
   const fenced = paramsOf(query).get('where') ?? '';
   for (const parser of PARSERS) {
@@ -29,7 +29,7 @@ function problemOf(query: string, where: string, isPinned: boolean): string | un
   return PARSERS.map((parser) => rewrittenProblem(anew, parser)).find(Boolean);
 }
 
-/** Clauses of which a good part passes, be they the client's own or pinned by the token. */
+/** Checks that every clause that passes is safe, and that at least `leastPassed` of them pass. */
 function expectHeld(clauses: Iterable<string>, leastPassed: number, isPinned = false): void {
   let passed = 0;
   for (const where of clauses) {

@@ -9,7 +9,7 @@ export interface SqlParser {
   parse: (sql: string) => SqlNode;
 }
 
-/** Of the version that Electric has, and of the newest. */
+/** PostgreSQL's parser, in the version that Electric uses and in the newest one. */
 export const PARSERS: readonly SqlParser[] = [
   { version: '17', parse: (sql) => parser17.parseSync(sql) as unknown as SqlNode },
   { version: '18', parse: (sql) => parser18.parseSync(sql) as unknown as SqlNode },
@@ -19,7 +19,7 @@ export async function loadParsers(): Promise<void> {
   await Promise.all([parser17.loadModule(), parser18.loadModule()]);
 }
 
-/** The SELECT that a text is, where it is one statement, without what says where in the text it is. */
+/** The syntax tree of a text that is a single SELECT, without positions in the text. */
 export function selectOf(sql: string, { parse }: SqlParser): SqlNode | undefined {
   let tree: SqlNode;
   try {

@@ -23,7 +23,7 @@ async function namesOf(sql: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Of these clauses those that pass. */
+/** The clauses of the list that pass. */
 function passingOf(clauses: readonly string[]): string[] {
   return clauses.filter((where) => {
     const query = letThrough(queryOf({ where }));

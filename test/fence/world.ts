@@ -4,7 +4,7 @@
  */
 
 export const TENANT = 'acme';
-/** Of the table `entities`, with their types. */
+/** The columns of the table `entities` with their types. */
 export const COLUMNS = {
   id: 'text',
   tenant: 'text',
@@ -15,7 +15,7 @@ export const COLUMNS = {
   tags: 'text[]',
   made: 'timestamptz',
 } as const;
-/** What a token that pins columns leaves to be seen. */
+/** The columns that a token with pinned columns may see. */
 export const PINNED_COLUMNS = ['id', 'type', 'made'];
 
 const OWN = [
@@ -24,7 +24,7 @@ const OWN = [
   `'a3', 'acme', 'echo', NULL, NULL, NULL, NULL, NULL`,
   `'a4', 'acme', '7', '1', 30, true, '{1,2,NULL}', '2026-01-01'`,
 ];
-/** The same to one who sees the pinned columns only. */
+/** Rows that look the same as `OWN` to a reader of the pinned columns. */
 const OWN_WITH_OTHERS_HIDDEN = [
   `'a1', 'acme', 'chat', 'busy', NULL, false, '{z}', '2026-01-01'`,
   `'a2', 'acme', 'chat', NULL, 5, true, NULL, '2026-02-01'`,
@@ -49,7 +49,7 @@ export const WORLD: World = {
   entities: [...OWN.slice(0, 2), ...OF_OTHERS, ...OWN.slice(2)],
   payroll: [`('acme', 100)`, `('other', 200)`],
 };
-/** Its own rows are the same, all else is gone. */
+/** The same rows of the tenant, with everything else removed. */
 export const WITHOUT_OTHERS: World = { schema: 'lonely', entities: OWN, payroll: [] };
 export const OTHERWISE_HIDDEN: World = {
   ...WORLD,

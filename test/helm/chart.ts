@@ -13,7 +13,7 @@ import { runTool } from './tools.ts';
 import { parseYaml, parseYamlDocuments, writeYaml } from './yaml.ts';
 
 export const CHART = join(import.meta.dirname, '../../helm/agent-gateway');
-/** Also the version of the schemas that the objects are held against. */
+/** The Kubernetes version of `helm template` and of the schemas. */
 export const KUBERNETES_VERSION = '1.36.3';
 
 /** A part of a Kubernetes object, walked by path; the tests assert what they find. */
@@ -40,7 +40,7 @@ export function ciValues(file: string): Tree {
 
 export const DEFAULT_VALUES = parseYaml(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Tree;
 
-/** What `helm template` makes of values; throws helm's message where it refuses. */
+/** The objects that `helm template` makes of values. Throws Helm's message if it refuses them. */
 export function render(values: Tree, release = RELEASE, chart = CHART): KubernetesObject[] {
   const { code, stdout, stderr } = runTool(
     'helm',
@@ -58,7 +58,7 @@ export function render(values: Tree, release = RELEASE, chart = CHART): Kubernet
   return parseYamlDocuments(stdout) as KubernetesObject[];
 }
 
-/** Helm's message where it refuses the values. */
+/** Helm's message for values that it refuses. */
 export function refusal(values: Tree): string {
   try {
     render(values);
@@ -100,14 +100,14 @@ export function objectOf(objects: KubernetesObject[], kind: string, name?: strin
   return object;
 }
 
-/** What lies at a path such as `spec.ports.0.port`; a dot inside a key has a backslash before it. */
+/** The value at a path such as `spec.ports.0.port`. A dot inside a key has a backslash before it. */
 export function at(tree: unknown, path: string): unknown {
   return path
     .split(/(?<!\\)\./)
     .reduce<unknown>((node, key) => (node as Tree | undefined)?.[key.replaceAll('\\.', '.')], tree);
 }
 
-/** Lays values over values, as Helm does: maps are merged, all else is replaced. */
+/** Merges values as Helm does: maps are merged, everything else is replaced. */
 export function overlay(below: Tree, above: Tree): Tree {
   const merged = { ...below };
   for (const [key, value] of Object.entries(above)) {
@@ -117,7 +117,7 @@ export function overlay(below: Tree, above: Tree): Tree {
   return merged;
 }
 
-/** The tree with one value, from `a.b.c`. */
+/** A tree with one value at the path `a.b.c`. */
 export function treeOf(path: string, value: unknown): Tree {
   return path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Tree;
 }

@@ -7,10 +7,10 @@ import { environmentOf } from './features.ts';
 
 const PACKAGE = join(import.meta.dirname, '../../package.json');
 const PRODUCTION_PAGE = join(import.meta.dirname, '../../docs/production.md');
-/** From which people begin. */
+/** The values files from which operators start. */
 const FILES = ['production-values.yaml', 'tenant-acme-values.yaml', 'tenant-globex-values.yaml'];
 
-/** Lines of the checklist of docs/production.md that values can keep, and what keeps them. */
+/** The lines of the checklist of docs/production.md that values can fulfil, and how to check each of them. */
 const KEPT: [line: RegExp, keeps: (values: Tree) => void][] = [
   [
     /given by digest/,
@@ -94,7 +94,7 @@ const KEPT: [line: RegExp, keeps: (values: Tree) => void][] = [
   [/Alerts reach somebody/, (values) => void objectOf(render(values), 'PrometheusRule')],
 ];
 
-/** The values that people begin from keep the page that they are told to read. */
+/** Checks that the values files from which operators start fulfil the checklist of docs/production.md. */
 export async function checkChecklist(checks: Checks): Promise<void> {
   const lines = readFileSync(PRODUCTION_PAGE, 'utf8').match(/^- \[ \] .*(?:\n {2,}.*)*/gm) ?? [];
   for (const [line, keeps] of KEPT) {

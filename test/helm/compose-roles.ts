@@ -7,7 +7,7 @@ import type { Checks } from '../support/checks.ts';
 const DEPLOY = join(import.meta.dirname, '../../deploy');
 const ROW = `INSERT INTO entities (url, type, id, status, tenant) VALUES ('u', 't', 'i', 's', 'x')`;
 
-/** What the roles of `deploy/roles.sh` may do, asked of a real Postgres. */
+/** Checks in a real Postgres what the roles of `deploy/roles.sh` may do. */
 export async function checkRoles(checks: Checks): Promise<void> {
   const database = await PGlite.create();
   try {

@@ -34,7 +34,7 @@ interface Service extends Tree {
   volumes?: string[];
 }
 
-/** `deploy/compose.yaml`, which cannot be run here: its schema, and what its header promises. */
+/** Checks `deploy/compose.yaml` against its schema and the promises of its header. The test cannot run it. */
 export async function checkCompose(checks: Checks): Promise<void> {
   const project = parseYaml(readFileSync(FILE, 'utf8')) as Tree & {
     services: Record<string, Service>;
@@ -127,7 +127,7 @@ export async function checkCompose(checks: Checks): Promise<void> {
   await checkConfig(checks);
 }
 
-/** Each image by its full version, the same wherever it is used: `deploy/images.txt` has them all. */
+/** Checks that each image has one full version everywhere, the one in `deploy/images.txt`. */
 async function checkImages(checks: Checks, services: [string, Service][]): Promise<void> {
   const lines = readFileSync(join(ROOT, 'deploy/images.txt'), 'utf8').split('\n');
   const images = new Map(

@@ -8,7 +8,7 @@ import { SCHEMA_FILE, writeSchemas } from './schemas.ts';
 import { runTool } from './tools.ts';
 import { writeYaml } from './yaml.ts';
 
-/** Every object of every deployment against the schemas of Kubernetes and of the custom kinds. */
+/** Checks every object of every deployment against the schemas of Kubernetes and of the custom resources. */
 export async function checkConformance(checks: Checks): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'kubernetes-schemas-'));
   try {

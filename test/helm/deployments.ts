@@ -55,10 +55,10 @@ const KINDS: Record<string, string[]> = {
   'tenant-acme-values.yaml': TENANT,
   'tenant-globex-values.yaml': TENANT,
 };
-/** Kinds without a namespace of their own in this chart: what an operator hands over as it is. */
+/** Objects that the chart renders without a namespace, because the operator supplies them whole. */
 const AS_GIVEN = ['ConfigMap'];
 
-/** Each deployment of `ci/` as a whole, and what holds between its objects. */
+/** Checks each deployment of `ci/` as a whole, and the relations between its objects. */
 export async function checkDeployments(checks: Checks): Promise<void> {
   await checks.check('every file of ci/ is tested, and every test has its file', () =>
     assert.deepEqual(Object.keys(KINDS).sort(), [...CI_FILES].sort()),

@@ -6,7 +6,7 @@ import { CHART } from './chart.ts';
 import type { Checks } from '../support/checks.ts';
 import { runTool } from './tools.ts';
 
-/** The chart's README is made of its values by helm-docs, and must be of these values. */
+/** Checks that the chart's README is what helm-docs generates from the current values. */
 export async function checkDocumentation(checks: Checks): Promise<void> {
   await checks.check(
     'the chart’s README is what helm-docs makes: helm-docs -c helm -s file',

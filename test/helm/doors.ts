@@ -11,13 +11,13 @@ import {
 } from './chart.ts';
 import type { Checks } from '../support/checks.ts';
 
-/** What clients use. `/registry` is Restate's admin API, and for operators. */
+/** The paths that clients use. `/registry` is Restate's admin API and only for operators. */
 const PUBLIC_PATHS = ['/api', '/streams', '/shapes', '/health'];
 const INGRESS = { ingress: { enabled: true, hosts: ['h.example'] } };
 const ROUTE = { httpRoute: { enabled: true, parentRefs: [{ name: 'g' }] } };
 const REGISTRY = { registry: { enabled: true } };
 
-/** What is let in from outside, and what each implementation needs so that reads may wait. */
+/** Checks which paths are public, and that each implementation lets reads wait. */
 export async function checkDoors(checks: Checks): Promise<void> {
   const minimal = ciValues('minimal-values.yaml');
 

@@ -69,7 +69,7 @@ export async function checkDryRun(checks: Checks): Promise<void> {
   }
 }
 
-/** What shows that the server does refuse. */
+/** Checks that the server refuses wrong objects, or the other checks would prove nothing. */
 async function checkRefusals(checks: Checks, server: ApiServer): Promise<void> {
   const minimal = ciValues('minimal-values.yaml');
   await checks.check('the API server refuses an unknown field', async () => {

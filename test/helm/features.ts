@@ -15,7 +15,7 @@ import { ABSENCES, SCENES, type Effect } from './scenes.ts';
 
 const SOUND = ciValues('minimal-values.yaml');
 
-/** Sets every value of the chart to something of its own and looks for it in what is rendered. */
+/** Sets every value of the chart to a unique value and looks for it in the rendered objects. */
 export async function checkFeatures(checks: Checks): Promise<void> {
   for (const { name, base, effects } of SCENES) {
     const values = effects.reduce(
@@ -58,7 +58,7 @@ function assertSeen(objects: KubernetesObject[], effect: Effect): void {
   assert.deepEqual(found, seen);
 }
 
-/** The gateway container's variables: their value, or where it comes from. */
+/** The gateway container's variables: the value of each, or its source. */
 export function environmentOf(deployment: KubernetesObject): Map<string, unknown> {
   const entries = at(deployment, 'spec.template.spec.containers.0.env') as Tree[];
   return new Map(entries.map(({ name, value, valueFrom }) => [String(name), value ?? valueFrom]));

@@ -280,7 +280,7 @@ const REFUSED: Refused[] = [
   },
 ];
 
-/** Credentials of which the message must not repeat a word. */
+/** Credentials that the message must not contain. */
 const REFUSED_CREDENTIALS: [string, Tree, RegExp][] = [
   ['an API key is short', { apiKeys: ['sesame-0'] }, /'\/secrets\/apiKeys\/0'/],
   ['an API key has spaces', { apiKeys: ['sesame sesame sesame'] }, /secrets\.apiKeys\[0\] must be/],

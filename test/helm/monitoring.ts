@@ -15,7 +15,7 @@ import type { Checks } from '../support/checks.ts';
 const PRODUCTION = ciValues('production-values.yaml');
 const RULES = { prometheusRule: { enabled: true }, serviceMonitor: { enabled: true } };
 
-/** What the chart hands to Prometheus and Grafana; what the queries ask for a gateway itself is held to. */
+/** Checks what the chart gives to Prometheus and Grafana. */
 export async function checkMonitoring(checks: Checks): Promise<void> {
   await checks.check('the PrometheusRule has every rule of the file but those left out', () => {
     const { disabledAlerts } = PRODUCTION.prometheusRule as { disabledAlerts: string[] };
@@ -90,7 +90,7 @@ export async function checkMonitoring(checks: Checks): Promise<void> {
   });
 }
 
-/** Each selector of the gateway's own metrics names job, namespace and Service as the scrape does. */
+/** Checks that each selector of the gateway's metrics uses the labels of the scrape: job, namespace and Service. */
 function assertNarrowed(objects: KubernetesObject[]): void {
   const monitor = objectOf(objects, 'ServiceMonitor');
   const service = objects.find(

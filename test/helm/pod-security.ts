@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { at, ciValues, CI_FILES, render, type KubernetesObject, type Tree } from './chart.ts';
 import type { Checks } from '../support/checks.ts';
 
-/** Where the pods of a workload are described. */
+/** The path of the pod's spec in each kind of workload. */
 const POD_PATHS: Record<string, string> = { Pod: 'spec', Deployment: 'spec.template.spec' };
 const ALLOWED_VOLUMES = [
   'configMap',

@@ -14,7 +14,7 @@ import type { Checks } from '../support/checks.ts';
 
 const POD = 'spec.template.spec';
 
-/** What the chart promises an operator: a drain in time, rotation, doors that let long reads through. */
+/** Checks what the chart promises operators: a drain in time, rotation, and proxies that allow long reads. */
 export async function checkPromises(checks: Checks): Promise<void> {
   await checkGrace(checks);
   await checkRotation(checks);

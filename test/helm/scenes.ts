@@ -353,7 +353,7 @@ const keda: Scene = {
   ],
 };
 
-/** In the order of the rules. */
+/** The upstreams in the order of the network policy's rules. */
 const UPSTREAMS = ['collector', 'history', 'jwks', 'runtime', 'sync'];
 
 const fenced: Scene = {
@@ -496,7 +496,7 @@ const existingSecret: Scene = {
 
 export const SCENES = [pod, doors, scaled, keda, fenced, ownSecret, existingSecret];
 
-/** Values that take something away: seen by what is not there. */
+/** Values that remove something. The test checks that it is absent. */
 export const ABSENCES: [value: string, given: unknown, kind: string][] = [
   ['serviceAccount.create', false, 'ServiceAccount'],
   ['pdb.enabled', false, 'PodDisruptionBudget'],
@@ -507,7 +507,7 @@ function hpaMetric(index: number, kind: string): [string, string] {
   return ['HorizontalPodAutoscaler', `spec.metrics.${index}.${kind}.target.averageUtilization`];
 }
 
-/** A list lies in the Secret as the gateway reads it from a file: one entry a line. */
+/** The Secret holds a list as the gateway reads it from a file: one entry per line. */
 function inSecret(value: string, given: string | string[], key: string): Effect {
   const text = Buffer.from([given].flat().join('\n'));
   return [`secrets.${value}`, given, 'Secret', `data.${key}`, text.toString('base64')];

@@ -4,7 +4,7 @@ import { isTree, KUBERNETES_VERSION, type Tree } from './chart.ts';
 import { runTool } from './tools.ts';
 import { parseYaml } from './yaml.ts';
 
-/** Where the kinds that are not Kubernetes' own are defined, each as the Go module of its project. */
+/** The Go modules that define the custom resources. */
 const CRD_SOURCES = [
   [
     'sigs.k8s.io/gateway-api@v1.4.1',
@@ -29,7 +29,7 @@ const CRD_SOURCES = [
   ],
 ] as const;
 
-/** How kubeconform finds a schema; for it the core group is called as its version, `v1`. */
+/** The file names of schemas, as kubeconform looks for them. It calls the core group by its version, `v1`. */
 export const SCHEMA_FILE = '{{.Group}}_{{.ResourceAPIVersion}}_{{.ResourceKind}}.json';
 
 /**
@@ -91,7 +91,7 @@ export function customResources(): CustomResource[] {
   });
 }
 
-/** Go's name for a module's folder in its cache, downloaded if need be. */
+/** The folder of a module in Go's cache. Downloads the module if necessary. */
 export function moduleFolder(module: string): string {
   const { stdout, stderr } = runTool('go', ['mod', 'download', '-json', module]);
   const { Dir, Error: problem } = JSON.parse(stdout || '{}') as { Dir?: string; Error?: string };
@@ -99,7 +99,7 @@ export function moduleFolder(module: string): string {
   return Dir;
 }
 
-/** Definitions that say "string" and take numbers as well. */
+/** Definitions that say "string" and also accept numbers. */
 const TAKES_NUMBERS_TOO = {
   'io.k8s.apimachinery.pkg.util.intstr.IntOrString': { type: ['string', 'integer'] },
   'io.k8s.apimachinery.pkg.api.resource.Quantity': { type: ['string', 'number'] },
@@ -128,7 +128,7 @@ function writeSchema(
   );
 }
 
-/** Objects with named properties take no others, as the API server's strict validation has it. */
+/** Closes objects with named properties, like the strict validation of the API server. */
 function strict(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(strict);
   if (!isTree(node)) return node;
@@ -142,7 +142,7 @@ function strict(node: unknown): unknown {
   return copy;
 }
 
-/** A definition and all that it refers to. */
+/** A definition and every definition that it refers to. */
 function reachable(name: string, definitions: Record<string, Tree>): Record<string, Tree> {
   const found: Record<string, Tree> = {};
   const waiting = [name];

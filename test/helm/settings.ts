@@ -19,7 +19,7 @@ import { environmentOf } from './features.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SOUND = ciValues('minimal-values.yaml');
-/** Made of `secrets`, not of `settings`. */
+/** Settings that the chart takes from `secrets` instead of `settings`. */
 const SECRETS = [
   'GATEWAY_API_KEYS',
   'GATEWAY_API_KEYS_FILE',
@@ -34,9 +34,9 @@ const SECRETS = [
   'GATEWAY_SYNC_SECRET',
   'GATEWAY_SYNC_SECRET_FILE',
 ];
-/** In a cluster the gateway's own default, this machine, would be wrong: they must be given. */
+/** Addresses that must be set, because the gateway's default is the local machine. */
 const UPSTREAM_URLS = ['runtimeIngressUrl', 'runtimeAdminUrl', 'historyUrl', 'syncUrl'];
-/** Numbers that the gateway takes from the memory of its container where they are not set. */
+/** Numbers that the gateway derives from the container's memory if they are not set. */
 const CAPS_BY_MEMORY = ['maxConnections', 'maxOpenReads', 'maxOpenReadsPerCredential'];
 
 export async function checkSettings(checks: Checks): Promise<void> {
@@ -176,7 +176,7 @@ function variable(setting: string): string {
   return `GATEWAY_${setting.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
 }
 
-/** The variables and defaults that the gateway's own source declares. */
+/** The variables and defaults in the gateway's source. */
 function gatewayDefaults(): Map<string, unknown> {
   const source = readFileSync(join(ROOT, 'src/config/environment.ts'), 'utf8');
   const declared = source.matchAll(/^ {2}(GATEWAY_\w+)(\?)?(?:: [^=;]+)?(?: = ([^;]+))?;$/gm);
@@ -194,7 +194,7 @@ function valueOf(literal: string): unknown {
   return Number(literal.replaceAll('_', ''));
 }
 
-/** A value that is neither the default nor refused. */
+/** A valid value that is not the default. */
 function sample(setting: string, value: unknown): unknown {
   if (typeof value === 'number') return value + 1;
   if (setting === 'maxConnections') return 8;
@@ -221,7 +221,7 @@ function schemaPaths(schema: Schema, above = ''): string[] {
   );
 }
 
-/** A value with one comment may have entries below it in the schema. */
+/** A value with one comment may have further entries in the schema. */
 function withinSchema(schema: Schema): (path: string) => string[] {
   return (path) => {
     const entry = path

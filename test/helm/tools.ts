@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 
-/** How to get each tool; all of them come through the Go module proxy. */
+/** How to install each tool. All of them come from the Go module proxy. */
 const TOOLS = {
   helm: 'go install helm.sh/helm/v3/cmd/helm@v3.22.0',
   kubeconform: 'go install github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0',
@@ -11,7 +11,7 @@ const TOOLS = {
   go: 'install Go 1.26 or newer',
 };
 
-/** Where `go install` puts things is often not on the path. */
+/** The folder of `go install`, which is often not in PATH. */
 const FOLDERS = [
   ...(process.env.PATH ?? '').split(delimiter),
   ...(process.env.GOBIN ? [process.env.GOBIN] : []),
@@ -30,7 +30,7 @@ export function findTool(name: string): string | undefined {
   });
 }
 
-/** One line for each tool that is not there: its name and how to get it. */
+/** One line for each missing tool: its name and how to install it. */
 export function missingTools(): string[] {
   return Object.entries(TOOLS)
     .filter(([name]) => findTool(name) === undefined)

@@ -8,7 +8,7 @@ const DRIP_INTERVAL_MS = 20;
 const HUGE_HEADER_BYTES = 20_000;
 const GARBAGE = 'SSH-2.0-OpenSSH_9.9\r\n\0\xff\r\n\r\n';
 
-/** Does with a request what the plan says. */
+/** Treats a request as the plan says. */
 export function behave(request: UpstreamRequest, id: string, plan: AnswerPlan): void {
   const answering = new Answering(request, id, plan);
   // These answer before the body is there; every other waits for all of it.

@@ -1,10 +1,10 @@
 import { askHoldings, type Holdings } from '../soak/holdings.ts';
 import { parseExposition, type Family } from '../support/exposition.ts';
 
-/** Whatever a gateway gives back it has given back within this, on any machine. */
+/** The gateway releases everything within this time, on any machine. */
 const PATIENCE_MS = 30_000;
 
-/** What a gateway holds of others just now; all of it has to be 0 when nobody is there. */
+/** The resources that a gateway holds for clients. All are 0 when no client is connected. */
 export async function heldOf(managementUrl: string): Promise<Record<string, number>> {
   const held: Record<string, number> = {};
   for (const { name, samples } of await metricsOf(managementUrl)) {
@@ -38,7 +38,7 @@ export async function budgetOf(managementUrl: string): Promise<Budget> {
   return { heldBytes: sum('gateway_held_bytes'), limitBytes: sum('gateway_held_bytes_limit') };
 }
 
-/** Resolves with nothing once `look` finds nothing more, or with what it still finds after a long time. */
+/** Resolves with an empty list once `look` finds nothing, or with what it still finds after a long time. */
 export async function untilNothing<T>(look: () => Promise<T[]>): Promise<T[]> {
   const giveUpAtMs = performance.now() + PATIENCE_MS;
   for (;;) {

@@ -6,10 +6,10 @@ import { CREDENTIAL, mutate, withCredential } from './mutations.ts';
 import { requestBytes, type RequestBytes } from './requests.ts';
 import { randomFor } from './seed.ts';
 
-/** No verdict on how fast anything is: within this whatever is to come has come, on any machine. */
+/** Every expected byte arrives within this time on any machine. It is no test of speed. */
 const DEADLINE_MS = 30_000;
 
-/** How a client's connection came to its end. `stuck`: by nobody, as nothing came that had to. */
+/** How a client's connection ended. `stuck` means that an expected response did not arrive and nobody closed it. */
 export type End = 'satisfied' | 'left' | 'ended' | 'reset' | 'stopped' | 'stuck';
 
 export interface Outcome {
@@ -17,7 +17,7 @@ export interface Outcome {
   end: End;
 }
 
-/** What a client needs of the world: the gateway, a credential for each plan of one, and when its round is over. */
+/** What a client needs: the gateway's address, the credentials of the plans, and the end of its round. */
 export interface ClientWorld {
   port: number;
   seed: string;
@@ -26,7 +26,7 @@ export interface ClientWorld {
   roundOver: Promise<void>;
 }
 
-/** Does what the plan says, until the plan is fulfilled or the gateway has ended it. Never rejects. */
+/** Follows the plan until it is complete or the gateway has closed the connection. Never rejects. */
 export async function playClient(plan: ClientPlan, world: ClientWorld): Promise<Outcome> {
   const credentials = await Promise.all(
     plan.requests.map(({ credential }) => world.credentialOf(credential, plan.ttlSeconds)),

@@ -21,14 +21,14 @@ import { Witness, witnessAnswer } from './witness.ts';
 const MIB = 1_048_576;
 const PROBE = join(import.meta.dirname, '../soak/probe.ts');
 const HEAP_MIB = 192;
-/** What the process may take at most, with its heap, its code and what Node holds for sockets. */
+/** The most resident memory of the process, with its heap, its code and the buffers of sockets. */
 const MAX_RESIDENT_BYTES = 640 * MIB;
-/** What the heap may have grown by over all rounds; what a table of numbers by name takes is not given back. */
+/** The most growth of the heap over all rounds. A hash table that has grown does not shrink. */
 const MAX_GROWTH_BYTES = 16 * MIB;
 const UPSTREAM_TIMEOUT_MS = '3000';
 const WITNESS = /\/(w\d+)(?=[/?])/;
 
-/** A gateway, upstreams that do as planned, and a witness who is to be served all along. */
+/** A gateway, upstreams that follow the plan, and a witness that must get correct responses all the time. */
 export interface HostileWorld {
   /** Resolves when every client of a round has come to its end, in the order of the plan. */
   play(plan: RoundPlan): Promise<Outcome[]>;

@@ -4,7 +4,7 @@ import type { UpstreamRequest } from './recording-upstream.ts';
 import { idIn } from './request-id.ts';
 import { bodyText } from './requests.ts';
 
-/** What reached an upstream and was not let in, or not as it was asked: a line each. */
+/** One line for each upstream request that should have been refused or that differs from the client's request. */
 export function judgeUpstream(
   plans: readonly RoundPlan[],
   seen: readonly UpstreamRequest[],
@@ -26,7 +26,7 @@ export function judgeUpstream(
   });
 }
 
-/** Whatever a mutation makes of a request, it does not make a credential that holds. */
+/** No mutation creates a valid credential. */
 function judgeMutated(askers: readonly RequestPlan[]): string | undefined {
   const holds = askers.some(
     ({ credential }) => credential === 'key' || credential === 'token' || credential === 'expiring',

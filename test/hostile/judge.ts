@@ -13,7 +13,7 @@ import {
   type RequestPlan,
 } from './plan.ts';
 
-/** What a client got that it must not get, or did not get and had to: a line each. */
+/** One line for each thing that a client received and must not receive, or missed. */
 export function judgeClient(plan: ClientPlan, { answers, end }: Outcome): string[] {
   const faults: string[] = [];
   if (answers.fault !== undefined) faults.push(`no HTTP: ${answers.fault}`);
@@ -37,7 +37,7 @@ export function judgeClient(plan: ClientPlan, { answers, end }: Outcome): string
   return faults.map((text) => `${plan.id} (${plan.manner.kind}, ${end}): ${text}`);
 }
 
-/** Of a request that was mutated nobody knows what it asks; its answer is its own or an error all the same. */
+/** The meaning of a mutated request is unknown. Its response must still be its own or an error. */
 function judgeOwner({ requests }: ClientPlan, answer: Answer): string | undefined {
   const owner = onlyValue(answer.head, answerHeader);
   if (answer.bodyFault !== undefined) return `has another body ${answer.bodyFault}`;
@@ -122,7 +122,7 @@ function wholeProblem(
   return answer.bytes === expected ? undefined : `has ${answer.bytes} bytes of ${expected}`;
 }
 
-/** What had to come and did not. */
+/** The expected responses that are missing. */
 function missingAnswer(plan: ClientPlan, { answers, end }: Outcome): string | undefined {
   const { all } = answers;
   const { requests, manner } = plan;
@@ -148,7 +148,7 @@ function missingAnswer(plan: ClientPlan, { answers, end }: Outcome): string | un
   return `${next.id} got no answer (${next.method} ${next.route}, ${next.answer.behaviour})`;
 }
 
-/** An answer that broke before its head was sent on may leave nothing to the client but the end. */
+/** If a response broke before the gateway sent its head, the client may see only a closed connection. */
 function mayEndUnanswered(behaviour: Behaviour): boolean {
   return !has(EXACT, behaviour) && !has(REFUSED, behaviour) && !has(ENDLESS, behaviour);
 }
@@ -157,7 +157,7 @@ function hasExcess({ requests }: ClientPlan): boolean {
   return requests.at(-1)?.body === 'too-short';
 }
 
-/** A kept connection that was just being closed: a request with a body is not sent twice. */
+/** A kept connection that was just being closed. A request with a body is never sent twice. */
 function isLostWrite(answer: Answer): boolean {
   return answer.text.includes('"upstream_unreachable"');
 }

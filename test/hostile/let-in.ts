@@ -1,10 +1,10 @@
 import type { RequestPlan } from './plan.ts';
 import { BASES } from './recording-upstream.ts';
 
-/** What read tokens of this suite open. */
+/** The paths that the read tokens of this suite open. */
 export const TOKEN_PREFIXES = ['/streams/t', '/shapes'];
 
-/** The statuses of the gateway's own that a request may be answered with in place of the upstream's. */
+/** The statuses of the gateway's own errors that a request may get. */
 export function refusalsOf(request: RequestPlan): number[] {
   const { route, body, method } = request;
   if (route === 'connect' || route === 'malformed') return [400];
@@ -16,7 +16,7 @@ export function refusalsOf(request: RequestPlan): number[] {
   return body.startsWith('over-cap') ? [413] : [];
 }
 
-/** Whether it may reach an upstream, all of it or its beginning. */
+/** Whether the request may reach an upstream, complete or in part. */
 export function isLetIn(request: RequestPlan): boolean {
   const { body } = request;
   if (body === 'bad-chunk' || body === 'cut-chunk') return false;
@@ -25,12 +25,12 @@ export function isLetIn(request: RequestPlan): boolean {
   return refusalsOf(request).length === 0;
 }
 
-/** Whether Node's parser refuses the end of it, or what comes behind. */
+/** Whether Node's parser refuses the end of the request or the bytes after it. */
 export function mayNotBeParsed({ body }: RequestPlan): boolean {
   return ['bad-chunk', 'cut-chunk', 'too-long', 'too-short'].includes(body);
 }
 
-/** The target that has to reach the upstream: the very bytes behind the prefix. */
+/** The target that must reach the upstream: the exact bytes after the prefix. */
 export function upstreamTargetOf({ route, target, id, credential }: RequestPlan): string {
   switch (route) {
     case 'streams':

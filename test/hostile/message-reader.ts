@@ -1,10 +1,10 @@
-/** A head as it came, its names in lower case. */
+/** A head as received, with header names in lower case. */
 export interface MessageHead {
   startLine: string;
   headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** Where a body ends: nowhere but at once, after so many bytes, by its chunks, or with the connection. */
+/** The framing of a body: none, a number of bytes, chunks, or the end of the connection. */
 export type Framing = 'none' | 'chunked' | 'close' | number;
 
 export interface MessageListener {
@@ -14,7 +14,7 @@ export interface MessageListener {
   onEnd(): void;
 }
 
-/** What came is no HTTP, by a stricter reading than any parser's. */
+/** Thrown for bytes that are not HTTP. The reader is stricter than any parser. */
 export class NoMessage extends Error {}
 
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -152,14 +152,14 @@ export class MessageReader {
   }
 }
 
-/** The one value of a header; undefined where there is none. Throws where it is there twice. */
+/** The value of a header, or undefined. Throws if the header occurs twice. */
 export function onlyValue(head: MessageHead, lowerName: string): string | undefined {
   const values = head.headers.filter(([name]) => name === lowerName);
   if (values.length > 1) throw new NoMessage(`${lowerName} twice`);
   return values[0]?.[1];
 }
 
-/** The framing that a head declares; undefined where it declares none. Throws where it can be read in two ways. */
+/** The framing that a head declares, or undefined. Throws if it is ambiguous. */
 export function declaredFraming(head: MessageHead): number | 'chunked' | undefined {
   const length = onlyValue(head, 'content-length');
   const coding = onlyValue(head, 'transfer-encoding');

@@ -41,12 +41,12 @@ const BODIES: List = ['', '{}', '{"type":"echo"}', '{"verb":"pause"}', '[1,2', '
 const MAX_MUTATIONS = 5;
 const GARBAGE_SHARE = 0.1;
 
-/** In the targets of a connection. */
+/** The id of a connection, which its targets contain. */
 export function mutationId(index: number): string {
   return checkedId(`r0c${index}q0`);
 }
 
-/** What is sent on one connection, by seed and index alone; with `CREDENTIAL` where it shows one. */
+/** The bytes of one connection. They depend on the seed and the index only. `CREDENTIAL` stands for a credential. */
 export function mutatedRequest(seed: string, index: number, hasCredential: boolean): Buffer {
   const random = randomFor(seed, 'mutated', index);
   if (random.next() < GARBAGE_SHARE) return garbage(random);

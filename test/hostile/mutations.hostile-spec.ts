@@ -14,7 +14,7 @@ import {
 import { idIn } from './request-id.ts';
 import { SEED } from './seed.ts';
 
-/** Of each credential. */
+/** The number of mutated requests for each credential. */
 const MUTATIONS = Number(process.env.HOSTILE_MUTATIONS ?? 10_000);
 const AT_ONCE = 16;
 const MAX_FAULTS = 5;

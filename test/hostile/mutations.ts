@@ -1,6 +1,6 @@
 import type { Random } from '../soak/random.ts';
 
-/** What a mutation puts in: bytes that one parser or another takes for something else. */
+/** The bytes that a mutation inserts. Some parsers misread them. */
 const MORSELS: readonly [string, ...string[]] = [
   '\r\n',
   '\n',
@@ -52,7 +52,7 @@ const MORSELS: readonly [string, ...string[]] = [
  */
 export const CREDENTIAL = 'Credential-Of-The-Client';
 
-/** The bytes with the credential in its place, where the mutations left that whole. */
+/** Replaces the placeholder of the credential, if the mutations left it whole. */
 export function withCredential(bytes: Buffer, credential: string | undefined): Buffer {
   return Buffer.from(
     bytes.toString('latin1').replaceAll(CREDENTIAL, credential ?? CREDENTIAL),
@@ -60,14 +60,14 @@ export function withCredential(bytes: Buffer, credential: string | undefined): B
   );
 }
 
-/** Bytes with so many changes in them. */
+/** Applies this many mutations to the bytes. */
 export function mutate(random: Random, bytes: Buffer, mutations: number): Buffer {
   let mutated = bytes;
   for (let left = mutations; left > 0; left--) mutated = mutateOnce(random, mutated);
   return mutated;
 }
 
-/** Bytes that are no HTTP at all. */
+/** Bytes that are not HTTP. */
 export function garbage(random: Random): Buffer {
   return Buffer.from(
     Array.from({ length: Math.floor(random.between(1, 400)) }, () => random.between(0, 256)),

@@ -1,12 +1,12 @@
 import type { MessageHead } from './message-reader.ts';
 
-/** An upstream names in this header for whom its answer is. */
+/** The response header in which the upstream repeats the id of the request. */
 export const answerHeader = 'x-answer-for';
 
 const BLOCK_BYTES = 65_536;
 const blocks = new Map<string, Buffer>();
 
-/** What the bodies for an id consist of, again and again. */
+/** The block of bytes that the bodies for an id repeat. */
 export function patternUnit(id: string, kind: PatternKind): string {
   switch (kind) {
     case 'text':
@@ -20,14 +20,14 @@ export function patternUnit(id: string, kind: PatternKind): string {
 
 export type PatternKind = 'text' | 'events' | 'command';
 
-/** The bytes of a body from a place on: at least one, and at most a block. */
+/** The bytes of a body from an offset on, at least one and at most a block. */
 export function patternBytes(id: string, kind: PatternKind, from: number, end: number): Buffer {
   const unitBytes = patternUnit(id, kind).length;
   const at = from % unitBytes;
   return blockOf(id, kind).subarray(at, Math.min(at + end - from, BLOCK_BYTES));
 }
 
-/** Whether a piece of a body is what it has to be at its place. */
+/** Whether a piece of a body is correct at its offset. */
 export function isPatternOf(id: string, head: MessageHead, piece: Buffer, from: number): boolean {
   const isEvents = head.headers.some(
     ([name, value]) => name === 'content-type' && value === EVENTS,
@@ -41,7 +41,7 @@ export function isPatternOf(id: string, head: MessageHead, piece: Buffer, from: 
   return true;
 }
 
-/** Lets go of what was made for the ids of a round. */
+/** Releases the blocks of a round. */
 export function forgetPatterns(): void {
   blocks.clear();
 }

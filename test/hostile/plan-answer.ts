@@ -14,7 +14,7 @@ import { oneIn, whole } from './seed.ts';
 type List<T> = readonly [T, ...T[]];
 
 const ANSWERED: readonly Behaviour[] = [...EXACT, ...REFUSED, ...BROKEN, ...RESET_BEHIND];
-/** What a whole answer of the runtime's can be like: the gateway collects it. */
+/** The forms of a complete response of the runtime, which the gateway buffers. */
 const OF_RUNTIME: List<Behaviour> = [
   'length',
   'length',
@@ -42,7 +42,7 @@ const FOR_HEAD: List<Behaviour> = [
 ];
 const LARGE_BYTES = 52_428_800;
 
-/** What the upstream will do with a request. */
+/** Plans what the upstream does with a request. */
 export function planAnswer(
   random: Random,
   route: Route,

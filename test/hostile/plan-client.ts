@@ -8,7 +8,7 @@ import { oneIn, whole } from './seed.ts';
 export const MAX_BODY_BYTES = 65_536;
 const MAX_PIPELINED = 20;
 
-/** A read that several clients ask for with the same target. */
+/** A read that several clients send with the same target. */
 export interface SharedRead {
   id: string;
   target: string;
@@ -52,7 +52,7 @@ const BODIES: List<BodyKind> = [
   'over-cap',
   'over-cap-chunked',
 ];
-/** Behind these nobody knows where a next request would begin. */
+/** After these no parser knows where the next request begins. */
 const LAST_BODIES: List<BodyKind> = ['too-long', 'too-short', 'cut-chunk', 'bad-chunk'];
 const MALFORMED: List<string> = [
   '/streams/t/../',
@@ -80,7 +80,7 @@ export function planClient(random: Random, id: string, shared: readonly SharedRe
   return { id, manner, ttlSeconds, requests };
 }
 
-/** A live read whose token ends before its answer does. */
+/** A live read whose token expires before the response ends. */
 function planExpiring(random: Random, id: string, ttlSeconds: number): ClientPlan {
   const isEvents = oneIn(random, 2);
   const request: RequestPlan = {

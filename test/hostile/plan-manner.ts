@@ -2,7 +2,7 @@ import type { Random } from '../soak/random.ts';
 import type { Manner, RequestPlan } from './plan.ts';
 import { oneIn, whole } from './seed.ts';
 
-/** What a client will do beside asking. */
+/** Plans what a client does besides sending requests. */
 export function planManner(random: Random, requests: readonly RequestPlan[]): Manner {
   const body = requests.at(-1)?.body;
   // The gateway waits for the rest of these, for a minute and more.

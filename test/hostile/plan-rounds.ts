@@ -22,7 +22,7 @@ const SHARED_BEHAVIOURS: readonly [Behaviour, ...Behaviour[]] = [
   'endless-events',
 ];
 
-/** Everything that will be done, by a seed: nothing is drawn at run time. */
+/** Plans the whole run from a seed. Nothing is random at run time. */
 export function planRounds(seed: string, rounds: number): RoundPlan[] {
   return Array.from({ length: rounds }, (_, round) => planRound(seed, round));
 }

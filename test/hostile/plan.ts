@@ -5,7 +5,7 @@ export interface AnswerPlan {
   bytes: number;
 }
 
-/** Answers that have to reach the client as they are. */
+/** Responses that must reach the client unchanged. */
 export const EXACT = [
   'length',
   'chunked',
@@ -20,7 +20,7 @@ export const EXACT = [
   'double',
   'surplus',
 ] as const;
-/** Those in whose place the client gets an error of the gateway's own. */
+/** Responses that the gateway replaces with an error of its own. */
 export const REFUSED = [
   'silent',
   'cut-head',
@@ -32,11 +32,11 @@ export const REFUSED = [
   'unauthorized',
   'no-status',
 ] as const;
-/** Those that begin and break: the client must see that. */
+/** Responses that begin and break. The client must notice. */
 export const BROKEN = ['cut-body', 'cut-chunk', 'reset-in-body', 'bad-chunk'] as const;
-/** Right answers that may get lost, as the upstream resets the connection behind them. */
+/** Correct responses that may get lost, because the upstream resets the connection after them. */
 export const RESET_BEHIND = ['reset-after', 'early-reset'] as const;
-/** Those that begin and never end. */
+/** Responses that begin and never end. */
 export const ENDLESS = ['silent-body', 'endless-events'] as const;
 
 export type Behaviour =
@@ -46,10 +46,10 @@ export type Behaviour =
   | (typeof RESET_BEHIND)[number]
   | (typeof ENDLESS)[number];
 
-/** What a client shows. */
+/** The credential that a client sends. */
 export type Credential = 'key' | 'token' | 'expiring' | 'expired' | 'wrong' | 'none';
 
-/** How the body of a request comes; those from `too-long` on come last on their connection. */
+/** The forms of a request body. Those from `too-long` on are the last request of their connection. */
 export type BodyKind =
   | 'none'
   | 'length'
@@ -82,7 +82,7 @@ export interface RequestPlan {
   answer: AnswerPlan;
 }
 
-/** What a client does beside asking. */
+/** What a client does besides sending requests. */
 export type Manner =
   | { kind: 'plain' }
   | { kind: 'slow'; readsBytes: number; writesBytes: number; pauseMs: number; pauses: number }

@@ -3,7 +3,7 @@ import { resetConnection } from '../../src/http/reset-connection.ts';
 import { Answers } from './answers.ts';
 import { parseRequests, type ParsedRequests } from './request-bytes.ts';
 
-/** No verdict on how fast anything is: within this whatever is to come has come, on any machine. */
+/** Every expected byte arrives within this time on any machine. It is no test of speed. */
 const DEADLINE_MS = 20_000;
 
 export interface RawOutcome {

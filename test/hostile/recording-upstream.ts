@@ -33,7 +33,7 @@ export interface RecordingUpstream {
 /** The base paths of the four upstreams, which are one server here. */
 export const BASES = ['/history', '/sync', '/ingress', '/admin'] as const;
 
-/** The gateway's settings for it. */
+/** The gateway's settings for this upstream. */
 export function settingsFor({ url }: { url: string }): Record<string, string> {
   return {
     GATEWAY_HISTORY_URL: `${url}${BASES[0]}`,
@@ -43,7 +43,7 @@ export function settingsFor({ url }: { url: string }): Record<string, string> {
   };
 }
 
-/** An upstream that reads what it gets more strictly than any server, and answers by `answer`, called at the head. */
+/** An upstream that parses requests more strictly than any server. It calls `answer` once the head has arrived. */
 export async function startRecordingUpstream(
   answer: (request: UpstreamRequest) => void,
 ): Promise<RecordingUpstream> {

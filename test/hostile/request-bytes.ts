@@ -1,10 +1,10 @@
 import { HTTPParser, methods as METHODS } from 'node:_http_common';
 
 const MAX_HEAD_BYTES = 16_384;
-/** What Node does with a head: 2 means that what is behind it is no HTTP any more. */
+/** Node's parser calls it a tunnel: the bytes after this head are no longer HTTP. */
 const IS_TUNNEL = 2;
 
-/** What bytes are to the parser that Node has built in. */
+/** The result of Node's built-in parser for some bytes. */
 export interface ParsedRequests {
   /** Of each request whose head is there, in order. */
   methods: string[];

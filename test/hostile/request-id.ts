@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 
 const NAMED = /(r\d+(?:c\d+q\d+|s\d+))z([0-9a-f]{4})/;
 
-/** A name with a checksum: what a mutation makes of one is not that of another request. */
+/** An id with a checksum, so that a mutated id is never the id of another request. */
 export function checkedId(name: string): string {
   return `${name}z${checksum(name)}`;
 }
 
-/** The id in a text, if there is one that nobody has changed. */
+/** The unchanged id in a text, if there is one. */
 export function idIn(text: string): string | undefined {
   const [id, name = '', sum] = NAMED.exec(text) ?? [];
   return sum === checksum(name) ? id : undefined;

@@ -26,7 +26,7 @@ export function requestBytes(plan: RequestPlan, credential: string | undefined):
   return { head: `${lines.join('\r\n')}\r\n\r\n`, body: sentBody(plan) };
 }
 
-/** The body as it has to reach the upstream. */
+/** The body that must reach the upstream. */
 export function bodyText({ id, bodyBytes }: RequestPlan): string {
   let text = '';
   while (text.length < bodyBytes)

@@ -5,7 +5,7 @@ import { startHostileWorld, type HostileWorld } from './hostile-world.ts';
 import { SEED } from './seed.ts';
 
 const ROUNDS = Number(process.env.HOSTILE_ROUNDS ?? 12);
-/** The one round that is to be run, where a failure named it. */
+/** The single round to run, to repeat a failure. */
 const ONLY = process.env.HOSTILE_ROUND;
 const rounds =
   ONLY === undefined ? Array.from({ length: ROUNDS }, (_, round) => round) : [Number(ONLY)];

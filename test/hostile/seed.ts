@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { Random } from '../soak/random.ts';
 
-/** What a run is made of; `jest.config.js` sets and prints it. */
+/** The seed of a run. `jest.config.js` sets and prints it. */
 export const SEED = process.env.HOSTILE_SEED ?? '';
 
-/** A source of random of its own for each thing that is drawn, so that no other one shifts it. */
+/** A random generator for each purpose, so that a change of one does not shift the others. */
 export function randomFor(seed: string, ...place: (string | number)[]): Random {
   const digest = createHash('sha256')
     .update([seed, ...place].join(' '))
@@ -21,7 +21,7 @@ export function whole(random: Random, low: number, end: number): number {
   return Math.floor(random.between(low, end));
 }
 
-/** One of the words of a list, each as likely as it stands there often. */
+/** A random entry of a list. A repeated entry is more likely. */
 export function wordOf<Word extends string>(
   random: Random,
   list: readonly [Word, ...Word[]],

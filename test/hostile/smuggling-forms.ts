@@ -1,6 +1,6 @@
 import { API_KEY } from '../support/credentials.ts';
 
-/** A way to say two things in one request. */
+/** An ambiguous request, as request smuggling uses it. */
 export interface SmugglingForm {
   name: string;
   bytes: string;
@@ -11,7 +11,7 @@ export interface SmugglingForm {
 }
 
 const KEY = `Authorization: Bearer ${API_KEY}`;
-/** What must never become a request of its own. */
+/** The bytes that must never become a request of their own. */
 const HIDDEN = `GET /streams/t/hidden HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`;
 const HELLO = 'POST /history/t/a hello';
 

@@ -4,11 +4,11 @@ import { AUTHORIZED } from '../support/credentials.ts';
 import { patternBytes } from './pattern.ts';
 import type { AnswerPlan } from './plan.ts';
 
-/** A client that is served all along is answered within this, on any machine. */
+/** The witness gets each response within this time, on any machine. */
 const PATIENCE_MS = 10_000;
 const LENGTHS = [10, 2_000, 40_000];
 
-/** The answers to a witness are as long as the number in its id tells. */
+/** The number in the id of a witness is the length of its responses. */
 export function witnessAnswer(id: string): AnswerPlan | undefined {
   const count = /^w(\d+)$/.exec(id)?.[1];
   return count === undefined
@@ -16,7 +16,7 @@ export function witnessAnswer(id: string): AnswerPlan | undefined {
     : { behaviour: 'length', bytes: LENGTHS[Number(count) % LENGTHS.length] ?? 0 };
 }
 
-/** Another client, who asks for ordinary things all along, and whose every answer has to be right. */
+/** A client that sends ordinary requests all the time. Every response must be correct. */
 export class Witness {
   readonly faults: string[] = [];
   served = 0;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** What the image says of how it is run. */
+/** How the image says that it is run. */
 export interface ImageConfig {
   User: string;
   WorkingDir: string;

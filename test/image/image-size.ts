@@ -3,7 +3,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createGzip } from 'node:zlib';
 
-/** How large an image is: its files, its layers as a registry keeps them, and what it consists of. */
+/** The size of an image: its files, its compressed layers, and its parts. */
 export interface ImageSize {
   bytes: number;
   compressedBytes: number;

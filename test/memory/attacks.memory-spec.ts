@@ -6,7 +6,7 @@ import { MIB, startLimitedGateway, type LimitedGateway } from './limited-gateway
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 const LIMIT_BYTES = 300 * MIB;
-/** Answers of the witness for which an attack goes on once it is under way. */
+/** An attack lasts until the witness has had this many responses. */
 const ATTACK_READS = 50;
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`;

@@ -6,9 +6,9 @@ import { Readers } from '../support/readers.ts';
 
 const ROUNDS = 10;
 const EVENT_BYTES = 300;
-/** Every reader of these tests has the same credential, which may usually have half of all reads. */
+/** All readers of these tests use one credential. By default it may have only half of all reads. */
 const ONE_CREDENTIAL = { GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: '100000' };
-/** A process may have no more connections than this open; some are for other things. */
+/** The most connections of a process. It needs some files for other purposes. */
 const MAX_CONNECTIONS = openFileLimit() - 500;
 
 const SCENES = [300, 512, 1_024].flatMap((limitMib) =>

@@ -5,7 +5,7 @@ import { makeMemoryGroup, type MemoryGroup } from './memory-group.ts';
 
 export const MIB = 1_048_576;
 
-/** A gateway that may use so much memory, before a store of a test's and another one for a witness. */
+/** A gateway with a memory limit, with the test's store and another store for the witness. */
 export interface LimitedGateway {
   gateway: GatewayChild;
   store: ChildStore;
@@ -18,7 +18,7 @@ export interface LimitedGateway {
   stop(): Promise<void>;
 }
 
-/** How often the memory is looked at. */
+/** The interval at which the memory is sampled. */
 const LOOK_INTERVAL_MS = 10;
 
 export async function startLimitedGateway(
@@ -68,7 +68,7 @@ export async function startLimitedGateway(
   };
 }
 
-/** Another client, who reads small things all along and wants to be answered. */
+/** Another client. It sends small reads all the time and must get its responses. */
 export class SteadyReader {
   /** How its reads ended: a status, or what `fetch` said. */
   readonly outcomes: (number | string)[] = [];

@@ -15,7 +15,7 @@ export interface MemoryGroup {
 const ROOT = '/sys/fs/cgroup';
 let made = 0;
 
-/** Makes a group with a limit. Throws where this machine or this user does not allow it. */
+/** Makes a group with a limit. Throws if the machine or the user does not allow it. */
 export function makeMemoryGroup(limitBytes: number): MemoryGroup {
   const name = `gateway-test-${process.pid}-${made++}`;
   return existsSync(join(ROOT, 'cgroup.controllers'))
@@ -38,7 +38,7 @@ function version2Group(name: string, limitBytes: number): MemoryGroup {
   };
 }
 
-/** Version 1 counts what the kernel holds of TCP beside the rest; both together are to stay within the limit. */
+/** Version 1 counts the kernel's TCP memory separately. The sum must stay within the limit. */
 function version1Group(name: string, limitBytes: number): MemoryGroup {
   const folder = join(ROOT, 'memory', name);
   mkdirSync(folder);

@@ -18,10 +18,10 @@ export interface AlertCase {
 
 const HOURS = 60;
 const DAYS = 24 * HOURS;
-/** For the long windows: days minute by minute take minutes. */
+/** A longer step for long windows, because days in steps of a minute take minutes. */
 const LONG_STEP_MINUTES = 15;
 
-/** Requests of which this share fails, over so many steps. */
+/** Series of requests of which this share fails, over this many steps. */
 function failing(share: number, steps: number): Series {
   return {
     // Probes must not water it down.
@@ -32,7 +32,7 @@ function failing(share: number, steps: number): Series {
   };
 }
 
-/** The same share of errors, but of copies that drain. */
+/** The same share of errors, from copies that drain. */
 function draining(share: number, steps: number): Series {
   return {
     ...failing(share, steps),
@@ -67,7 +67,7 @@ const ahead = (value: number): Series =>
     value,
   );
 
-/** Bytes of two kinds, so many of a hundred each. */
+/** Two series of bytes with a given ratio. */
 const held = (ofEach: number): Series => ({
   'gateway_held_bytes{kind="answers"}': `${ofEach}+0x30`,
   'gateway_held_bytes{kind="events"}': `${ofEach}+0x30`,

@@ -12,14 +12,14 @@ const START_TIMEOUT_MS = 30_000;
 export const HOW_TO_GET_PROMETHEUS = `There is no prometheus with its promtool here, so nothing was tested.
 On Debian or Ubuntu: apt-get install --no-install-recommends prometheus`;
 
-/** Whether both programs are there. */
+/** Whether both programs are installed. */
 export function hasPrometheus(): boolean {
   return findTool('prometheus') !== undefined && findTool('promtool') !== undefined;
 }
 
 export const ALERTS_PATH = join(ROOT, 'helm/agent-gateway/files/alerts.yaml');
 
-/** The configuration that docs/observability.md shows, for one target, asked every second. */
+/** The configuration of docs/observability.md for one target, with a scrape every second. */
 export async function configurationOf(target: string): Promise<string> {
   const page = await readFile(join(ROOT, 'docs/observability.md'), 'utf8');
   const shown = /^```yaml prometheus\.yml\n(.*?)^```$/ms.exec(page)?.[1];
@@ -30,7 +30,7 @@ export async function configurationOf(target: string): Promise<string> {
   return `global: { scrape_interval: 1s, evaluation_interval: 1s }\n${configuration}`;
 }
 
-/** The answer of Prometheus' HTTP API, as far as it is looked at. */
+/** The fields of a response of Prometheus' HTTP API that are used. */
 export interface ApiAnswer<Data> {
   status: string;
   error?: string;

@@ -3,7 +3,7 @@ import type { Checks } from '../support/checks.ts';
 import { readDashboard } from '../support/monitoring-files.ts';
 import type { RunningPrometheus } from './prometheus.ts';
 
-/** How long until Prometheus has seen enough for every rate. */
+/** The longest wait until Prometheus has enough samples for every rate. */
 const PATIENCE_MS = 30_000;
 
 interface Vector {
@@ -16,7 +16,7 @@ interface Rules {
   groups: { rules: { name: string; health: string; lastError?: string; state?: string }[] }[];
 }
 
-/** Panels that show nothing as long as nothing is wrong. */
+/** Panels that are empty while nothing is wrong. */
 const EMPTY_WHEN_WELL = [
   'Failures',
   'Credentials refused, by reason',
@@ -24,7 +24,7 @@ const EMPTY_WHEN_WELL = [
   'Key set of read tokens B',
 ];
 
-/** Every rule and every panel is evaluated, over what a gateway really exports. */
+/** Evaluates every rule and every panel with the metrics of a real gateway. */
 export async function checkQueries(
   checks: Checks,
   prometheus: RunningPrometheus,
@@ -73,7 +73,7 @@ function query(prometheus: RunningPrometheus, text: string) {
   return prometheus.ask<Vector>('query', { query: text });
 }
 
-/** What Grafana puts in: the job, and all copies. */
+/** Replaces Grafana's variables: the job, and all copies. */
 function withVariables(expr: string): string {
   return expr
     .replaceAll('$job', 'agent-gateway')

@@ -12,7 +12,7 @@ import { ALERTS_PATH, configurationOf } from './prometheus.ts';
 const RELEASE = { job: 'agent-gateway', namespace: 'agents', service: 'gw-management' };
 const COPY = { ...RELEASE, instance: '10.0.0.1:8788' };
 
-/** The rules as Prometheus' own tool sees them: valid, and firing when they should and not else. */
+/** Checks with Prometheus' own tool that the rules are valid and fire exactly when they should. */
 export async function checkRules(checks: Checks): Promise<void> {
   await checks.check('the rules and the shown configuration are valid', async () => {
     const text = await configurationOf('127.0.0.1:8788');

@@ -30,7 +30,7 @@ const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 };
 const COMMAND_TIMEOUT_MS = 240_000;
 
-/** What an application may do with the client, types and all. */
+/** An application that uses the client, with types. */
 const USE_OF_CLIENT = `
 import { AgentGateway, APIError, type LiveState } from '@agent-gateway/client';
 import { mintReadToken } from '@agent-gateway/client/tokens';
@@ -55,7 +55,7 @@ interface Result {
   err: string;
 }
 
-/** As in a terminal: without what npm adds for its scripts. `paths` come first in the PATH. */
+/** The environment of a terminal, without the variables that npm adds. `paths` come first in PATH. */
 function run(
   command: string,
   args: string[],
@@ -80,7 +80,7 @@ function run(
   });
 }
 
-/** Fails with what the command said. */
+/** Runs a command. If it fails, throws with its output. */
 async function succeed(...args: Parameters<typeof run>): Promise<string> {
   const { code, out, err } = await run(...args);
   assert.equal(code, 0, `${args[0]} ${args[1].join(' ')}\n${out}${err}`);
@@ -90,7 +90,7 @@ async function succeed(...args: Parameters<typeof run>): Promise<string> {
 const checks = new Checks();
 const folder = mkdtempSync(join(tmpdir(), 'gateway-package-'));
 const app = join(folder, 'app');
-/** The Node of the project, where the machine's own may be too old. */
+/** The project's Node, because the machine's own may be too old. */
 const newNode = [join(ROOT, 'node_modules/.bin')];
 const gateway = await startGatewayProcess({});
 const env = { AGENT_GATEWAY_URL: gateway.url, AGENT_GATEWAY_KEY: API_KEY };

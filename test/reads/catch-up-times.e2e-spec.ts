@@ -59,7 +59,7 @@ describe.each(MODES)('$mode catch-up reads before a store that is silent', ({ is
     }));
 });
 
-/** At the same time, as each of them waits most of it. */
+/** These run at the same time, because each of them mostly waits. */
 async function forBoth(run: (read: (typeof CATCH_UPS)[number]) => Promise<void>): Promise<void> {
   await Promise.all(CATCH_UPS.map(run));
 }

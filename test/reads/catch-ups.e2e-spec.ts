@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CATCH_UPS, MODES, startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
 import { inTime } from './in-time.ts';
 
-/** After two seconds readers no longer wait for an answer that others have asked for. */
+/** After two seconds readers no longer wait for the response to another reader's request. */
 const QUICK_MS = 1_200;
 describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
   let sharing: SharingGateway;

@@ -8,7 +8,7 @@ interface Answer {
   body: string;
 }
 
-/** Until when a reader may join a request that is under way. */
+/** Until when a reader may join a request in flight. */
 export type JoinUntil = 'answer is there' | 'answer has begun';
 
 /**

@@ -19,7 +19,7 @@ export interface CrowdReaderOptions {
 const BACKOFF = { initialDelay: 10, maxDelay: 100, multiplier: 1.5 };
 const RESTART_PAUSE_MS = 20;
 
-/** The real client in the hands of somebody who leaves and comes back, each time from the last offset. */
+/** The real client of a reader who leaves and returns, each time from the last offset. */
 export class CrowdReader {
   readonly received = new ReceivedEvents();
   readonly finished: Promise<void>;

@@ -7,7 +7,7 @@ import { startCutHistory, type CutHistory } from './cut-history.ts';
 /** `crowd.heavy-spec.ts` has more of both. */
 const READERS = 12;
 const EVENTS = 60;
-/** It takes two seconds where the machine is not busy. */
+/** It takes two seconds on an idle machine. */
 const TIMEOUT_MS = 90_000;
 
 describe('a crowd of real clients on one timeline', () => {

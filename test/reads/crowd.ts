@@ -62,7 +62,7 @@ function newReader(gatewayUrl: string, index: number, random: Random): CrowdRead
   });
 }
 
-/** Breaks what is on the line off, or takes the store away for a moment. */
+/** Cuts all connections, or stops the store for a moment. */
 async function cutAtTimes(link: FlakyLink, random: Random, end: AbortSignal): Promise<void> {
   while (!end.aborted) {
     await sleep(random.between(50, 400));

@@ -1,10 +1,10 @@
 import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
 import { startHistory } from '../support/history.ts';
 
-/** The store keeps a timer for so long of each event stream that was broken off. */
+/** The store keeps a timer this long for each event stream that was cut. */
 const LONG_POLL_MS = 300;
 
-/** A history store, and a link to it that can be cut. */
+/** A history store behind a link that the test can cut. */
 export interface CutHistory {
   /** The store's own. */
   url: string;

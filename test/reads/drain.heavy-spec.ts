@@ -4,10 +4,10 @@ import { startHeldUpstream, type HeldUpstream } from './held-upstream.ts';
 import { Reader, type Answer } from './reader.ts';
 import { EVENT_READS, LIVE_READS, MODES, numberedEvent, passWitness } from './sharing-gateway.ts';
 
-/** Unshared, each needs a connection to the upstream, and not all at once within two seconds. */
+/** Each read that is not shared needs an upstream connection of its own, so there are fewer of them. */
 const READERS = { shared: 3_000, unshared: 300 };
 const DRAIN_MS = 6_000;
-/** What a busy machine may add. */
+/** The delay that a busy machine may add. */
 const LATE_MS = 3_000;
 
 describe.each(MODES)('a drain under a great many $mode reads', ({ mode, isShared }) => {

@@ -12,7 +12,7 @@ import {
 } from './sharing-gateway.ts';
 import { inTime } from './in-time.ts';
 
-/** After two seconds behind a token's end the gateway no longer waits for a boundary. */
+/** Two seconds after a token expires, the gateway no longer waits for the end of an event. */
 const QUICK_MS = 2_500;
 const EVENTS = { 'content-type': 'text/event-stream' };
 const TTL_SECONDS = 0.5;

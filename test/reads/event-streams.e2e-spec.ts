@@ -8,7 +8,7 @@ import {
 } from './sharing-gateway.ts';
 
 const EVENTS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
-/** More than any replay is worth. */
+/** More bytes than the gateway keeps for a replay. */
 const MUCH_BYTES = 1_048_576;
 
 describe.each(MODES)('$mode event streams', ({ isShared }) => {

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 
 type Headers = Record<string, string | string[]>;
 
-/** A request that has reached the upstream, which answers it when a test says so. */
+/** A request that has reached the upstream. The test decides when it is answered. */
 export class HeldRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -53,7 +53,7 @@ export class HeldRequest {
   }
 }
 
-/** The requests of which the target holds a name that a test has chosen. */
+/** The requests whose target contains a name that the test chose. */
 export interface HeldRequests {
   /** All so far, in the order in which they came. */
   readonly all: readonly HeldRequest[];
@@ -71,10 +71,10 @@ export interface HeldUpstream {
   stop(): Promise<void>;
 }
 
-/** What is answered at once: a read of no test, which tells that those before it have been taken in. */
+/** A read that is answered at once. Its response proves that the reads before it have arrived. */
 export const WITNESS = 'witness';
 
-/** A real HTTP server that holds every request until it is told the answer. */
+/** A real HTTP server that holds every request until the test gives the response. */
 export async function startHeldUpstream(): Promise<HeldUpstream> {
   const all: HeldRequest[] = [];
   const waiting = new Set<() => void>();

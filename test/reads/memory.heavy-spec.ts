@@ -12,7 +12,7 @@ const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 const MIB = 1_048_576;
 const LARGE_BYTES = 256 * MIB;
 const EVENTS_BYTES = 128 * MIB;
-/** What streams, collectors and allocators take on the way, whatever the size of an answer. */
+/** The memory that streams, the garbage collector and allocators take, whatever the size of a response. */
 const GROWTH_BYTES = 80 * MIB;
 const SLOW_READERS = 30;
 

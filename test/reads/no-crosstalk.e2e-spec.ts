@@ -5,11 +5,11 @@ import { mintReadToken } from '../support/read-tokens.ts';
 import type { HeldRequest } from './held-upstream.ts';
 import { startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
 
-/** On a busy machine fewer runs must do. */
+/** The time limit of the random runs. A busy machine gets through fewer of them. */
 const TIME_LIMIT_MS = 10_000;
 const CREDENTIALS = 5;
 const OTHER_KEY = 'another-api-key-0123456789';
-/** What no answer of an upstream may depend on, as it says nothing of what is asked for. */
+/** Request headers that do not change what is read, so no response may depend on them. */
 const IRRELEVANT = [
   'accept-language',
   'dnt',
@@ -21,7 +21,7 @@ const IRRELEVANT = [
   'tracestate',
   'user-agent',
 ];
-/** Set for each hop. */
+/** Headers that each hop sets. */
 const OWN = new Set([...IRRELEVANT, 'host', 'connection', 'x-request-id']);
 const RELEVANT = ['accept', 'accept-encoding', 'cache-control', 'if-none-match', 'range', 'x-a'];
 const DROPPED = ['cookie', 'x-forwarded-for', 'x-nominated'];
@@ -52,7 +52,7 @@ const read: fc.Arbitrary<Read> = fc.record({
   method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD'),
   credential: fc.nat(CREDENTIALS - 1),
 });
-/** What makes one read another one, or not. */
+/** A random change of a read, which may or may not make it a different read. */
 const change: fc.Arbitrary<(from: Read) => Read> = fc.oneof(
   fc.constant((from: Read) => from),
   header.map((added) => (from: Read) => ({ ...from, headers: [...from.headers, added] })),
@@ -60,7 +60,7 @@ const change: fc.Arbitrary<(from: Read) => Read> = fc.oneof(
   fc.nat(CREDENTIALS - 1).map((credential) => (from: Read) => ({ ...from, credential })),
   read.map((other) => () => other),
 );
-/** A read and others much like it. */
+/** A read and similar ones. */
 const alike: fc.Arbitrary<Read[]> = fc
   .tuple(read, fc.array(change, { minLength: 1, maxLength: 7 }))
   .map(([first, changes]) => [first, ...changes.map((apply) => apply(first))]);

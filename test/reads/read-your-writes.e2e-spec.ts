@@ -6,7 +6,7 @@ import { startLaggingLink, type LaggingLink } from './lagging-link.ts';
 import { readWrites, type Workload } from './read-your-writes.ts';
 import { MODES } from './sharing-gateway.ts';
 
-/** `read-your-writes.heavy-spec.ts` does it a hundred thousand times. */
+/** `read-your-writes.heavy-spec.ts` repeats it a hundred thousand times. */
 const READS = 400;
 const MAX_LAG_MS = 20;
 

@@ -4,7 +4,7 @@ import { startGatewayChild, type GatewayChild } from '../support/gateway-child.t
 import { startHistory, type RunningHistory } from '../support/history.ts';
 import { readWrites } from './read-your-writes.ts';
 
-/** In CI fewer: READ_YOUR_WRITES=20000. */
+/** The number of appends. CI sets READ_YOUR_WRITES=20000. */
 const READS = Number(process.env.READ_YOUR_WRITES ?? 100_000);
 
 describe('a hundred thousand reads behind acknowledged appends', () => {

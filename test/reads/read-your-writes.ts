@@ -23,10 +23,10 @@ export interface Outcome {
   stale: string[];
 }
 
-/** How many events an answer may grow to before readers go on from a later offset. */
+/** The most events of a response. After that readers continue from a later offset. */
 const EVENTS_PER_ANSWER = 20;
 
-/** Appends and reads, and checks that every answer holds all that was acknowledged before it was asked for. */
+/** Appends and reads. Checks that every response has all events that were acknowledged before the request. */
 export async function readWrites(workload: Workload): Promise<Outcome> {
   const agent = new Agent({ connections: 256 });
   const outcome: Outcome = { reads: 0, appends: 0, stale: [] };

@@ -14,7 +14,7 @@ export interface ReadOptions {
   method?: 'GET' | 'HEAD';
 }
 
-/** An answer as far as it came. */
+/** A response, complete or not. */
 export interface Answer {
   /** 0 where none began. */
   status: number;

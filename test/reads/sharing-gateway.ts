@@ -8,13 +8,13 @@ import {
 } from './held-upstream.ts';
 import { Reader, type ReadOptions } from './reader.ts';
 
-/** Both settings: what a reader sees must be the same, however many requests the upstream sees. */
+/** Both settings. A reader must see the same, whatever the number of upstream requests. */
 export const MODES = [
   { mode: 'shared', isShared: true },
   { mode: 'unshared', isShared: false },
 ] as const;
 
-/** The reads that wait for something to happen, and the path by which an upstream knows each. */
+/** The reads that wait for new data, and the upstream path of each. */
 export const LIVE_READS = [
   { kind: 'stream', target: (name: string) => `/streams/t/${name}?offset=1_1&live=long-poll` },
   {

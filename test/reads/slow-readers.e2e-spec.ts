@@ -10,7 +10,7 @@ import {
 } from './sharing-gateway.ts';
 
 const EVENTS = { 'content-type': 'text/event-stream' };
-/** More than systems and streams on the way hold for one reader who takes nothing. */
+/** More bytes than sockets and streams buffer for a reader that reads nothing. */
 const MUCH_BYTES = 16 * 1_048_576;
 const TEXT = 'x'.repeat(256 * 1024);
 
@@ -87,14 +87,14 @@ function allEvents(): Buffer[] {
   return Array.from({ length: count }, (_, number) => Buffer.from(event(number, TEXT)));
 }
 
-/** Sends all as fast as it is taken, and ends. */
+/** Sends everything as fast as the reader takes it, then ends. */
 async function sendAll(request: HeldRequest, pieces: readonly Buffer[]): Promise<void> {
   request.begin(200, EVENTS);
   for (const piece of pieces) await request.write(piece);
   request.response.end();
 }
 
-/** What came is all, or, ended in order, what a reader can go on behind. */
+/** Checks that the body is complete, or ends where the reader can continue. */
 function expectResumable({ body, isWhole }: Answer, all: Buffer, kind: string): void {
   expect(isWhole).toBe(true);
   expect(body.equals(all.subarray(0, body.length))).toBe(true);

@@ -4,7 +4,7 @@ import type { Answer, Reader } from './reader.ts';
 import { LIVE_READS, MODES, startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
 
 const LIVE_TIMEOUT_MS = 800;
-/** So much later comes the second reader. */
+/** The delay before the second reader. */
 const LATER_MS = 500;
 /** Node's timers count whole milliseconds. */
 const EARLY_MS = 5;
@@ -157,7 +157,7 @@ function problemOf({ body }: Answer): object {
   return JSON.parse(body.toString()) as object;
 }
 
-/** Broken off behind what had come, or, where that was not passed on yet, a problem in its place. */
+/** The response breaks after the bytes that had arrived, or is a problem if none were sent yet. */
 function expectNotWhole({ status, body, isWhole }: Answer, sent: string): void {
   if (status === 502) {
     expect(JSON.parse(body.toString())).toMatchObject({ code: 'upstream_invalid_response' });

@@ -43,7 +43,7 @@ function release(to: string): string {
   });
 }
 
-/** An npm package in an empty folder, and what node says there. */
+/** Installs an npm package in an empty folder and returns the output of a script there. */
 function installed(name: string, tarball: string, script: string): string {
   const cwd = join(folder, name);
   mkdirSync(cwd);

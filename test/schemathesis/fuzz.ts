@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const FOLDER = import.meta.dirname;
 const DOCUMENT = join(FOLDER, '../../docs/openapi.json');
-/** Far longer than it takes. */
+/** Far longer than a run takes. */
 const TIMEOUT_MS = 300_000;
 
 export interface FuzzOptions {
@@ -27,7 +27,7 @@ export interface Outcome {
   faults: string[];
 }
 
-/** What is of use here of schemathesis' report. */
+/** The fields of schemathesis' report that are used. */
 interface Report {
   complete: boolean;
   operations: { tested: number };

@@ -13,7 +13,7 @@ const HOW_TO_GET_IT =
   'own, whose bin folder has to be on the PATH.';
 const TOKEN_TTL_SECONDS = 3_600;
 
-/** What has to be taken at least once, or the run has shown nothing. */
+/** The operations that must succeed at least once with the API key, or the run proves nothing. */
 const TAKEN_WITH_API_KEY = [
   'POST /api/spawn',
   'POST /api/a/{type}/{id}/send',
@@ -28,11 +28,11 @@ const TAKEN_WITH_API_KEY = [
 ];
 const TAKEN_WITH_READ_TOKEN = ['GET /streams/{path}', 'GET /shapes/v1/shape'];
 
-/** Other requests than those of the configuration's seed; `npm run test:openapi -- 42`. */
+/** Another seed than that of the configuration: `npm run test:openapi -- 42`. */
 const [seed] = process.argv.slice(2);
 const SEED = seed === undefined ? [] : ['--seed', seed];
 
-/** Asks a gateway before real upstreams all that its document allows, and a good deal that it does not. */
+/** Sends requests that the document allows, and many that it does not, to a gateway with real upstreams. */
 async function main(): Promise<void> {
   const workFolder = await mkdtemp(join(tmpdir(), 'gateway-schemathesis-'));
   const system = await startFuzzedSystem();

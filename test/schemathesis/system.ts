@@ -10,10 +10,10 @@ import { registerAgents } from '../support/restate.ts';
 
 /** The entity type that is registered: that of the document's examples. */
 const AGENT_TYPE = 'assistant';
-/** Reads park so long, and the fuzzer waits for each of them. */
+/** Reads park this long, and the fuzzer waits for each of them. */
 const LONG_POLL_TIMEOUT_MS = 50;
 
-/** As the fuzzer's configuration names them. */
+/** The streams that the fuzzer's configuration names. */
 const STREAMS = ['fuzz/a', 'fuzz/b'];
 
 export interface FuzzedSystem {
@@ -24,7 +24,7 @@ export interface FuzzedSystem {
   stop(): Promise<void>;
 }
 
-/** A gateway before a real Restate, a real Durable Streams server and the catalog engine. */
+/** A gateway with a real Restate, a real Durable Streams server and the catalog engine. */
 export async function startFuzzedSystem(): Promise<FuzzedSystem> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { addRealUpstream } from '../support/contract/real-upstreams.ts';
 import { watchContract } from '../support/contract/contract-watch.ts';
 
-/** Stands for the history store of the gateway that is played here. */
+/** Stands for the history store of the simulated gateway. */
 const REAL_STORE = 'http://127.0.0.1:2/v1/stream';
 const DOUBLE = 'http://127.0.0.1:1';
 addRealUpstream(REAL_STORE);
@@ -55,7 +55,7 @@ const asJson = (headers: Record<string, string>) => ({
   'content-type': 'application/json',
 });
 
-/** Plays a gateway that gives one answer, and tells what the watch makes of it. */
+/** Simulates a gateway with one response, and returns the verdict of the contract watch. */
 async function watched({
   ask,
   status,
@@ -92,7 +92,7 @@ async function play(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, check, closed };
 }
 
-/** The violations that an error names, without the tests that they happened in. */
+/** The violations that an error names, without the names of their tests. */
 function linesOf(check: () => void): string[] {
   try {
     check();

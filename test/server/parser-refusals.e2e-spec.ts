@@ -7,7 +7,7 @@ import { openWire } from '../support/wire.ts';
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 
-/** What Node refuses before the gateway has a request of it. It left no line and no metric. */
+/** Bytes that Node refuses before there is a request. They once left no log line and no metric. */
 describe('what Node itself refuses', () => {
   let gateway: TestGateway;
 

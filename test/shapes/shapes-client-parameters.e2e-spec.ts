@@ -33,7 +33,7 @@ afterAll(async () => {
 const stops: AbortController[] = [];
 afterAll(() => stops.forEach((stop) => stop.abort()));
 
-/** The unchanged client with a read token; `log: 'changes_only'` asks for nothing by itself. */
+/** The unmodified client with a read token. With `log: 'changes_only'` it sends no request by itself. */
 function client(params: Record<string, unknown>): ShapeStream {
   const stop = new AbortController();
   stops.push(stop);
@@ -47,7 +47,7 @@ function client(params: Record<string, unknown>): ShapeStream {
   });
 }
 
-/** What the engine got last, but for the clause of the fence. */
+/** The last query that the engine received, without the clause of the fence. */
 function lastAsked(): Record<string, string> {
   const query = new URLSearchParams(engine.seen.at(-1)?.target.split('?')[1]);
   return Object.fromEntries(query);

@@ -5,7 +5,7 @@ import { count, type Statuses } from './commanders.ts';
 const ATTEMPT_TIMEOUT_MS = 10_000;
 const RETRY_PAUSE_MS = 250;
 
-/** Writes numbered events to a stream of its own, each again until it is there (producer headers). */
+/** Appends numbered events to a stream of its own, and repeats each append until it succeeds (producer headers). */
 export class Appender {
   written = 0;
   readonly statuses: Statuses = new Map();

@@ -97,7 +97,7 @@ export class CatalogReader {
   }
 }
 
-/** The rows as the engine itself has them. */
+/** The rows in the engine itself. */
 export async function catalogRows(catalogUrl: string): Promise<string[]> {
   const response = await fetch(`${catalogUrl}/v1/shape?table=entities&offset=-1`);
   const messages = (await response.json()) as { value?: Row }[];

@@ -5,7 +5,7 @@ import type { Random } from './random.ts';
 const ATTEMPT_TIMEOUT_MS = 10_000;
 const RETRY_PAUSE_MS = 250;
 
-/** One command that was sent, and what became of it. */
+/** A command and its outcome. */
 export interface SentCommand {
   entity: string;
   /** In the message, so that its effects are found on the timeline; the key too where it has one. */
@@ -16,7 +16,7 @@ export interface SentCommand {
   attempts: number;
 }
 
-/** Status codes by how often they came; 0 stands for no answer at all. */
+/** How often each status code was received. 0 means no response. */
 export type Statuses = Map<number, number>;
 
 export function count(statuses: Statuses, status: number): void {

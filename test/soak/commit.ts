@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const ROOT = `${import.meta.dirname}/../..`;
 
-/** Which commit is under test, for the report: its full name, and a word where files differ from it. */
+/** The commit under test for the report: its full hash, and a word if files differ from it. */
 export async function commitUnderTest(): Promise<string> {
   try {
     const commit = (await git('rev-parse', 'HEAD')).trim();

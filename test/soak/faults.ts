@@ -4,7 +4,7 @@ import type { Stack } from './stack.ts';
 
 const MIN_PAUSE_MS = 2_000;
 const MAX_PAUSE_MS = 6_000;
-/** A drained gateway has to be gone by then: its time, and a little for its start and end. */
+/** A drained gateway must have exited by then: its drain time and a little more. */
 const DRAIN_ENDS_WITHIN_MS = 6_500;
 
 export type FaultName =
@@ -16,7 +16,7 @@ export type FaultName =
   | 'gateway drained and replaced'
   | 'gateway killed and replaced';
 
-/** Drains come more often than the rest. */
+/** Drains are more frequent than other faults. */
 const NAMES: readonly [FaultName, ...FaultName[]] = [
   'gateway drained and replaced',
   'gateway drained and replaced',
@@ -28,7 +28,7 @@ const NAMES: readonly [FaultName, ...FaultName[]] = [
   'gateway killed and replaced',
 ];
 
-/** Hurts one part of the system after the other, each healed before the next. */
+/** Breaks one part of the system after the other. Each is repaired before the next one. */
 export class Faults {
   readonly done = new Map<FaultName, number>();
   /** What a fault brought to light by itself, such as a drain that did not end. */

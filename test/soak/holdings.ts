@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { json } from 'node:stream/consumers';
 
-/** What a process holds just after a garbage collection; sizes in bytes. */
+/** The resources of a process just after a garbage collection. Sizes are in bytes. */
 export interface Holdings {
   heapUsed: number;
   rss: number;
@@ -11,7 +11,7 @@ export interface Holdings {
   resources: Record<string, number>;
 }
 
-/** Asks a gateway that runs with `probe.ts`. */
+/** Reads them from a gateway that runs with `probe.ts`. */
 export function askHoldings(socketPath: string): Promise<Holdings> {
   return new Promise((resolve, reject) => {
     const asked = request({ socketPath, agent: false }, (response) => {

@@ -38,7 +38,7 @@ export interface LoadResult {
   failures: string[];
 }
 
-/** Puts the whole system under load for a time, lets it come to rest, and judges what is there. */
+/** Puts the whole system under load, waits until it is at rest, and judges the result. */
 export async function runLoad(
   stack: Stack,
   random: Random,
@@ -122,7 +122,7 @@ export async function runLoad(
   };
 }
 
-/** Judges again until all is well, or the time is up: what is under way needs a while to arrive. */
+/** Judges again until there are no failures or the time is up, because commands in flight need a while. */
 async function settle(judge: () => Promise<string[]>): Promise<string[]> {
   const giveUpAtMs = performance.now() + SETTLE_TIMEOUT_MS;
   for (;;) {
@@ -152,7 +152,7 @@ async function readWhole(url: string): Promise<EntityEvent[]> {
   return (await response.json()) as EntityEvent[];
 }
 
-/** Commands and appends whose body never came to its end must have had no effect at all. */
+/** Commands and appends with an incomplete body must have had no effect. */
 async function vanishedFaults(historyUrl: string): Promise<string[]> {
   const events = await readWhole(`${historyUrl}/t/default/agents/echo/vanished/timeline`);
   return events.length === 0 ? [] : [`${events.length} events of commands that were never whole`];

@@ -84,7 +84,7 @@ function describeStatuses(all: Statuses[]): string {
     .join(', ');
 }
 
-/** Means of eight parts of the time. */
+/** The means of eight parts of the run. */
 function trend(samples: number[]): string {
   const size = Math.max(1, Math.ceil(samples.length / 8));
   const parts: string[] = [];

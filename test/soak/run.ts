@@ -30,9 +30,9 @@ const WARM_UP_MS = 15_000;
 const SAMPLE_INTERVAL_MS = 5_000;
 const REST_TIMEOUT_MS = 45_000;
 const REST_CHECK_MS = 1_000;
-/** Compiled code, caches and Restate's own ways make a few; a leak makes many more in half an hour. */
+/** The allowed growth. Compiled code and caches add a little; a leak adds far more in half an hour. */
 const ALLOWED_HEAP_GROWTH_BYTES = 8 * 1_048_576;
-/** The load balancer's own connections to the gateway, kept or just being opened. */
+/** The growth that the load balancer's connections may cause, idle or just being opened. */
 const ALLOWED_MORE_RESOURCES = 3;
 
 const say = (text: string): void => {
@@ -96,7 +96,7 @@ async function soak({ slots: [staying] }: Stack): Promise<number> {
   return all.length;
 }
 
-/** What a gateway holds once nothing more goes away, or once it is back at what it held before. */
+/** The resources of a gateway once they no longer fall, or are back at the level of before. */
 async function atRest({ probeSocket }: Slot, before?: Holdings): Promise<Holdings> {
   const giveUpAtMs = performance.now() + REST_TIMEOUT_MS;
   let holdings = await askHoldings(probeSocket);

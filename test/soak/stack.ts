@@ -19,14 +19,14 @@ const PROBE = join(import.meta.dirname, 'probe.ts');
 const DRAIN_TIMEOUT_MS = 5_000;
 const READY_TIMEOUT_MS = 30_000;
 
-/** The place of a gateway behind the load balancer; who stands in it changes. */
+/** A backend slot of the load balancer. The gateway in it changes. */
 export interface Slot extends Backend {
   name: string;
   probeSocket: string;
   gateway: GatewayChild;
 }
 
-/** The whole system under load: every part real, and each can be hurt. */
+/** The whole system under load. Every part is real, and the soak can break each one. */
 export interface Stack {
   /** The load balancer's. */
   url: string;
@@ -44,7 +44,7 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/** Whatever it has started when something fails to start is ended again, and its folders are gone. */
+/** If a part fails to start, stops all parts that have started and removes their folders. */
 export async function startStack(): Promise<Stack> {
   const ends: (() => unknown)[] = [];
   const stop = async (): Promise<void> => {
@@ -58,7 +58,7 @@ export async function startStack(): Promise<Stack> {
   }
 }
 
-/** Each part hands `atEnd` its end as soon as it has begun. */
+/** Each part registers its cleanup with `atEnd` as soon as it has started. */
 async function startParts(atEnd: (end: () => unknown) => unknown): Promise<Omit<Stack, 'stop'>> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-soak-'));
   atEnd(() => rm(folder, { recursive: true }));

@@ -29,7 +29,7 @@ export function commandFaults(
   );
 }
 
-/** What was read must be what is there: all of it, in order, each event once. */
+/** Checks that a reader got the whole stream, in order, with each event once. */
 export function readerFaults(
   name: string,
   { events, faults }: TimelineReader<EntityEvent>,

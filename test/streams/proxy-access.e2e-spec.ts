@@ -11,7 +11,7 @@ const METHODS = {
   registry: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'],
 };
 
-/** All that the contract lists; Express serves HEAD with GET. */
+/** Every route of the contract. Express serves HEAD with GET. */
 const ROUTES = [
   'GET /health public',
   ...COMMANDS.flatMap((path) => [

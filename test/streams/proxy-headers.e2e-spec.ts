@@ -5,7 +5,7 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripte
 
 const KEY = `Authorization: Bearer ${API_KEY}`;
 const SECRET = 'electric-secret';
-/** What Node adds by itself, or what the test looks at elsewhere. */
+/** Headers that Node adds by itself or that another test checks. */
 const BY_THE_WAY = new Set(['date', 'x-request-id', 'content-length', 'connection', 'keep-alive']);
 
 type Header = [name: string, value: string];

@@ -39,7 +39,7 @@ const CONTROL = malformed('holds an encoded control character');
 const BROKEN = malformed('holds percent-encoding that is broken or not UTF-8');
 const EMPTY = malformed('holds an empty segment ("//")');
 
-/** Paths below a proxied prefix, with what is wrong with them. */
+/** Invalid paths below a proxied prefix, each with its problem. */
 const REFUSED: [string, object][] = [
   ['/../health', DOTS],
   ['/t/./x', DOTS],
@@ -66,7 +66,7 @@ const REFUSED: [string, object][] = [
   ['/a%c0%ae', BROKEN],
 ];
 
-/** What is behind the prefix of a request, and so behind the upstream's base, to the byte. */
+/** The exact bytes after the prefix of a request. They follow the upstream's base path unchanged. */
 const PASSED = [
   '/',
   '/t/x/',

@@ -3,7 +3,7 @@ import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gatew
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const PAGE = 'https://app.example';
-/** Of the upstream's answer; none of it may reach a client. */
+/** Parts of the upstream's response that must never reach a client. */
 const UPSTREAM_WORDS = 'wrong credential at 10.1.2.3';
 
 const UNUSABLE = 'The server behind this route gave an answer that cannot be used.';

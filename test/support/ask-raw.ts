@@ -2,7 +2,7 @@ import { parseRaw, rawRequest, sendRaw } from './raw-client.ts';
 
 const REQUEST_ID = 'r1';
 
-/** Asks with a bearer credential and without any HTTP client: status and body, a problem parsed. */
+/** Sends a request with a bearer credential on a plain socket. Returns the status and the body; parses a problem. */
 export async function askRaw(port: number, line: string, credential: string): Promise<object> {
   const headers = [`X-Request-Id: ${REQUEST_ID}`, `Authorization: Bearer ${credential}`];
   const { status, head, body } = parseRaw(await sendRaw(port, rawRequest(line, headers)));
@@ -10,7 +10,7 @@ export async function askRaw(port: number, line: string, credential: string): Pr
   return { status, body: isProblem ? (JSON.parse(body) as unknown) : body };
 }
 
-/** What `askRaw` gives for an error of the gateway's own. */
+/** The result of `askRaw` for an error of the gateway. */
 export function problemAnswer(
   status: number,
   code: string,

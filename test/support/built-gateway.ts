@@ -30,7 +30,7 @@ export interface StartedGateway {
 
 export type LogLine = Record<string, unknown> & { message: string };
 
-/** The gateway in `dist`, which the start of the suites has built from the sources as they are. */
+/** The gateway in `dist`, which the global setup has built from the current sources. */
 export function builtGateway(): BuiltGateway {
   const main = join(ROOT, 'dist/main.js');
   const started: RunningProcess[] = [];

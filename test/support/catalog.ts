@@ -7,7 +7,7 @@ import { addRealUpstream } from './contract/real-upstreams.ts';
 
 export type { Catalog };
 
-/** The catalog engine for one test file; it speaks as Electric does, and is held to that. */
+/** The catalog engine for one test file. It speaks Electric's protocol, which tests check. */
 export async function startCatalog(options: CatalogOptions): Promise<Catalog> {
   const catalog = await start(options);
   addRealUpstream(catalog.url);

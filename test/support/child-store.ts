@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 
-/** A history store in a process of its own, so that its work does not hold up the clients of a test. */
+/** A history store in a process of its own, so that it does not slow down the clients of a test. */
 export interface ChildStore {
   url: string;
   pid: number;
@@ -19,7 +19,7 @@ export interface ChildStore {
   stop(): Promise<void>;
 }
 
-/** From the store: where it listens; and how many wait, as often as that changes. */
+/** The store's messages: its port, and the number of waiting reads whenever it changes. */
 export type Report = { port: number } | { waiting: number; accepted?: number; asked?: number };
 
 /** Starts a program of this folder, on `http:` or `https:` by its first argument. */

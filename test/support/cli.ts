@@ -12,7 +12,7 @@ export interface CliOptions {
   cwd?: string;
 }
 
-/** How a run of the command line ended. */
+/** The result of a run of the command line. */
 export interface CliResult {
   code: number | null;
   out: string;
@@ -32,12 +32,12 @@ export interface RunningCli {
 
 const running = new Set<ChildProcess>();
 
-/** What reaches a gateway at this address, with the API key of the tests. */
+/** The environment for a gateway at this address, with the API key of the tests. */
 export function reaches(url: string): Record<string, string> {
   return { AGENT_GATEWAY_URL: url, AGENT_GATEWAY_KEY: API_KEY };
 }
 
-/** Starts the built command line. `killAllClis` ends what still runs. */
+/** Starts the built command line. `killAllClis` kills every one that still runs. */
 export function startCli(args: string[], options: CliOptions = {}): RunningCli {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: options.cwd,
@@ -95,7 +95,7 @@ export function startCli(args: string[], options: CliOptions = {}): RunningCli {
   };
 }
 
-/** Runs the command line to its end. */
+/** Runs the command line until it exits. */
 export function runCli(args: string[], options?: CliOptions): Promise<CliResult> {
   return startCli(args, options).ended;
 }

@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { exportedSpans, type ExportedSpan } from './exported-spans.ts';
 
-/** A batch of spans as it was posted. */
+/** A batch of spans as received. */
 export interface Export {
   path: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
 }
 
-/** A real server that takes spans by OTLP over HTTP, and can refuse them or never answer. */
+/** A real server that receives spans by OTLP over HTTP. It can also refuse them or never answer. */
 export class Collector {
   readonly url: string;
   readonly exports: Export[] = [];

@@ -7,7 +7,7 @@ export interface ConnectFailures {
   stop(): void;
 }
 
-/** Counts the connections that undici fails to make in this process: those of commands, and of `fetch`. */
+/** Counts failed connection attempts of undici in this process: those of commands and of `fetch`. */
 export function countConnectFailures(): ConnectFailures {
   const waiting = new Map<() => void, number>();
   const onFailure = (): void => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** A TCP proxy before a real upstream, to break off what the upstream itself never would. */
+/** A TCP proxy in front of a real upstream. It cuts connections that the upstream would never cut. */
 export interface CuttingProxy {
   /** The upstream's address with this proxy's port. */
   readonly url: string;
@@ -13,7 +13,7 @@ export interface CuttingProxy {
   stop(): Promise<void>;
 }
 
-/** Starts one before the server of this URL. */
+/** Starts one in front of the server with this URL. */
 export async function startCuttingProxy(upstreamUrl: string): Promise<CuttingProxy> {
   const { hostname, port } = new URL(upstreamUrl);
   const sockets = new Set<Socket>();

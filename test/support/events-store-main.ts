@@ -1,4 +1,4 @@
-/** A program: a history store that holds every read, and answers all of them at once when its parent says so. */
+/** A history store as a program. It holds every read and answers all of them when its parent tells it to. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';

@@ -9,7 +9,7 @@ import {
 
 export type Attributes = Record<string, string | number | boolean>;
 
-/** A span as it came to a collector (opentelemetry/proto/trace/v1/trace.proto). */
+/** A span as a collector received it (opentelemetry/proto/trace/v1/trace.proto). */
 export interface ExportedSpan {
   name: string;
   kind: 'server' | 'client';
@@ -31,7 +31,7 @@ export interface ExportedSpan {
 const KINDS = { 2: 'server', 3: 'client' } as const;
 const STATUSES = ['unset', 'ok', 'error'] as const;
 
-/** The spans of an `ExportTraceServiceRequest`. Throws where the bytes are none. */
+/** The spans of an `ExportTraceServiceRequest`. Throws if the bytes are not one. */
 export function exportedSpans(body: Buffer): ExportedSpan[] {
   return messagesIn(decodeProtobuf(body), 1).flatMap((resourceSpans) => {
     const [resource = new Map()] = messagesIn(resourceSpans, 1);

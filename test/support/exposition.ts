@@ -13,7 +13,7 @@ export interface Family {
   samples: Sample[];
 }
 
-/** What each type's samples may be called, behind the name of the family. */
+/** The suffixes that sample names of each type may have. */
 const SUFFIXES: Record<MetricType, readonly string[]> = {
   counter: [''],
   gauge: [''],
@@ -45,7 +45,7 @@ export function parseExposition(text: string, format: 'text' | 'openmetrics' = '
   return families;
 }
 
-/** The value of the one sample with this name and just these labels; undefined where there is none. */
+/** The value of the sample with this name and exactly these labels, or undefined. */
 export function sampleValue(
   families: readonly Family[],
   name: string,
@@ -129,7 +129,7 @@ function checkFamily(
   if (type === 'histogram') checkHistogram(family);
 }
 
-/** Buckets rise, the last one is infinity's, and holds as many as were counted. */
+/** Checks that buckets rise, and that the last one is +Inf and equals the count. */
 function checkHistogram({ name, samples }: Family): void {
   const series = Map.groupBy(samples, ({ labels }) =>
     sampleKey({ name, labels: { ...labels, le: '' } }),

@@ -16,7 +16,7 @@ export interface FlakyLink {
   stop(): Promise<void>;
 }
 
-/** A TCP line to a server on this machine that can be cut: the server itself keeps what it has. */
+/** A TCP link to a local server that a test can cut. The server keeps its state. */
 export async function startFlakyLink(targetPort: number): Promise<FlakyLink> {
   const pairs = new Set<{ client: Socket; upstream: Socket }>();
   let isDown = false;

@@ -12,7 +12,7 @@ export interface Catalog extends Pick<ShapeStreamOptions, 'fetchClient' | 'backo
   signal: AbortSignal;
 }
 
-/** Keeps the rows of a shape, all of them after each change, until the signal aborts. */
+/** Follows a shape and reports all rows after each change, until the signal aborts. */
 export function followCatalog(catalog: Catalog): ShapeStream {
   const { token, onRows, onStopped, ...options } = catalog;
   const stream = new ShapeStream({

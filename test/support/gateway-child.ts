@@ -44,7 +44,7 @@ export interface GatewayChild {
 
 export type LogLine = Record<string, unknown> & { message: string };
 
-/** Runs the built gateway as a process of its own, on free ports unless the environment names some. */
+/** Runs the built gateway in a process of its own, on free ports unless the environment sets them. */
 export async function startGatewayChild(options: GatewayChildOptions = {}): Promise<GatewayChild> {
   const log: LogLine[] = [];
   const output: string[] = [];

@@ -5,7 +5,7 @@ import { upstreamsOrNobody } from './nobody.ts';
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 const START_TIMEOUT_MS = 30_000;
 
-/** What `gateway.ts` has for tests in Jest, for those that run without it. */
+/** The counterpart of `gateway.ts` for suites that do not run in Jest. */
 export const API_KEY = 'test-api-key-0123456789';
 export const READ_TOKEN_SECRET = 'test-read-token-secret-0123456789abcdef';
 
@@ -15,7 +15,7 @@ export interface GatewayProcess {
   stop(): Promise<void>;
 }
 
-/** Starts the built gateway on a free port. Upstreams that are not named refuse connections. */
+/** Starts the built gateway on a free port. Upstreams that a test does not name refuse connections. */
 export async function startGatewayProcess(env: Record<string, string>): Promise<GatewayProcess> {
   const gateway = startProcess({
     name: 'the gateway',

@@ -6,11 +6,11 @@ import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, untilReady } from '../../local/stack/process.ts';
 import { awaitOk } from '../../local/stack/await-ok.ts';
 
-/** The one that is named, or where Debian has it. */
+/** The path that the environment names, or else Debian's. */
 const HAPROXY = process.env.HAPROXY_PATH ?? '/usr/sbin/haproxy';
 const READY_TIMEOUT_MS = 10_000;
 
-/** A gateway behind it: traffic goes to `port`, `/health/ready` is asked of `managementPort`. */
+/** A gateway behind HAProxy: traffic goes to `port`, the readiness check to `managementPort`. */
 export interface Backend {
   port: number;
   managementPort: number;

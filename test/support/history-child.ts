@@ -3,7 +3,7 @@ import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
 
 const MAIN = join(import.meta.dirname, '../../local/stack/history-main.ts');
-/** Any will do for the server. */
+/** The server accepts any value. */
 const MOUNT_PATH = '/v1/stream';
 const READY_TIMEOUT_MS = 30_000;
 

@@ -7,7 +7,7 @@ import { addRealUpstream } from './contract/real-upstreams.ts';
 
 export type { HistoryOptions, RunningHistory };
 
-/** A real Durable Streams server for one test file: in memory, on a free port, where nothing is asked. */
+/** A real Durable Streams server for one test file. Without options it is in memory and on a free port. */
 export async function startHistory(options?: HistoryOptions): Promise<RunningHistory> {
   const history = await start(options);
   addRealUpstream(history.url);

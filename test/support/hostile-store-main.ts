@@ -1,4 +1,4 @@
-/** A program: a history store whose answers are as large, as many and as small as its paths say. */
+/** A history store as a program. Its paths say how large and how many its responses and events are. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -24,7 +24,7 @@ const server = createServer((request, response) => {
 });
 server.keepAliveTimeout = 60_000;
 
-/** All that is held is answered. */
+/** Answers all held reads. */
 process.on('message', () => {
   for (const [response, bytes] of held) sendBody(response, bytes);
 });
@@ -43,7 +43,7 @@ function sendBody(response: ServerResponse, bytes: number): void {
   write();
 }
 
-/** Each event in a chunk of its own, as fast as they are taken. */
+/** Sends each event in a chunk of its own, as fast as the reader takes them. */
 function sendWords(response: ServerResponse): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const write = (): void => {

@@ -44,7 +44,7 @@ export async function startLocalSystem(dataDir: string, ...args: string[]): Prom
   };
 }
 
-/** Runs `local/main.ts` where it is not expected to get ready. */
+/** Runs `local/main.ts` when it is expected to fail. */
 export function runMain(
   dataDir: string,
   args: string[],

@@ -1,10 +1,10 @@
 /** A port where nothing listens: connections are refused. */
 export const NOBODY = 'http://127.0.0.1:1';
 
-/** A command waits for a runtime that refuses it, as long as this allows; a test need not wait for so long. */
+/** The deadline of a command. A gateway retries a runtime that refuses connections until then. */
 const TIMEOUT_WITHOUT_RUNTIME_MS = '3000';
 
-/** Upstreams that refuse connections, but for those that a test names. */
+/** Upstreams that refuse connections, except those that a test names. */
 export function upstreamsOrNobody(env: Record<string, string> = {}): Record<string, string> {
   const hasRuntime = env['GATEWAY_RUNTIME_INGRESS_URL'] !== undefined;
   return {

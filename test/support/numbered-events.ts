@@ -7,7 +7,7 @@ export interface NumberedEvent {
   text?: string;
 }
 
-/** Appends numbered events to a stream of the history store itself, past the gateway. */
+/** Appends numbered events directly to the history store, not through the gateway. */
 export class EventWriter {
   private readonly url: string;
   private nextSeq = 0;
@@ -43,7 +43,7 @@ export class EventWriter {
   }
 }
 
-/** What a reader was given, in the order it came. */
+/** The events that a reader received, in order. */
 export class ReceivedEvents {
   readonly seqs: number[] = [];
   private readonly waiting = new Set<{ count: number; resolve: () => void }>();

@@ -39,7 +39,7 @@ export function parseQuery(text: string): Query {
   return { selectors, grouping };
 }
 
-/** Whether series with these labels are selected; matchers of labels in `ignored` count as met. */
+/** Whether the selector matches these labels. Matchers of labels in `ignored` always match. */
 export function selects(
   { matchers }: Selector,
   labels: Readonly<Record<string, string>>,

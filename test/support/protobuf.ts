@@ -1,7 +1,7 @@
-/** A field's values in the order in which they came: numbers, or the bytes of text and messages. */
+/** The values of a field in their order: numbers, or the bytes of strings and messages. */
 export type ProtobufMessage = Map<number, (bigint | Buffer)[]>;
 
-/** Reads a message of the protocol buffers wire format, field by number. Throws a RangeError where it is cut. */
+/** Decodes a protocol buffers message into fields by number. Throws a RangeError if it is truncated. */
 export function decodeProtobuf(bytes: Buffer): ProtobufMessage {
   const fields: ProtobufMessage = new Map();
   let at = 0;

@@ -15,14 +15,14 @@ export function sendRaw(port: number, request: string | Buffer): Promise<string>
   });
 }
 
-/** A request line and headers, as text; `Host` and `Connection: close` are there already. */
+/** Sends a request line and headers as text. `Host` and `Connection: close` are added. */
 export function rawRequest(line: string, headers: string[] = [], body = ''): string {
   return [`${line} HTTP/1.1`, 'Host: gateway.test', 'Connection: close', ...headers, '', body].join(
     '\r\n',
   );
 }
 
-/** Status and body of an answer that `sendRaw` got; a chunked body is left as it came. */
+/** The status and body of a response from `sendRaw`. A chunked body is not decoded. */
 export function parseRaw(answer: string): { status: number; head: string; body: string } {
   const headEnd = answer.indexOf('\r\n\r\n');
   return {

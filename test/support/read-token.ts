@@ -1,10 +1,10 @@
-/** What your back end answers. */
+/** The response of your back end. */
 export interface MintedToken {
   token: string;
   ttlSeconds: number;
 }
 
-/** A read token that is asked for anew before it ends. */
+/** A read token that is renewed before it expires. */
 export class ReadToken {
   #mint: () => Promise<MintedToken>;
   #marginMs: number;

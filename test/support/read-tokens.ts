@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose';
 
-/** What to put into a test's read token. */
+/** The claims of a test's read token. */
 export interface TokenRequest {
   prefix: string | string[];
   /** May be a fraction, and negative. */

@@ -9,10 +9,10 @@ export interface ReaderOptions {
   live: 'long-poll' | 'sse';
 }
 
-/** What became of a reader so far. */
+/** The state of a reader. */
 type State = 'asking' | 'waiting' | 'refused' | 'gone';
 
-/** Many readers, each on a connection of its own, as light as they can be. */
+/** Many lightweight readers, each on a connection of its own. */
 export class Readers {
   /** Events that all of them have got together. */
   events = 0;

@@ -16,7 +16,7 @@ export interface RecordedModules {
  */
 export const canRecordModules = Number(process.versions.node.split('.')[0]) >= 24;
 
-/** Writes down what a process loads, while it loads it: it may end in any way. */
+/** Records each module as a process loads it, because the process may end at any time. */
 export async function recordModules(): Promise<RecordedModules> {
   const folder = await mkdtemp(join(tmpdir(), 'recorded-modules-'));
   const record = join(folder, 'loaded');

@@ -1,6 +1,6 @@
 import { handlers, object, serde, type ObjectContext } from '@restatedev/restate-sdk';
 
-/** One run of a handler, and what it got. */
+/** One run of a handler, and its input. */
 export interface HandlerRun {
   handler: string;
   key: string;

@@ -48,7 +48,7 @@ export async function registerAgents(
   }
 }
 
-/** The same services where Restate can call them, and known to none. */
+/** The same services at an address that Restate can call, but not registered. */
 export async function serveAgents(
   services: EndpointOptions['services'],
 ): Promise<{ uri: string; close: () => Promise<void> }> {

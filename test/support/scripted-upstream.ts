@@ -29,7 +29,7 @@ export interface ScriptedUpstream {
 
 export type Script = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
 
-/** A real HTTP server that records what it gets and answers by script. */
+/** A real HTTP server that records requests and answers with a given script. */
 export async function startScriptedUpstream(script: Script): Promise<ScriptedUpstream> {
   const seen: SeenRequest[] = [];
   const server = createServer((request, response) => {
@@ -47,7 +47,7 @@ export async function startScriptedUpstream(script: Script): Promise<ScriptedUps
   return { ...(await listen(server)), seen };
 }
 
-/** A bare TCP server: for answers that no HTTP library would write. */
+/** A plain TCP server, for responses that no HTTP library would write. */
 export async function startRawUpstream(
   onConnection: (socket: Socket) => void,
 ): Promise<Omit<ScriptedUpstream, 'seen'>> {

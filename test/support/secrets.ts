@@ -1,10 +1,10 @@
 import { API_KEY } from './credentials.ts';
 import { rawRequest, sendRaw } from './raw-client.ts';
 
-/** What a test puts into every place where a credential could stand, to look for it where none may. */
+/** A secret that a test puts into every place of a credential, to search for it where none may appear. */
 export const SECRET = 'Zq7-secret-Zq7';
 
-/** The forms in which it could come out; its bytes as digits, too: a Buffer is logged so. */
+/** The forms in which the secret could leak, also as digits, because a Buffer is logged that way. */
 const FORMS = [
   SECRET,
   encodeURIComponent(SECRET),
@@ -14,12 +14,12 @@ const FORMS = [
   API_KEY,
 ];
 
-/** The forms of a secret that a text holds. */
+/** The forms of the secret that a text contains. */
 export function secretsIn(text: string): string[] {
   return FORMS.filter((form) => text.includes(form));
 }
 
-/** A gateway whose own credentials are the secret, all its upstreams at one address. */
+/** A gateway with the secret as each of its own credentials and one address for all upstreams. */
 export function secretSettings(upstreamUrl: string): Record<string, string> {
   return {
     GATEWAY_LOG_LEVEL: 'trace',
@@ -37,7 +37,7 @@ export function secretSettings(upstreamUrl: string): Record<string, string> {
   };
 }
 
-/** Sends everything that a client can put a secret into, on each kind of route; resolves with how many. */
+/** Sends the secret in every place where a client can put it, on each kind of route. Resolves with the number sent. */
 export async function sendSecrets(port: number): Promise<number> {
   const token = `${Buffer.from(`{"alg":"HS256","x":"${SECRET}"}`).toString('base64url')}.e30.${SECRET}`;
   const credentials = [
@@ -95,7 +95,7 @@ export async function sendSecrets(port: number): Promise<number> {
   return (await Promise.all(sent)).length;
 }
 
-/** Sends what Node's own parser refuses, and what breaks off, with the secret in each; resolves with how many. */
+/** Sends requests with the secret that Node's parser refuses or that break off. Resolves with the number sent. */
 export async function sendMalformedSecrets(port: number): Promise<number> {
   const head = `GET /streams/x HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: Bearer ${SECRET}\r\n`;
   const requests = [

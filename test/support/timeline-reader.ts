@@ -9,12 +9,12 @@ export interface ReaderOptions {
   live: 'long-poll' | 'sse';
 }
 
-/** An event of a timeline, as far as a reader judges it. */
+/** The fields of a timeline's event that a reader checks. */
 export interface NumberedEvent {
   seq: number;
 }
 
-/** What was wrong with the order of the events. */
+/** The problems with the order of the events. */
 export interface ReadFaults {
   gaps: string[];
   repeats: string[];

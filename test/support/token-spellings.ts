@@ -2,7 +2,7 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 /** The order of the group of P-256 (FIPS 186-4, D.1.2.3). */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 
-/** The other spellings of a token: those of one part that decode to the same bytes. */
+/** Other spellings of a token: each has one part spelled differently that decodes to the same bytes. */
 export function spellings(token: string): string[] {
   const parts = token.split('.');
   return parts.flatMap((part, at) => {

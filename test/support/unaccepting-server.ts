@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 
-/** Listens with room for two connections, then blocks its thread until it is told to go on. */
+/** Listens with a queue of two connections, then blocks its thread until the test releases it. */
 const WORKER = `
   const { createServer } = require('node:net');
   const { parentPort, workerData } = require('node:worker_threads');

@@ -1,4 +1,4 @@
-/** An answer as a client's `fetch` got it. */
+/** A response as a client's `fetch` received it. */
 export interface SeenAnswer {
   url: URL;
   status: number;

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request that has come by. */
+/** A request that has passed. */
 export interface PassedRequest {
   method: string;
   target: string;
   headers: IncomingMessage['headers'];
 }
 
-/** Stands before a real server, passes everything on, and tells what came by. */
+/** Forwards everything to a real server, and records the requests. */
 export interface WatchedServer {
   readonly url: string;
   readonly requests: PassedRequest[];

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { resetConnection } from '../../src/http/reset-connection.ts';
 
-/** A TCP connection whose two ends a test plays byte by byte. Text is latin1: a byte a character. */
+/** A TCP connection on which a test sends and reads single bytes. Text is latin1: one byte per character. */
 export class Wire {
   readonly socket: Socket;
   /** Everything that came so far. */
@@ -76,7 +76,10 @@ export async function openWire(port: number): Promise<Wire> {
   return new Wire(await connectTo(port, false));
 }
 
-/** One that tells a reset from an end on Node 22, too, for which it may send an empty line when all is over. */
+/**
+ * A connection that distinguishes a reset from an end, also on Node 22. For that it may send an empty line at the
+ * end.
+ */
 export async function openWireThatTellsResets(port: number): Promise<Wire> {
   return new Wire(await connectTo(port, MISTAKES_RESETS), MISTAKES_RESETS);
 }

@@ -22,7 +22,7 @@ interface TimelineEvent {
 let history: RunningHistory;
 let catalog: Catalog;
 let gateway: TestGateway;
-/** Between the agents and the gateway: here a test can lose an answer. */
+/** A proxy between the agents and the gateway. A test can drop a response here. */
 let front: ScriptedUpstream;
 let beforeAnswer: (body: string) => Promise<void> = () => Promise.resolve();
 let agents: RunningProcess;
@@ -138,7 +138,7 @@ function control(id: string, verb: string): Promise<Accepted> {
   return post(`/api/a/assistant/${id}/control`, JSON.stringify({ verb }));
 }
 
-/** Reads a timeline live, from its begin, until an event matches; checks that nothing is missing. */
+/** Reads a timeline live from its beginning until an event matches. Checks that no event is missing. */
 async function readUntil(
   type: string,
   id: string,
@@ -159,7 +159,7 @@ async function readUntil(
   return events;
 }
 
-/** Without what differs from run to run. */
+/** Removes the parts that differ from run to run. */
 function told(events: TimelineEvent[]): unknown[] {
   return events.map(({ seq: _seq, at: _at, ...event }) => event);
 }
@@ -174,7 +174,7 @@ function numbers(limit: number): string[] {
   return Array.from({ length: limit }, (_, index) => String(index + 1));
 }
 
-/** The whole timeline of an assistant that was asked to count. */
+/** The whole timeline of an assistant that counts. */
 function countingTo(limit: number): unknown[] {
   return [
     { kind: 'spawned' },
@@ -191,7 +191,7 @@ const isWord = (index: number) => (event: TimelineEvent) =>
   event.kind === 'word' && event.index === index;
 const text = (words: string) => [{ type: 'text', text: words }];
 
-/** Follows an entity's row until it has the status. By hand: Electric's client leaves a timer of a minute. */
+/** Follows an entity's row until it has the status. Electric's client is not used: it leaves a timer of a minute. */
 async function rowOf(url: string, status: string): Promise<Record<string, unknown>> {
   const where = encodeURIComponent(`url = '${url}'`);
   let row: Record<string, unknown> = {};

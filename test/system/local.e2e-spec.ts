@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const PARTS = ['restate', 'history', 'catalog', 'agents', 'gateway', 'console'];
 const ADA_TIMELINE = '/streams/t/default/agents/assistant/ada/timeline';
 
-/** Each starts the whole system; a machine that does other things beside takes its time. */
+/** Each test starts the whole system, which is slow on a busy machine. */
 const THREE_STARTS_TIMEOUT_MS = 120_000;
 
 describe('npm run local', () => {
@@ -168,13 +168,13 @@ describe('npm run local', () => {
   });
 });
 
-/** The answer of a line that was printed to be pasted into a shell. */
+/** The output of a printed line that a user pastes into a shell. */
 async function paste(command: string): Promise<unknown> {
   const { stdout } = await run('/bin/sh', ['-c', command]);
   return JSON.parse(stdout);
 }
 
-/** The next append, as the gateway logs it: until the first one the timeline does not exist. */
+/** The next append in the gateway's log. The timeline does not exist before the first append. */
 async function timelineWritten({ process: main }: LocalSystem): Promise<void> {
   await main.waitForLine((line) => line.includes(`POST ${ADA_TIMELINE} 200`));
 }

@@ -13,7 +13,7 @@ import {
 
 const END_TIMEOUT_MS = 60_000;
 
-/** What leaves the process beside its answers: both outputs, and the metrics. */
+/** The other outputs of the process: standard output, standard error and the metrics. */
 describe('the program', () => {
   let built: BuiltGateway;
   beforeAll(async () => {
@@ -62,7 +62,7 @@ describe('the program', () => {
   );
 });
 
-/** A credential of its own for each upstream. */
+/** A different credential for each upstream. */
 const CREDENTIALS = {
   GATEWAY_RUNTIME_INGRESS_TOKEN: 'credential-of-the-ingress',
   GATEWAY_RUNTIME_ADMIN_TOKEN: 'credential-of-the-admin-api',

@@ -15,7 +15,7 @@ import { canRecordModules, recordModules } from '../support/recorded-modules.ts'
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const END_TIMEOUT_MS = 20_000;
-/** The least that has to be set, on free ports. */
+/** The required settings, on free ports. */
 const REQUIRED = { GATEWAY_API_KEYS: API_KEY, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0' };
 
 let built: BuiltGateway;
@@ -24,7 +24,7 @@ beforeAll(() => {
 });
 afterAll(() => built.stop());
 
-/** What a test has opened, for it to be closed however the test ends. */
+/** Resources that a test has opened. They are closed after the test, also if it fails. */
 const closings: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closings.splice(0)) await close();
@@ -36,7 +36,7 @@ interface Ending {
   stderr: string;
 }
 
-/** Runs the program where it is expected to end by itself. */
+/** Runs the program until it exits by itself. */
 function run(env: Record<string, string>, node = process.execPath): Promise<Ending> {
   return new Promise((resolve) => {
     execFile(node, [built.main], { env, timeout: END_TIMEOUT_MS }, (error, stdout, stderr) => {

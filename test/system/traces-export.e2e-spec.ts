@@ -11,7 +11,7 @@ import { SECRET, secretsIn, secretSettings, sendSecrets } from '../support/secre
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = 'b7ad6b7169203331';
 
-/** What a test has opened, closed in reverse however the test ends. */
+/** Resources that a test has opened. They are closed in reverse order, also if the test fails. */
 const closings: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closings.splice(0).reverse()) await close();

@@ -5,7 +5,7 @@ const COUNTER = '# HELP a_total A.\n# TYPE a_total counter\n';
 const HISTOGRAM = '# HELP h_seconds H.\n# TYPE h_seconds histogram\n';
 const BUCKETS = 'h_seconds_bucket{le="1"} 1\nh_seconds_bucket{le="+Inf"} 2\n';
 
-/** What the tests of the metrics rely on: that it finds fault with what is wrong. */
+/** The tests of the metrics rely on this parser, so it must report errors. */
 describe('parseExposition', () => {
   it('reads families, labels with what is escaped in them, and values', () => {
     const families = parseExposition(

@@ -21,13 +21,13 @@ import {
 
 type LogLine = Record<string, unknown>;
 
-/** What every line has. */
+/** The fields of every line. */
 const EVERY_LINE = {
   time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
   service: 'agent-gateway',
   requestId: 'r1',
 };
-/** What every line of a request has. */
+/** The fields of every line about a request. */
 const REQUEST_LINE = {
   ...EVERY_LINE,
   level: 'info',

@@ -38,7 +38,7 @@ async function ask(path: string, init: RequestInit = {}): Promise<number> {
   return response.status;
 }
 
-/** The series of a family that have counted something, with what they have. */
+/** The series of a family that are above 0, with their values. */
 async function counted(name: string): Promise<[Record<string, string>, number][]> {
   const families = await gateway.metrics();
   const samples = families.find((family) => family.name === name)?.samples ?? [];

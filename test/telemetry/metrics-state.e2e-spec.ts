@@ -22,7 +22,7 @@ async function start(env: Record<string, string> = {}): Promise<MeasuredGateway>
   return gateway;
 }
 
-/** A history store whose answers are let go by the test. */
+/** A history store that answers when the test says so. */
 async function startHolding(): Promise<{ url: string; held: ServerResponse[] }> {
   const held: ServerResponse[] = [];
   const upstream = await startScriptedUpstream((request: IncomingMessage, response) => {
@@ -36,7 +36,7 @@ async function startHolding(): Promise<{ url: string; held: ServerResponse[] }> 
   return { url: upstream.url, held };
 }
 
-/** Begins reads and leaves them open; returns what ends them all. */
+/** Begins reads and leaves them open. Returns a function that ends all of them. */
 function read(gateway: MeasuredGateway, ...targets: string[]): () => Promise<void> {
   const client = new AbortController();
   const { signal } = client;

@@ -5,7 +5,7 @@ import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-
 
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 const OPENMETRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
-/** What Prometheus 3 sends. */
+/** The `Accept` header of Prometheus 3. */
 const PROMETHEUS_ACCEPT =
   'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,' +
   'application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;q=0.4,' +

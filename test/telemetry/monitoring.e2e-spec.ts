@@ -15,9 +15,9 @@ import {
 import { parseQuery, selects, type Selector } from '../support/promql.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
-/** What Prometheus itself puts on every series. */
+/** The labels that Prometheus adds to every series. */
 const TARGET_LABELS = new Set(['job', 'instance', 'namespace', 'service', 'pod', 'container']);
-/** What others than the gateway export: Prometheus, and kube-state-metrics. */
+/** Metrics of Prometheus and kube-state-metrics, not of the gateway. */
 const FOREIGN = new Set(['up', 'kube_pod_container_status_ready']);
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -25,7 +25,7 @@ const rules = readRules();
 const dashboard = readDashboard();
 const alerts = rules.filter(({ alert }) => alert !== undefined);
 
-/** A query and where it stands. */
+/** A query and its place. */
 type Named = [where: string, query: string];
 
 const inRules: Named[] = rules.map(({ alert, record, expr }) => [alert ?? record ?? '', expr]);
@@ -40,7 +40,7 @@ const inDashboard: Named[] = [
   }),
 ];
 
-/** Of the chart beside those two files: templates, and what deployments are checked with. */
+/** The names in the chart's other files: its templates and the values of the test deployments. */
 const inChart: Named[] = [
   ...readdirSync(join(ROOT, 'helm/agent-gateway/ci')).flatMap((file): Named[] => {
     const values = parseYaml(readChartFile(`ci/${file}`)) as ChartValues;
@@ -76,7 +76,7 @@ const inPages: Named[] = ['observability.md', 'metrics.md', 'alerts.md', 'produc
 
 let upstream: ScriptedUpstream;
 let gateway: MeasuredGateway;
-/** All that a gateway exports that has done a little of everything. */
+/** All metrics of a gateway that has served every kind of request. */
 let families: Family[];
 const folder = mkdtempSync(join(tmpdir(), 'gateway-monitoring-'));
 let samples: Sample[];

@@ -8,7 +8,7 @@ const TRACED = {
   tracestate: 'vendor=value, b=c',
 };
 
-/** Every route that has an upstream, with a body where it takes one. */
+/** Every route with an upstream, and a body for those that take one. */
 const ROUTES = [
   ['GET', '/streams/t/x', undefined],
   ['GET', '/streams/t/x?offset=-1&live=long-poll', undefined],
@@ -51,7 +51,7 @@ afterAll(async () => {
   await upstream?.stop();
 });
 
-/** What the upstream got, of a gateway that makes no spans. */
+/** Sends a request through a gateway without tracing and returns the trace headers that the upstream received. */
 async function passedOn(method: string, path: string, headers: object, body?: string) {
   const response = await fetch(gateway.url + path, {
     method,

@@ -10,7 +10,7 @@ const bearer = (name: string): string => `Authorization: Bearer ${keyOf(name)}`;
 
 const BODIES: Record<string, string> = { spawn: '{"type":"chat"}', control: '{"verb":"pause"}' };
 
-/** Each method of each route, and the scope that it needs. */
+/** Each method of each route with the scope that it needs. */
 const ROUTES: [method: string, path: string, scope: Scope][] = [
   ['POST', '/api/spawn', 'commands'],
   ['POST', '/api/t/default/spawn', 'commands'],

@@ -14,7 +14,7 @@ const LOOKS: Record<string, BrowserContextOptions> = {
   'on a phone, in the dark': { viewport: PHONE, colorScheme: 'dark' },
 };
 
-/** Each page in each look, as axe judges it; and the way through it by keyboard. */
+/** Checks each page in each color scheme with axe, and walks through it by keyboard. */
 export async function checkAccess(
   checks: Checks,
   browser: Browser,
@@ -59,7 +59,7 @@ export async function checkAccess(
   });
 }
 
-/** Presses Tab until the focus is on what has this text, or this test id. */
+/** Presses Tab until the element with this text or test id has the focus. */
 async function tabTo(page: Page, text: string, testId = ''): Promise<void> {
   for (let presses = 0; presses < 60; presses++) {
     await page.keyboard.press('Tab');

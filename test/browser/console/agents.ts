@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
 import { openConsole, say, type ConsoleWorld } from './console-page.ts';
 
-/** What can be done with an agent, and what is said of one that refuses, is unknown, or misses events. */
+/** Checks the actions on an agent, and the messages for an agent that refuses, is unknown, or lacks events. */
 export async function checkAgents(
   checks: Checks,
   browser: Browser,

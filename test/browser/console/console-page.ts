@@ -10,14 +10,14 @@ export const LAPTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 const WAIT_MS = 20_000;
 
-/** The console of a local system, and the gateway with the key of whoever runs it. */
+/** The console of a local system, and its gateway with the developer's API key. */
 export interface ConsoleWorld {
   local: LocalSystem;
   url: string;
   gateway: AgentGateway;
 }
 
-/** A page of the console, and what it has done so far. */
+/** A page of the console, with the requests that it sent to the gateway and its errors. */
 export interface ConsolePage {
   page: Page;
   gatewayRequests: Request[];
@@ -61,13 +61,13 @@ export async function openConsole(
   return { page, gatewayRequests, errors, close: () => context.close() };
 }
 
-/** Sends a message by the page's own form. */
+/** Sends a message with the page's own form. */
 export async function say(page: Page, text: string): Promise<void> {
   await page.getByTestId('send-text').fill(text);
   await page.getByTestId('send-submit').click();
 }
 
-/** That no element is wider than the screen. */
+/** Checks that no element is wider than the screen. */
 export async function assertFits(page: Page): Promise<void> {
   const { width, screen } = await page.evaluate(() => ({
     width: document.documentElement.scrollWidth,

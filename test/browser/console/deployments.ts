@@ -5,7 +5,7 @@ import type { Checks } from '../../support/checks.ts';
 import { serveAgents } from '../../support/restate.ts';
 import { openConsole, type ConsoleWorld } from './console-page.ts';
 
-/** The page of deployments: types and handlers, one that is registered here, and what hangs. */
+/** Checks the page of deployments: types and handlers, registration, and invocations that hang. */
 export async function checkDeployments(
   checks: Checks,
   browser: Browser,

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
 import { openConsole, type ConsoleWorld } from './console-page.ts';
 
-/** What the page says when a part of the system is away, and that it goes on by itself. */
+/** Checks what the page says while a part of the system is down, and that it recovers by itself. */
 export async function checkOutages(
   checks: Checks,
   browser: Browser,

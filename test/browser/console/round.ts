@@ -15,7 +15,7 @@ import {
 
 const IMAGES = join(import.meta.dirname, '../../../docs/images');
 
-/** One round as somebody makes it who opens the console for the first time, and its pictures for the docs. */
+/** Walks through the console as a new user would, and takes the screenshots of the docs. */
 export async function checkRound(
   checks: Checks,
   browser: Browser,
@@ -95,7 +95,7 @@ async function honest({ gatewayRequests, errors }: ConsolePage): Promise<void> {
   assert.deepEqual(errors, []);
 }
 
-/** Taken anew only where it is asked for or missing: each run's own times would change the file. */
+/** Takes a screenshot only on request or if it is missing, because the times in it change with every run. */
 async function screenshot(page: Page, name: string): Promise<void> {
   const path = join(IMAGES, `${name}.png`);
   if (existsSync(path) && !process.argv.includes('--screenshots')) return;

@@ -5,10 +5,10 @@ import { openConsole, type ConsoleWorld } from './console-page.ts';
 
 const ROWS = 10_000;
 const EVENTS = 5_000;
-/** What a screen shows, with what lies around it. */
+/** The most rows that the page may hold: those on the screen and some around them. */
 const MAX_IN_PAGE = 120;
 
-/** Long lists: all of it can be reached, and only what is seen is in the page. */
+/** Checks that every row of a long list can be reached, and that the page holds only the visible ones. */
 export async function checkScale(
   checks: Checks,
   browser: Browser,
@@ -74,7 +74,7 @@ function focused(page: Page): Promise<string | null> {
   return page.evaluate(() => document.activeElement?.textContent ?? null);
 }
 
-/** Has the catalog engine's answer be this many rows: to spawn as many agents would take minutes. */
+/** Makes the catalog engine return this many rows, because spawning as many agents would take minutes. */
 async function withRows(page: Page, count: number): Promise<void> {
   const rows = Array.from({ length: count }, (_, index) => {
     const id = `row-${index}`;

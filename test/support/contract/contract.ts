@@ -15,7 +15,7 @@ import { SchemaJudge } from './schema-judge.ts';
 const DOCUMENT = join(import.meta.dirname, '../../../docs/openapi.json');
 const PROBLEM = 'application/problem+json';
 
-/** The codes of a request that no operation of the document is of. */
+/** The error codes of a request that matches no operation of the document. */
 const NO_OPERATION_CODES = [
   'route_not_found',
   'malformed_path',
@@ -24,7 +24,7 @@ const NO_OPERATION_CODES = [
   'overloaded',
 ];
 
-/** Judges answers by `docs/openapi.json`. */
+/** Checks responses against `docs/openapi.json`. */
 export class Contract {
   private readonly document: OpenApiDocument;
   private readonly findOperation: ReturnType<typeof operationFinder>;
@@ -108,7 +108,7 @@ function readDocument(): OpenApiDocument {
   return JSON.parse(readFileSync(DOCUMENT, 'utf8')) as OpenApiDocument;
 }
 
-/** The media type alone, or nothing where the answer has none. */
+/** The media type without parameters, or undefined if the response has none. */
 function mediaTypeOf({ headers }: RecordedAnswer): string {
   const [mediaType = ''] = (headers.get('content-type') ?? '').split(';', 1);
   return mediaType.trim().toLowerCase();
@@ -118,7 +118,7 @@ function isProblem(answer: RecordedAnswer): boolean {
   return mediaTypeOf(answer) === PROBLEM;
 }
 
-/** The gateway's own error that an answer is, as far as it can be told; of HEAD there is no body. */
+/** The gateway's error code in a response, if it can be known. A response to HEAD has no body. */
 function problemOf(answer: RecordedAnswer): { code?: string } | undefined {
   if (!isProblem(answer)) return undefined;
   const value = (answer.body && parseJson(answer.body)) as { code?: string } | undefined;

@@ -11,7 +11,7 @@ export interface FoundOperation {
   operation: Operation;
 }
 
-/** Finds the operation that a request is of, the most exact path first (OpenAPI 3.1 §4.8.8.1). */
+/** Finds the operation of a request. The most exact path wins (OpenAPI 3.1 §4.8.8.1). */
 export function operationFinder(
   document: OpenApiDocument,
 ): (method: string, target: string) => FoundOperation | undefined {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-/** An answer as it went out to a client. */
+/** A response as it was sent to a client. */
 export interface RecordedAnswer {
   method: string;
   /** The raw request target. */
@@ -14,10 +14,10 @@ export interface RecordedAnswer {
 
 const MAX_BODY_BYTES = 1_048_576;
 
-/** Events with which an HTTP server hands out requests. */
+/** The events with which an HTTP server emits requests. */
 const REQUEST_EVENTS = ['request', 'checkContinue', 'checkExpectation'];
 
-/** Hands over every answer of a server once it is over, without changing any. */
+/** Reports every response of a server after its end, and changes none. */
 export function recordAnswers(server: Server, onAnswer: (answer: RecordedAnswer) => void): void {
   for (const event of REQUEST_EVENTS) {
     // An event without a listener has a meaning of its own.
@@ -48,7 +48,7 @@ function record(
   });
 }
 
-/** Node keeps the head that it wrote to itself; `getHeaders` lacks what `writeHead` was given. */
+/** The headers in the head that Node has written. `getHeaders` lacks the headers that `writeHead` was given. */
 function sentHeaders(response: ServerResponse): Map<string, string> {
   const head = Reflect.get(response, '_header') as string;
   const headers = new Map<string, string>();
@@ -65,7 +65,7 @@ function sentHeaders(response: ServerResponse): Map<string, string> {
 
 type Chunk = string | Uint8Array | (() => void) | null | undefined;
 
-/** Listens in on what is written; gives all of it, or undefined where that is too much. */
+/** Records what is written. Returns all of it, or undefined if it is too much. */
 function collectBody(response: ServerResponse): () => Buffer | undefined {
   const chunks: Buffer[] = [];
   let length = 0;

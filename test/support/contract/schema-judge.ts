@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { OpenApiDocument, Schema } from '../../../openapi/openapi.ts';
 
-/** Holds values to the schemas of a document. */
+/** Validates values with the schemas of a document. */
 export class SchemaJudge {
   // OpenAPI's own keywords stand beside those of JSON Schema; patterns say what its formats do.
   private readonly ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });

@@ -20,7 +20,7 @@ rmSync(OUT, { recursive: true, force: true });
 const written = new Set<string>();
 build(join(import.meta.dirname, 'src/main.ts'));
 
-/** Writes a file and all that it loads, now or later. */
+/** Writes a file and everything that it imports, now or later. */
 function build(file: string): void {
   if (written.has(file)) return;
   written.add(file);

@@ -1,6 +1,6 @@
 /**
- * Builds the gateway and the command line unless they are newer than all that they are made from. The local system and the
- * suites start what is built: one build serves them all, also those that run side by side.
+ * Builds the gateway and the command line unless they are newer than all their sources. The local system and the
+ * test suites start the built files, so one build serves all of them, also those that run at the same time.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 const ROOT = join(import.meta.dirname, '..');
 const SETTINGS = ['tsconfig.json', 'tsconfig.build.json', 'nest-cli.json', 'package-lock.json'];
 
-/** Folders as well: a file that was removed or renamed shows in its folder alone. */
+/** Folders are compared too, because a removed or renamed file shows only in its folder. */
 function newestMs(path: string): number {
   const status = statSync(path);
   if (!status.isDirectory()) return status.mtimeMs;

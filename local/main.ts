@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Until a signal comes, which ends all in good order, or a part ends by itself, which is an error. */
+/** Resolves after a signal, which ends everything in order. Rejects if a part ends by itself. */
 async function run(context: Context): Promise<void> {
   const parts = new RunningParts();
   const stopped = stopSignal();
@@ -88,7 +88,7 @@ async function startAll(context: Context, parts: RunningParts): Promise<void> {
   process.stdout.write(steps);
 }
 
-/** Fulfils at the first signal to stop; further ones change nothing (npm repeats a Ctrl-C). */
+/** Resolves at the first stop signal. Further ones have no effect (npm repeats Ctrl-C). */
 function stopSignal(): Promise<void> {
   return new Promise((resolveTold) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -113,6 +113,6 @@ try {
   process.exit(0);
 } catch (error) {
   process.stderr.write(`\n${error instanceof Error ? error.message : String(error)}\n`);
-  // At once: what was just starting ends with this process, see `startProcess`.
+  // Exits at once. Starting parts end with this process, see `startProcess`.
   process.exit(1);
 }

@@ -1,7 +1,7 @@
 import { headerReferences, type AnswerHeaders } from './headers.ts';
 import type { Content, Response } from './openapi.ts';
 
-/** An answer of one status. */
+/** The response for one status. */
 export interface Answer extends AnswerHeaders {
   description: string;
   content?: Content;
@@ -9,10 +9,10 @@ export interface Answer extends AnswerHeaders {
 
 export type Answers = Record<string, Answer>;
 
-/** Bytes of whatever media type, as the upstream sends them. */
+/** Bytes of any media type, as the upstream sends them. */
 export const ANYTHING: Content = { '*/*': {} };
 
-/** An error of an upstream, which passes unchanged. */
+/** An error of an upstream, which is forwarded unchanged. */
 export function plainText(
   description: string,
   example: string,
@@ -25,7 +25,7 @@ export function plainText(
   };
 }
 
-/** Every answer with further headers. */
+/** Adds headers to every response. */
 export function withHeaders(
   answers: Answers,
   { always = [], sometimes = [] }: AnswerHeaders,
@@ -42,7 +42,7 @@ export function withHeaders(
   );
 }
 
-/** Both kinds of answers; of one status that both have, only what both always send is sure. */
+/** Merges two sets of responses. If both have a status, only headers that both always send are certain. */
 export function joinAnswers(ours: Answers, theirs: Answers): Answers {
   const joined = { ...ours, ...theirs };
   for (const [status, own] of Object.entries(ours)) {
@@ -64,7 +64,7 @@ function joinAnswer(own: Answer, other: Answer): Answer {
   };
 }
 
-/** In the order of their statuses, `default` last. */
+/** Sorted by status, with `default` last. */
 export function responses(answers: Answers, hasBody: boolean): Record<string, Response> {
   const entries = Object.entries(answers).sort(([a], [b]) => a.localeCompare(b));
   return Object.fromEntries(

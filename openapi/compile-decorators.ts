@@ -6,8 +6,8 @@ import { transformSync } from '@swc/core';
 const SRC = new URL('../src/', import.meta.url).href;
 
 /**
- * For `node --import`: Node runs TypeScript by leaving types out, which decorators survive and their
- * metadata does not come of. So what lies in `src` is compiled as in the tests, by `.swcrc`.
+ * For `node --import`. Node runs TypeScript by removing types, which keeps decorators but creates no metadata. So
+ * files in `src` are compiled as in the tests, with `.swcrc`.
  */
 registerHooks({
   load(url, context, nextLoad) {

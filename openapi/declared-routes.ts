@@ -12,17 +12,17 @@ import { METHODS, type Method } from './openapi.ts';
 
 /** A route of the public port, as its controller declares it. */
 export interface DeclaredRoute {
-  /** `Controller.method`; one that has several paths is several routes. */
+  /** `Controller.method`. A handler with several paths is several routes. */
   handler: string;
   path: string;
   method: Method;
   tag: string;
-  /** What Nest answers where the handler itself says nothing else. */
+  /** Nest's default status for the handler. */
   successStatus: string;
   access: AccessRule;
 }
 
-/** Creates the application, without letting it listen or start, and reads its routes. */
+/** Creates the application without starting it, and reads its routes. */
 export async function declaredRoutes(): Promise<DeclaredRoute[]> {
   const config = loadConfig({ GATEWAY_API_KEYS: 'only-for-its-routes' });
   const adapter = new GatewayAdapter({});
@@ -43,7 +43,7 @@ export async function declaredRoutes(): Promise<DeclaredRoute[]> {
       METHODS.flatMap((method) => {
         const operation = item[method];
         if (!operation) return [];
-        // Of a handler with several paths Nest numbers the operations.
+        // Nest numbers the operations of a handler with several paths.
         const handler = (operation.operationId ?? '').replace(/\[\d+\]$/, '');
         const access = declared.find((route) => route.handler === handler)?.access;
         const [tag] = operation.tags ?? [];

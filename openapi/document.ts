@@ -20,9 +20,8 @@ import { withoutUnused } from './unused-components.ts';
 const PARTS: OperationParts = { ...COMMANDS, ...STREAMS, ...SHAPES, ...REGISTRY, ...HEALTH };
 
 /**
- * The OpenAPI document of the public port: the routes are those of the controllers, the schemas of
- * commands those of their validators, the errors those of the one table. Throws where a route has no
- * description, or a description no route.
+ * The OpenAPI document of the public port. Its routes come from the controllers, its command schemas from the
+ * validators, and its errors from the error table. Throws if a route has no description, or a description no route.
  */
 export async function openApiDocument(
   parts = PARTS,
@@ -65,7 +64,7 @@ function describePaths(routes: DeclaredRoute[], parts: OperationParts): Record<s
   return paths;
 }
 
-/** A GET brings HEAD, for which Express takes it too, and its preflight where there is CORS. */
+/** A GET implies HEAD, as in Express, and a preflight where there is CORS. */
 function describeMethods(route: DeclaredRoute, path: string, part: OperationPart): PathItem {
   const item: PathItem = { [route.method]: describeOperation(route, path, part) };
   if (route.method !== 'get') return item;

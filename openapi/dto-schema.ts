@@ -8,7 +8,7 @@ interface Validator {
   constraints: unknown[];
 }
 
-/** What a validator says of a value, in JSON Schema. One that is not here cannot be documented. */
+/** The JSON Schema of a validator. A validator that is not here cannot be documented. */
 const CONVERTERS: Record<string, (constraints: unknown[]) => Schema> = {
   isString: () => ({ type: 'string' }),
   isIn: ([values]) => ({ enum: values }),
@@ -25,7 +25,7 @@ export const ENTITY_TYPE_SCHEMA: Schema = {
 
 export const ENTITY_ID_SCHEMA: Schema = { type: 'string', pattern: ADDRESS_PATTERNS.id.source };
 
-/** The reserved names in any case; a pattern has no flag for that. */
+/** The reserved names in any case, because patterns have no flag for that. */
 export function reservedTypes(): string {
   const anyCase = (name: string): string =>
     name.replace(/[a-z]/g, (letter) => `[${letter.toUpperCase()}${letter}]`);
@@ -33,8 +33,8 @@ export function reservedTypes(): string {
 }
 
 /**
- * The schema of a command's body, from the validators of its DTO; `descriptions` adds what they do
- * not say. Throws for a validator that has no converter: the document would promise too much.
+ * The schema of a command's body, from the validators of its DTO. `descriptions` adds what they do not say. Throws
+ * for a validator without a converter, because the document would promise too much.
  */
 export function dtoSchema<Dto extends object>(
   Dto: CommandDtoClass<Dto>,

@@ -5,7 +5,7 @@ const text = { type: 'string' };
 const flag = { type: 'string', const: 'true' };
 const wholeNumber = { type: 'string', pattern: '^\\d+$' };
 
-/** Every header of an answer that the document names, but for the media type and the length. */
+/** Every response header that the document names, except media type and length. */
 const HEADERS = {
   'X-Request-Id': {
     description: "The request's id: the client's own where it sent a good one, else made.",
@@ -109,7 +109,7 @@ const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS;
 
-/** The headers of an answer: those that are always there, and those that may be. */
+/** The headers of a response: those that are always there, and those that may be. */
 export interface AnswerHeaders {
   always?: readonly HeaderName[];
   sometimes?: readonly HeaderName[];
@@ -125,7 +125,7 @@ export function headerReferences({ always = [], sometimes = [] }: AnswerHeaders)
   ]);
 }
 
-/** Both kinds of every header; what no answer refers to is left out of the document later. */
+/** Both forms of every header. Unused ones are removed from the document later. */
 export function headerComponents(): Record<string, Header> {
   return Object.fromEntries(
     Object.entries<Header>(HEADERS).flatMap(([name, header]) => [

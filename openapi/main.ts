@@ -5,7 +5,10 @@ import { openApiDocument } from './document.ts';
 
 const FILE = fileURLToPath(new URL('../docs/openapi.json', import.meta.url));
 
-/** Writes `docs/openapi.json`; with `--check` it only tells, by its exit code too, whether it is stale. */
+/**
+ * Writes `docs/openapi.json`. With `--check` it only reports, also by its exit code, whether the file is out of
+ * date.
+ */
 const text = await format(JSON.stringify(await openApiDocument()), {
   ...(await resolveConfig(FILE)),
   parser: 'json',

@@ -1,4 +1,4 @@
-/** The parts of OpenAPI 3.1 that the document is made of. */
+/** The parts of OpenAPI 3.1 that the document uses. */
 export type Schema = Record<string, unknown>;
 
 export interface Reference {

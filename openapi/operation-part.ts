@@ -2,29 +2,29 @@ import type { ErrorCode } from '../src/errors/error-codes.ts';
 import type { Answer, Answers } from './answers.ts';
 import type { Parameter, RequestBody } from './openapi.ts';
 
-/** What a controller cannot say of one of its routes. */
+/** The description of a route, which a controller cannot express. */
 export interface OperationPart {
-  /** Stable: clients are generated with methods of this name. */
+  /** It must not change, because clients are generated with methods of this name. */
   operationId: string;
   summary: string;
   description: string;
-  /** One of the many paths that the route stands for, where a protocol names it. */
+  /** One of the paths of the route, where a protocol names it. */
   path?: string;
-  /** Beside those of the path. */
+  /** Parameters in addition to those of the path. */
   parameters?: Parameter[];
   requestBody?: RequestBody;
-  /** On a route of the gateway's own; its status is the one that the controller declares. */
+  /** The response of the gateway's own routes. The controller declares its status. */
   success?: Answer;
-  /** On a proxied route, by status: what the upstream's own documents say. */
+  /** The upstream's responses of proxied routes by status, from its own documentation. */
   upstream?: Answers;
-  /** The gateway's own errors beside those that its kind of route brings. */
+  /** The gateway's errors in addition to those of the kind of route. */
   problems: ErrorCode[];
-  /** A read token is of no use here, though the route judges it. */
+  /** Whether a read token never opens the route, although the route checks it. */
   apiKeyOnly?: boolean;
-  /** Of a GET: what HEAD, which its route stands for too, has of its own. */
+  /** For a GET: the differences of HEAD, which the same route serves. */
   head?: Pick<OperationPart, 'operationId' | 'summary'> &
     Partial<Pick<OperationPart, 'parameters' | 'upstream'>>;
-  /** Of a GET that browsers may send: the name of its preflight. */
+  /** For a GET of browsers: the operation id of its preflight. */
   preflightId?: string;
 }
 

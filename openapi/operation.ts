@@ -7,7 +7,7 @@ import type { OperationPart } from './operation-part.ts';
 import { standingParameters } from './parameters.ts';
 import { problemAnswers } from './problems.ts';
 
-/** The gateway's own errors that any request may end with. */
+/** The gateway's errors that any request may get. */
 const ANYWHERE: ErrorCode[] = [
   'invalid_body',
   'malformed_path',
@@ -38,7 +38,7 @@ const OF_PROXY: ErrorCode[] = [
 
 const CORS = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] as const;
 
-/** One operation: what its controller declares, completed by what is written for it. */
+/** One operation: the controller's declaration together with its description. */
 export function describeOperation(
   route: DeclaredRoute,
   path: string,

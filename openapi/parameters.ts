@@ -4,8 +4,8 @@ import { ENTITY_ID_SCHEMA, ENTITY_TYPE_SCHEMA } from './dto-schema.ts';
 import type { Parameter, Reference } from './openapi.ts';
 
 /**
- * What lies behind the prefix of a proxied route. Written as plain text: `%` is left out, as it would
- * be encoded itself and read as what it was to stand for.
+ * The path after the prefix of a proxied route, as plain text. `%` is left out, because clients would encode it
+ * again.
  */
 const PROXIED_PATH = {
   type: 'string',
@@ -43,7 +43,7 @@ const inHeader = (name: string, description: string, example: string): Parameter
   example,
 });
 
-/** By the key that operations refer to them by. */
+/** The parameters by the key that operations use. */
 export const PARAMETERS: Record<string, Parameter> = {
   tenant: inPath('tenant', 'Must be the tenant of the deployment, else 404 `tenant_not_served`.', {
     schema: { type: 'string', pattern: ADDRESS_PATTERNS.tenant.source },
@@ -79,7 +79,7 @@ const PATH_OF_PREFIX: Record<string, string> = {
   registry: 'registryPath',
 };
 
-/** Those that stand in a path, and those that any request may carry. */
+/** The parameters of paths, and those of every request. */
 export function standingParameters(path: string): Reference[] {
   const [, prefix = ''] = path.split('/');
   const inTemplate = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) =>

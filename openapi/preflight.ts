@@ -26,7 +26,7 @@ const asked: Parameter[] = [
   },
 ];
 
-/** What a browser asks before a page's read; no controller has part in it. */
+/** The preflight of a browser's read. No controller handles it. */
 export function describePreflight(operationId: string, path: string, tag: string): Operation {
   return {
     operationId,

@@ -6,7 +6,7 @@ interface ProblemDetail {
   errors?: FieldError[];
 }
 
-/** One `detail` for each code, as the gateway may give it. */
+/** An example of `detail` for each code. */
 export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
   invalid_body: {
     detail: 'The body is not valid: "colour" is not a known field.',

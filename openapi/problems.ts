@@ -8,7 +8,7 @@ import { PROBLEM_DETAILS } from './problem-details.ts';
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
-/** What comes with a status beside what every problem comes with. */
+/** The additional headers and fields of errors with a status. */
 const HEADERS_OF_STATUS: Record<number, HeaderName[]> = {
   401: ['WWW-Authenticate'],
   429: ['Retry-After'],
@@ -43,7 +43,7 @@ export const PROBLEM_SCHEMA: Schema = {
   },
 };
 
-/** The answers with the gateway's own errors, by status. */
+/** The responses with the gateway's errors, by status. */
 export function problemAnswers(codes: readonly ErrorCode[]): Record<string, Answer> {
   const statuses = new Set(codes.map((code) => ERROR_CODES[code].status));
   return Object.fromEntries(
@@ -76,7 +76,7 @@ function problemAnswer(status: number, codes: readonly ErrorCode[]): Answer {
   };
 }
 
-/** A whole body for each code. */
+/** An example body for each code. */
 export function problemExamples(): Record<string, Example> {
   return Object.fromEntries(
     CODES.map((code) => {

@@ -8,7 +8,7 @@ import { REGISTRY_SCHEMAS } from './operations/registry.ts';
 import { SHAPE_MESSAGE } from './operations/shapes.ts';
 import { PROBLEM_SCHEMA } from './problems.ts';
 
-/** The patterns of an address, to be part of a longer one. */
+/** The patterns of the parts of an address, for longer patterns. */
 const [TENANT, TYPE, ID] = [
   ADDRESS_PATTERNS.tenant,
   ADDRESS_PATTERNS.type,
@@ -19,7 +19,7 @@ const spawnCommand = dtoSchema(SpawnDto, 'What to spawn. Each field may be given
   type: { description: 'The entity type. Not `restate` or `openapi`, in any case.' },
   id: { description: 'The instance; made where there is none.' },
   args: { description: 'For the agent: any JSON. The gateway does not look into it.' },
-  // These two are checked after the DTO, where the tenant is known.
+  // These two are checked after the DTO, when the tenant is known.
   parent: {
     description: "The parent's entity URL; it must be of this deployment's tenant.",
     pattern: `^/t/${TENANT}/a/${TYPE}/${ID}$`,

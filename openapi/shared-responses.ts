@@ -1,8 +1,8 @@
 import type { OpenApiDocument, Operation, Reference, Response } from './openapi.ts';
 
 /**
- * Moves every response that several operations give alike to the components, under the name of the
- * first of them, such as `spawnAgent.401`.
+ * Moves responses that several operations share to the components, under the name of the first operation, such as
+ * `spawnAgent.401`.
  */
 export function withSharedResponses(document: OpenApiDocument): OpenApiDocument {
   const names = sharedNames(operationsOf(document));
@@ -25,7 +25,7 @@ function operationsOf({ paths }: OpenApiDocument): Operation[] {
   return Object.values(paths).flatMap((item) => Object.values(item));
 }
 
-/** The names of the responses that occur more than once, by their text. */
+/** The names of responses that occur more than once, by their text. */
 function sharedNames(operations: Operation[]): Map<string, string> {
   const first = new Map<string, string>();
   const names = new Map<string, string>();

@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from './openapi.ts';
 
-/** The document without the components that nothing refers to. */
+/** Removes the components that nothing refers to. */
 export function withoutUnused(document: OpenApiDocument): OpenApiDocument {
   const text = JSON.stringify(document);
   const components = Object.entries(document.components).map(([kind, entries]) => {

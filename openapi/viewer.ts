@@ -10,8 +10,8 @@ const DOCUMENT = fileURLToPath(new URL('../docs/openapi.json', import.meta.url))
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
 /**
- * Swagger UI would ask an online validator about the document. It sends no requests to the gateway:
- * that lets no page of another origin send commands.
+ * Swagger UI would send the document to an online validator. It also sends no requests to the gateway, because CORS
+ * lets no page send commands.
  */
 const SETTINGS = `window.ui = SwaggerUIBundle({
   url: './openapi.json',
@@ -25,7 +25,7 @@ const SETTINGS = `window.ui = SwaggerUIBundle({
 });
 `;
 
-/** By path: the media type, and the file or the text itself. */
+/** The files by path: the media type, and the path or the content. */
 const PAGES: Record<string, [mediaType: string, read: () => Promise<string | Buffer>]> = {
   '/': ['text/html', () => readFile(join(SWAGGER_UI, 'index.html'))],
   '/openapi.json': ['application/json', () => readFile(DOCUMENT)],
@@ -50,7 +50,7 @@ export interface Viewer {
   stop(): Promise<void>;
 }
 
-/** Shows the document on this machine alone; the page loads nothing from anywhere else. */
+/** Serves the document on this machine only. The page loads nothing from other servers. */
 export async function startViewer(port: number): Promise<Viewer> {
   const server = createServer((request, response) => {
     void answer(request.url ?? '').then(([status, mediaType, body]) => {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** Runs a command to its end and answers its standard output. Throws an Error with what it said. */
+/** Runs a command and returns its standard output. Throws an Error with its output if it fails. */
 export function run(
   command: string,
   args: readonly string[],
@@ -25,7 +25,7 @@ export function run(
   }
 }
 
-/** Whether a command is there. */
+/** Whether a command is installed. */
 export function has(command: string): boolean {
   try {
     execFileSync('sh', ['-c', `command -v "${command}"`], { stdio: 'ignore' });

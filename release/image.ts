@@ -8,22 +8,22 @@ export interface ImageRequest {
   out: string;
   version: string;
   revision: string;
-  /** Of the commit, in seconds since 1970: the time of every file in the image. */
+  /** The time of the commit in seconds since 1970. Every file in the image gets it. */
   timestamp: string;
 }
 
 export interface BuiltImage {
   /** Such as `linux/amd64`. */
   platforms: string[];
-  /** The OCI archive; with several platforms it holds an index of their images. */
+  /** The OCI archive. With several platforms it contains an index of their images. */
   file: string;
-  /** What a registry calls it by. */
+  /** The digest by which a registry names it. */
   digest: string;
 }
 
 const OWN = arch() === 'arm64' ? 'arm64' : 'amd64';
 const OTHER = OWN === 'amd64' ? 'arm64' : 'amd64';
-/** How the kernel says that it can run programs of the other machine. */
+/** The kernel's file that says whether it can run programs of another architecture. */
 const EMULATORS = { amd64: 'qemu-x86_64', arm64: 'qemu-aarch64' } as const;
 
 /** Builds the image for every platform that this machine can build, and writes it as one OCI archive. */
@@ -51,7 +51,7 @@ export function buildImage(request: ImageRequest): BuiltImage {
   return { platforms: machines.map((machine) => `linux/${machine}`), file, digest };
 }
 
-/** Answers the name of the image in the local store. */
+/** Returns the name of the image in the local store. */
 function buildFor(machine: string, { root, version, revision, timestamp }: ImageRequest): string {
   const tag = `localhost/agent-gateway-release:${version}-${machine}`;
   buildah(
@@ -59,7 +59,7 @@ function buildFor(machine: string, { root, version, revision, timestamp }: Image
     '--isolation=chroot',
     '--format=docker',
     '--layers=false',
-    // The base of another machine is another image.
+    // Another architecture has another base image.
     ...(machine === OWN ? ['--pull=missing'] : ['--platform', `linux/${machine}`]),
     `--timestamp=${timestamp}`,
     `--tag=${tag}`,

@@ -12,8 +12,8 @@ interface LockedPackage {
 const AT_ONCE = 16;
 
 /**
- * The packages of the lock file that the registry does not have, as `name@version`. `npm ci` refuses such a lock file on the
- * platform that needs the package, and only there: a machine of another platform never looks for it.
+ * The packages of the lock file that the registry does not have, as `name@version`. `npm ci` fails with such a lock
+ * file only on the platform that needs the package, because other platforms never request it.
  */
 export async function missingPackages(root: string): Promise<string[]> {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {

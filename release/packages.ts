@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from './commands.ts';
 
-/** The npm packages, built anew. Their files have the names that npm gives them. */
+/** Builds the npm packages. npm chooses the names of their files. */
 export function packWorkspaces(root: string, out: string): void {
   for (const workspace of ['client', 'cli']) {
     run('npm', ['pack', '--silent', '--workspace', workspace, '--pack-destination', out], {
@@ -22,8 +22,9 @@ export function packWorkspaces(root: string, out: string): void {
 }
 
 /**
- * What each thing is made of, as CycloneDX. Each is asked for in a folder of its own, with nothing but its dependencies: in the
- * project's, npm 11's `--omit dev` leaves out whatever any package names as a development dependency, such as `@nestjs/core`.
+ * The software bill of materials of each artifact, as CycloneDX. Each is made in a folder of its own with only its
+ * dependencies: in the project's folder, npm 11's `--omit dev` also drops every package that another one names as a
+ * development dependency, such as `@nestjs/core`.
  */
 export function writeBillsOfMaterials(root: string, out: string, version: string): void {
   const folders = {
@@ -34,7 +35,7 @@ export function writeBillsOfMaterials(root: string, out: string, version: string
   for (const [name, folder] of Object.entries(folders)) {
     const scratch = mkdtempSync(join(tmpdir(), 'release-sbom-'));
     try {
-      // npm names the bill after the folder.
+      // npm takes the bill's name from the folder.
       const cwd = join(scratch, name);
       mkdirSync(cwd);
       cpSync(join(root, 'package-lock.json'), join(cwd, 'package-lock.json'));
@@ -42,7 +43,7 @@ export function writeBillsOfMaterials(root: string, out: string, version: string
         join(cwd, 'package.json'),
         withoutDevelopment(join(root, folder, 'package.json')),
       );
-      // Takes from the lock file what is no longer asked for. The lock file knows the rest: no network.
+      // Removes unused packages from the lock file. It needs no network.
       run(
         'npm',
         ['install', '--package-lock-only', '--ignore-scripts', '--offline', '--loglevel', 'error'],
@@ -69,7 +70,7 @@ function withoutDevelopment(path: string): string {
   return JSON.stringify(description);
 }
 
-/** Without a time and a number of its own, so that one commit gives the same bytes. */
+/** Time and serial number are left out, so that one commit always gives the same bytes. */
 function steady(text: string): string {
   const bill = JSON.parse(text) as { serialNumber?: string; metadata?: { timestamp?: string } };
   delete bill.serialNumber;
@@ -77,7 +78,7 @@ function steady(text: string): string {
   return `${JSON.stringify(bill, undefined, 2)}\n`;
 }
 
-/** The chart as a package, which takes this image unless a value says otherwise. Answers the name of its file. */
+/** Packages the chart, which uses this image unless a value says otherwise. Returns the name of the file. */
 export function packChart(root: string, out: string, version: string, digest: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'release-chart-'));
   try {
@@ -96,7 +97,7 @@ export function packChart(root: string, out: string, version: string, digest: st
   }
 }
 
-/** `SHA256SUMS`, as `sha256sum --check` reads it. */
+/** Writes `SHA256SUMS` for `sha256sum --check`. */
 export function writeChecksums(out: string): void {
   const names = readdirSync(out).filter((name) => name !== 'SHA256SUMS');
   const lines = names.sort().map((name) => {

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './commands.ts';
 
-/** Where a release goes. There is no default: what is named here is pushed to, and nothing else. */
+/** The targets of a release. There is no default: only named targets are pushed to. */
 export interface Targets {
   /** A repository, such as `registry.example/agents/agent-gateway`. */
   image: string | undefined;
@@ -12,7 +12,7 @@ export interface Targets {
   npm: string | undefined;
 }
 
-/** Pushes what lies in `out` to the targets that are named. Each tool uses its own login. */
+/** Pushes the files of `out` to the named targets. Each tool uses its own login. */
 export function push(
   out: string,
   version: string,
@@ -20,7 +20,7 @@ export function push(
   { image, chart, npm }: Targets,
 ): void {
   if (image !== undefined) {
-    // As it is: the chart names its digest.
+    // The image is pushed unchanged, because the chart contains its digest.
     const archive = `oci-archive:${join(out, files.image)}`;
     run('skopeo', ['copy', '--all', '--preserve-digests', archive, `docker://${image}:${version}`]);
   }

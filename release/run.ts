@@ -1,7 +1,4 @@
-/**
- * `npm run release`: makes everything that a release consists of, in one folder, and pushes it to the registries
- * that it is given.
- */
+/** `npm run release`: creates all artifacts of a release in one folder, and pushes them to the given registries. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';

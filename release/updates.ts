@@ -18,7 +18,7 @@ interface Outdated {
   latest: string;
 }
 
-/** The packages of the table "Held back" of docs/dependencies.md, and why each is held. */
+/** The packages in the table "Held back" of docs/dependencies.md, each with its reason. */
 export function heldBack(page: string): Map<string, string> {
   const [, section = ''] = /^## Held back$([^]*?)(?=^## |(?![^]))/m.exec(page) ?? [];
   const reasons = new Map<string, string>();
@@ -28,13 +28,16 @@ export function heldBack(page: string): Map<string, string> {
   return reasons;
 }
 
-/** What is newer: whether it can be taken, and why not. A dist-tag that is older than what is installed says nothing. */
+/**
+ * The outdated packages: whether each can be updated, or why not. A dist-tag older than the installed version is
+ * ignored.
+ */
 export function describeOutdated(
   outdated: Readonly<Record<string, Outdated>>,
   held: ReadonlyMap<string, string>,
 ): string[] {
   return Object.entries(outdated).flatMap(([key, { current = 'nothing', latest }]) => {
-    // npm gives an alias as "http-proxy:http-proxy-3@^2.0.1".
+    // npm writes an alias as "http-proxy:http-proxy-3@^2.0.1".
     const name = key.split(':')[0] ?? key;
     const reason = held.get(name);
     if (reason !== undefined) return [`held    ${name} ${current} (latest ${latest}): ${reason}`];
@@ -61,7 +64,7 @@ function say(line: string): void {
 
 async function main(): Promise<number> {
   const held = heldBack(readFileSync(join(ROOT, 'docs/dependencies.md'), 'utf8'));
-  // Ends with 1 where something is outdated; a package of more than one workspace is a list.
+  // npm exits with 1 if a package is outdated. A package of several workspaces is a list.
   const found = JSON.parse(npm('outdated', '--json').stdout || '{}') as Record<
     string,
     Outdated | Outdated[]

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A place that repeats the version of `package.json`, which is the one that counts. */
+/** A place that repeats the version of `package.json`, which is authoritative. */
 interface Place {
   file: string;
   /** The version is its first group. */
@@ -29,7 +29,7 @@ export function projectVersion(root: string): string {
   return versionAt(root, { file: 'package.json', pattern: PACKAGE });
 }
 
-/** Where another version stands, in words; empty if all agree. */
+/** The places with another version, in words. Empty if all agree. */
 export function disagreements(root: string): string[] {
   const version = projectVersion(root);
   return [...PLACES, ...GENERATED]
@@ -38,7 +38,7 @@ export function disagreements(root: string): string[] {
     .map(({ file, found }) => `${file} has ${found}, package.json ${version}`);
 }
 
-/** Writes a version to all places but those that are generated. Throws an Error for what is no version. */
+/** Writes a version to all places except generated ones. Throws an Error for an invalid version. */
 export function setVersion(root: string, version: string): void {
   if (!VERSION.test(version)) throw new Error(`"${version}" is no version, such as 1.2.3.`);
   for (const { file, pattern } of [{ file: 'package.json', pattern: PACKAGE }, ...PLACES]) {

@@ -1,9 +1,9 @@
 import { EXIT } from './exit-codes.ts';
 
-/** A failure that is said in plain words, without a stack, and that ends the command. */
+/** A failure with a plain message, without a stack. It ends the command. */
 export class CliError extends Error {
   readonly exitCode: number;
-  /** What to do about it, a line of its own. */
+  /** The remedy, on a line of its own. */
   readonly hint: string | undefined;
 
   constructor(exitCode: number, message: string, hint?: string, options?: ErrorOptions) {

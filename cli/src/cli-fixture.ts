@@ -2,14 +2,14 @@ import { Readable, Writable } from 'node:stream';
 import { Notices } from './output/notices.ts';
 import { runCli } from './run-cli.ts';
 
-/** How a run ended. */
+/** The result of a run. */
 export interface Result {
   code: number;
   out: string;
   err: string;
 }
 
-/** In this process, where nothing listens: for what is decided before anything is sent. */
+/** Runs in this process, where no server listens, for decisions before any request. */
 export async function run(
   args: string[],
   {

@@ -1,21 +1,21 @@
-/** What a script can tell by the exit code. `docs/command-line.md` and `--help` repeat it. */
+/** The exit codes for scripts. `docs/command-line.md` and `--help` repeat them. */
 export const EXIT = {
   done: 0,
-  /** Anything that has no code of its own, and the answer "no". */
+  /** Any other failure, and a negative result. */
   failed: 1,
-  /** Wrong usage, or settings that cannot be used. Nothing was sent. */
+  /** Wrong usage or invalid settings. Nothing was sent. */
   usage: 2,
-  /** No credential, or one that does not open this. */
+  /** There is no credential, or it does not open this. */
   refused: 3,
   notFound: 4,
-  /** The request itself is refused: sent again it would be refused again. */
+  /** The request itself is refused. Repeating it would not help. */
   invalid: 5,
   /** The gateway or a server behind it is not available. */
   unreachable: 6,
   interrupted: 130,
 } as const;
 
-/** What the codes mean, for `--help`. */
+/** The meanings of the codes, for `--help`. */
 export const EXIT_CODE_MEANINGS: readonly (readonly [string, string])[] = [
   ['0', 'done; also when the reader of a pipe has ended'],
   ['1', 'failed for another reason, or the answer is no (token check, doctor, a missing reply)'],
@@ -27,7 +27,7 @@ export const EXIT_CODE_MEANINGS: readonly (readonly [string, string])[] = [
   ['129', 'ended by SIGHUP, 130 by Ctrl-C, 143 by SIGTERM'],
 ];
 
-/** The code for an HTTP status that is no success. */
+/** The code for an unsuccessful HTTP status. */
 export function exitCodeOf(status: number): number {
   if (status === 401 || status === 403) return EXIT.refused;
   if (status === 404) return EXIT.notFound;

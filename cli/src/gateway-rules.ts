@@ -1,6 +1,7 @@
 /**
- * The gateway's own rules, of which the command line has no copy: what an address and an API key may be. All that it takes from
- * `src/` comes through here and through `token/token-rules.ts`. Nothing of it loads Nest, which `package.spec.ts` holds.
+ * The gateway's rules for addresses and API keys, of which the command line has no copy. Everything that it imports
+ * from `src/` comes through this file and `token/token-rules.ts`. None of it loads Nest, which `package.spec.ts`
+ * checks.
  */
 export {
   entityIdProblem,

@@ -1,6 +1,6 @@
 import { Help } from 'commander';
 
-/** Lines are no longer, however wide the terminal: nobody reads them with ease. */
+/** The longest line, also on a wide terminal, because longer lines are hard to read. */
 const MAX_WIDTH = 100;
 const USUAL_WIDTH = 80;
 

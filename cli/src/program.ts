@@ -30,7 +30,7 @@ const SETTINGS: readonly (readonly [string, string])[] = [
   ['4. a usual profile', 'the one of AGENT_GATEWAY_PROFILE, or of agent-gateway profile use'],
 ];
 
-/** The whole command line. */
+/** The command line with all its commands. */
 export function createProgram(context: CliContext): Command {
   const program = new Command('agent-gateway')
     .description('Commands, timelines and the catalog of long-lived AI agents, from a terminal.')
@@ -79,7 +79,7 @@ export function createProgram(context: CliContext): Command {
   return program;
 }
 
-/** What commander gives to subcommands only if it made them itself. */
+/** Settings that commander passes on only to subcommands that it created itself. */
 function dress(command: Command, path: string, context: CliContext): void {
   const { stdout, notices } = context;
   const style = styleFor(stdout);
@@ -90,7 +90,7 @@ function dress(command: Command, path: string, context: CliContext): void {
       writeOut: (text) => stdout.write(text),
       writeErr: () => undefined,
       outputError: (text) => {
-        // Of `--flag=value` the value is not repeated: it may be a key.
+        // The value of `--flag=value` is not repeated, because it may be a key.
         const said = text.replace(/^error: /, '').replace(/(--?[\w-]+)=[^\s']*/g, '$1');
         notices.say(said.trimEnd());
         notices.say(`How it is used: ${path} --help`);

@@ -4,7 +4,7 @@ import { Notices } from './output/notices.ts';
 import { watchReader } from './output/reader-watch.ts';
 import { runCli } from './run-cli.ts';
 
-/** How long a command may take to end after a signal. */
+/** The longest time for a command to end after a signal. */
 const END_MS = 500;
 const SIGTERM_CODE = 143;
 
@@ -22,7 +22,7 @@ for (const [signal, code] of [
   });
 }
 
-// A reader that has had enough, as `head` does, is no failure.
+// A reader that stops, such as `head`, is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.failed);
 });
@@ -42,7 +42,7 @@ const code = await runCli(process.argv.slice(2), {
   watchReader: () => watchReader(() => process.exit(EXIT.done)),
 });
 await Promise.all([process.stdout, process.stderr].map(flushed));
-// Connections kept for a next request would hold the process for seconds.
+// Kept connections would keep the process alive for seconds.
 process.exit(code);
 
 async function flushed(stream: NodeJS.WriteStream): Promise<void> {

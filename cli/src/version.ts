@@ -8,7 +8,7 @@ export function packageVersion(): string {
       const { name, version } = JSON.parse(text) as { name?: string; version?: string };
       if (name === '@agent-gateway/cli' && version !== undefined) return version;
     } catch {
-      // Built, this file lies deeper than in its source.
+      // The built file is one folder deeper than its source.
     }
   }
   return 'unknown';

@@ -1,18 +1,18 @@
-/** An entity: `type/id`, its URL `/t/<tenant>/a/<type>/<id>`, or what `spawn` answered. */
+/** An entity: `type/id`, its URL `/t/<tenant>/a/<type>/<id>`, or the result of `spawn`. */
 export type EntityAddress = string | { readonly url: string };
 
 const ENTITY_URL = /^\/t\/([^/]+)\/a\/([^/]+)\/([^/]+)$/;
-/** The gateway's rules for names; a name that breaks them would be another path. */
+/** The gateway's rules for names. A name that breaks them would change the path. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._~:@-]*$/;
 
 interface Entity {
-  /** Undefined where the address names none. */
+  /** Undefined if the address names none. */
   tenant: string | undefined;
   type: string;
   id: string;
 }
 
-/** Throws a TypeError for what is no address. */
+/** Throws a TypeError if it is not an address. */
 export function entityOf(address: EntityAddress): Entity {
   const text = typeof address === 'string' ? address : address.url;
   const [, tenant, type, id] = ENTITY_URL.exec(text) ?? [
@@ -27,22 +27,22 @@ export function entityOf(address: EntityAddress): Entity {
   return { tenant, type, id };
 }
 
-/** The path of a command. Throws a TypeError for what is no address. */
+/** The path of a command. Throws a TypeError if the address is invalid. */
 export function commandPath(address: EntityAddress, command: 'send' | 'control'): string {
   const { tenant, type, id } = entityOf(address);
   return `/api${tenant === undefined ? '' : `/t/${tenant}`}/a/${type}/${id}/${command}`;
 }
 
 /**
- * The path of a timeline on the gateway: of an entity, of `/streams/…` or of a `streamPath`. Throws a TypeError for what
- * is none of them.
+ * The path of a timeline on the gateway, from an entity, a path `/streams/…` or a `streamPath`. Throws a TypeError
+ * for anything else.
  */
 export function timelinePath(
   timeline: EntityAddress | { readonly streamUrl: string },
   tenant: string,
 ): string {
   if (typeof timeline === 'object' && 'streamUrl' in timeline) {
-    // Absolute where the gateway has a public URL; the gateway to ask is the one of this client.
+    // The URL is absolute if the gateway has a public URL. The request still goes to this client's gateway.
     return timelinePath(new URL(timeline.streamUrl, 'http://x').pathname, tenant);
   }
   const text = typeof timeline === 'string' ? timeline : timeline.url;
@@ -51,7 +51,9 @@ export function timelinePath(
   return `/streams/t/${own}/agents/${type}/${id}/timeline`;
 }
 
-/** The path of a stream on the gateway, given with or without `/streams`. Throws a TypeError for what is no path. */
+/**
+ * The path of a stream on the gateway, given with or without `/streams`. Throws a TypeError if it is not a path.
+ */
 export function streamPath(path: string): string {
   if (!path.startsWith('/')) throw new TypeError(`"${path}" is not the path of a stream.`);
   return path.startsWith('/streams/') ? path : `/streams${path}`;

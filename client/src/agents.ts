@@ -5,23 +5,23 @@ import type { Answer, RequestOptions, Transport } from './transport.ts';
 
 export interface CommandOptions extends RequestOptions {
   /**
-   * 1 to 255 visible ASCII characters. The runtime handles one key once for an entity, for 24 hours by default. Made
-   * for each call where it is not given; give your own so that another process can repeat the call.
+   * The idempotency key, 1 to 255 visible ASCII characters. The runtime handles one key only once for an entity,
+   * for 24 hours by default. Each call gets a random key. Set one so that another process can repeat the call.
    */
   idempotencyKey?: string;
   /**
-   * The `X-Request-Id`, 1 to 128 characters of `[A-Za-z0-9._-]`. Made where it is not given. All tries have the same, so
-   * that the events of an agent name it whichever try arrived.
+   * The `X-Request-Id`, 1 to 128 characters of `[A-Za-z0-9._-]`. Random by default. All attempts of a call have the
+   * same one, so that the agent's events name it whichever attempt arrived.
    */
   requestId?: string;
 }
 
 export interface SpawnRequest {
-  /** The entity type, as it is registered. */
+  /** The registered entity type. */
   type: string;
-  /** Made where it is not given. */
+  /** The id of the entity. The gateway creates one by default. */
   id?: string;
-  /** For the agent, as JSON. */
+  /** Arguments for the agent. They are sent as JSON. */
   args?: unknown;
   /** The URL of the entity that spawns this one. */
   parent?: string;
@@ -30,35 +30,38 @@ export interface SpawnRequest {
 }
 
 export interface MessageOptions extends CommandOptions {
-  /** Of a message that is text or bytes; default `text/plain; charset=utf-8` or `application/octet-stream`. */
+  /**
+   * The media type of a message of text or bytes. Default `text/plain; charset=utf-8` or
+   * `application/octet-stream`.
+   */
   contentType?: string;
 }
 
 export type ControlVerb = 'interrupt' | 'pause' | 'resume' | 'archive';
 
 export interface ControlOptions extends CommandOptions {
-  /** Free text for the readers of the timeline. */
+  /** A reason for the readers of the timeline. */
   reason?: string;
 }
 
-/** A command that was accepted: it will be handled, in the order of acceptance. */
+/** An accepted command. Commands of an entity are handled in the order of acceptance. */
 export interface AcceptedCommand {
-  /** The entity, `/t/<tenant>/a/<type>/<id>`. */
+  /** The URL of the entity, `/t/<tenant>/a/<type>/<id>`. */
   url: string;
-  /** The timeline's path in the history store. */
+  /** The path of the timeline in the history store. */
   streamPath: string;
-  /** The timeline's address on the gateway. */
+  /** The URL of the timeline on the gateway. */
   streamUrl: string;
-  /** The invocation in Restate. */
+  /** The id of the invocation in Restate. */
   invocationId: string;
-  /** The same command was accepted before. */
+  /** Whether the same command had already been accepted. */
   isReplay: boolean;
   idempotencyKey: string;
-  /** Agents name it in the events that the command causes. */
+  /** The request's id. Agents put it into the events that the command causes. */
   requestId: string;
 }
 
-/** Commands to agents. Each is sent with an idempotency key, and so again after a failure, and handled once. */
+/** Commands to agents. Each call has an idempotency key, so it is retried after failures and handled once. */
 export class Agents {
   readonly #transport: Transport;
   readonly #tenant: string | undefined;
@@ -68,15 +71,15 @@ export class Agents {
     this.#tenant = tenant;
   }
 
-  /** Creates an entity; one that exists stays as it is. Rejects with an `APIError`. */
+  /** Creates an entity. An existing entity stays as it is. Rejects with an `APIError`. */
   spawn(request: SpawnRequest, options: CommandOptions = {}): Promise<AcceptedCommand> {
     const path = this.#tenant === undefined ? '/api/spawn' : `/api/t/${this.#tenant}/spawn`;
     return this.#command(path, JSON.stringify(request), 'application/json', options);
   }
 
   /**
-   * Sends a message: text and bytes as they are, anything else as JSON. Rejects with an `APIError`, and with a TypeError
-   * for what is no entity.
+   * Sends a message. Text and bytes are sent unchanged, anything else as JSON. Rejects with an `APIError`, or a
+   * TypeError for an invalid entity.
    */
   async send(
     agent: EntityAddress,
@@ -87,7 +90,7 @@ export class Agents {
     return this.#command(this.#path(agent, 'send'), body, contentType ?? usualType, options);
   }
 
-  /** Interrupts, pauses, resumes or archives. Rejects as `send` does. */
+  /** Interrupts, pauses, resumes or archives an entity. Rejects like `send`. */
   async control(
     agent: EntityAddress,
     verb: ControlVerb,
@@ -120,7 +123,7 @@ export class Agents {
   }
 }
 
-/** Throws a TypeError for what JSON cannot hold: it would arrive as `{}` without a word. */
+/** Throws a TypeError for a value that JSON cannot represent. It would silently arrive as `{}`. */
 function bodyOf(message: unknown): [BodyInit, string] {
   if (typeof message === 'string') return [message, 'text/plain; charset=utf-8'];
   if (message instanceof Blob) return [message, message.type || 'application/octet-stream'];
@@ -134,11 +137,11 @@ function bodyOf(message: unknown): [BodyInit, string] {
   return [json, 'application/json'];
 }
 
-/** Whether it is more than a handle of something, such as a stream or a form. */
+/** Whether it has data of its own, unlike a stream or a form. */
 function isData(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return true;
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return true;
-  // Also from another realm, such as a worker's.
+  // This also recognizes objects of another realm, such as a worker's.
   return (
     Object.prototype.toString.call(value) === '[object Object]' && !(Symbol.asyncIterator in value)
   );

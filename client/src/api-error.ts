@@ -1,15 +1,15 @@
-/** One field of a request's body that the gateway refused. */
+/** An invalid field of a request body. */
 export interface FieldError {
-  /** The field, by its path in the body. */
+  /** The path of the field in the body. */
   field: string;
   message: string;
 }
 
-/** What is known of a failure. */
+/** The details of a failure. */
 export interface APIErrorDetails {
   status?: number | undefined;
   code: string;
-  /** Default: the message. */
+  /** The server's explanation. Default: the message. */
   detail?: string;
   requestId?: string | undefined;
   errors?: readonly FieldError[] | undefined;
@@ -18,25 +18,26 @@ export interface APIErrorDetails {
   cause?: unknown;
 }
 
-/** A request that failed: the gateway or a server behind it refused it, or no answer came. */
+/** A failed request: the gateway or an upstream refused it, or there was no response. */
 export class APIError extends Error {
   override readonly name = 'APIError';
-  /** The HTTP status; undefined where no answer came. */
+  /** The HTTP status, or undefined if there was no response. */
   readonly status: number | undefined;
   /**
-   * A stable name to switch on: a code of the gateway's own (docs/http-api.md, "Errors"), `connection_failed`, `timeout`,
-   * `credential_unavailable`, `invalid_response` for an answer that cannot be used, `stream_unreadable`, or `http_<status>` for an error without a code.
+   * A stable code for programs: a code of the gateway (docs/http-api.md, "Errors"), `connection_failed`, `timeout`,
+   * `credential_unavailable`, `invalid_response`, `stream_unreadable`, or `http_<status>` for an error without a
+   * code.
    */
   readonly code: string;
-  /** What the server said of it, or what went wrong, in a sentence. */
+  /** The server's explanation, or a description of the failure, in one sentence. */
   readonly detail: string;
-  /** The `X-Request-Id`; it stands in every log line about this request. */
+  /** The `X-Request-Id`, which every log line of the request contains. */
   readonly requestId: string | undefined;
-  /** The fields at fault, for `invalid_body`. */
+  /** The invalid fields, for `invalid_body`. */
   readonly errors: readonly FieldError[];
-  /** How long the server asks to wait before another try, in milliseconds. */
+  /** How long to wait before a retry, in milliseconds, if the server says so. */
   readonly retryAfterMs: number | undefined;
-  /** Whether the same call, made again, cannot have its effect twice. */
+  /** Whether repeating the call is safe: its effect cannot happen twice. */
   readonly isSafeToRetry: boolean;
 
   constructor(message: string, details: APIErrorDetails) {
@@ -51,17 +52,17 @@ export class APIError extends Error {
   }
 }
 
-/** What an error answer says. Servers behind the gateway answer in forms of their own, often plain text. */
+/** Reads an error response. Upstreams have their own forms, often plain text. */
 export interface ErrorAnswer {
   status: number;
   headers: Pick<Headers, 'get'>;
   text: string;
 }
 
-/** Longer texts of a server are cut. */
+/** The longest text of a server. Longer ones are cut. */
 const MAX_TEXT_LENGTH = 500;
 
-/** Makes the error for an answer that is none of success. */
+/** Creates the error for an unsuccessful response. */
 export function errorOfAnswer(answer: ErrorAnswer, isSafeToRetry: boolean): APIError {
   const { status, headers, text } = answer;
   const { code, detail, errors, message } = problemOf(text);
@@ -81,20 +82,20 @@ export function errorOfAnswer(answer: ErrorAnswer, isSafeToRetry: boolean): APIE
   });
 }
 
-/** Whether another try can bring something else. `isRenewable`: the credential may be another one then. */
+/** Whether a retry may succeed. `isRenewable`: the credential may be a new one then. */
 export function isPassing({ status, code }: APIError, isRenewable: boolean): boolean {
   if (code === 'invalid_response') return false;
   if (status === 401) return isRenewable;
   return status === undefined || status >= 500 || status === 408 || status === 429;
 }
 
-/** What Restate and Electric say, which have no problem documents. */
+/** Reads the errors of Restate and Electric, which are not problem documents. */
 function sentenceOf(message: unknown, errors: unknown): string | undefined {
   if (typeof message !== 'string') return undefined;
   return errors === undefined ? message : `${message}: ${JSON.stringify(errors)}`;
 }
 
-/** A problem document (RFC 9457), or nothing. */
+/** A problem document (RFC 9457), or undefined. */
 function problemOf(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);

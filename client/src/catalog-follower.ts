@@ -6,7 +6,7 @@ import { pause, pauseMs } from './pause.ts';
 import { withStallGuard } from './stall-guard.ts';
 import type { Transport } from './transport.ts';
 
-/** Takes what the protocol's client brings, and calls `gotAll` whenever it has all rows that there are. */
+/** Receives the messages of the protocol's client, and calls `gotAll` whenever all current rows have arrived. */
 export type Consume<R extends Row> = (
   protocol: typeof import('@electric-sql/client'),
   stream: ShapeStream<R>,
@@ -15,36 +15,36 @@ export type Consume<R extends Row> = (
 
 export interface CatalogRead<R extends Row> {
   params: ShapeStreamOptions['params'];
-  /** Go on with what changes when all rows have been read. */
+  /** Whether to follow changes after all rows have been read. */
   isLive: boolean;
   isRenewable: boolean;
-  /** Called again for each client that takes over from one that has stopped. */
+  /** Called again for each client that replaces a stopped one. */
   consume: Consume<R>;
   states: StateTeller;
   signal: AbortSignal;
 }
 
-/** A long-poll parks for 20 s at the engine. */
+/** The engine holds a long-poll for 20 s. */
 const SILENCE_MS = 60_000;
 const BACKOFF = { initialDelay: 200, maxDelay: 5_000, multiplier: 2 };
 
-/** Reads the catalog until all is read, or the signal aborts. Rejects with a final `APIError`. */
+/** Reads the catalog until its end or until the signal aborts. Rejects with a final `APIError`. */
 export async function followCatalog<R extends Row>(
   transport: Transport,
   read: CatalogRead<R>,
 ): Promise<void> {
   read.states.enter({ name: 'connecting' });
-  // After 50 errors in a row the client stops for good: another one begins.
+  // The client stops for good after 50 errors in a row, so a new one replaces it.
   let isDone = false;
   while (!isDone && !read.signal.aborted) isDone = await followOnce(transport, read);
 }
 
-/** @returns whether that was all; false where the client has stopped by itself or for the signal. */
+/** @returns whether all was read. False if the client stopped by itself or for the signal. */
 async function followOnce<R extends Row>(
   transport: Transport,
   { params, isLive, isRenewable, consume, states, signal }: CatalogRead<R>,
 ): Promise<boolean> {
-  // Loaded only where the catalog is read.
+  // It is loaded only when the catalog is read.
   const protocol = await import('@electric-sql/client');
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const stopped = new AbortController();

@@ -1,16 +1,16 @@
 /** A row of the catalog as the protocol's client parses it. */
 export type CatalogRow = Record<string, unknown>;
 
-/** What happened to one row. `row` is whole: of a delete, as it was. */
+/** A change of one row. `row` is complete, even for a delete. */
 export interface CatalogChange<R extends CatalogRow = CatalogRow> {
   operation: 'insert' | 'update' | 'delete';
   key: string;
   row: R;
-  /** Of an update: the columns that differ now, as they were. */
+  /** For an update: the former values of the changed columns. */
   before: Partial<R>;
 }
 
-/** A message of the client's, as far as it matters here. */
+/** The used part of a message of the client. */
 export interface CatalogMessage<R extends CatalogRow = CatalogRow> {
   key?: string;
   value?: R;
@@ -31,17 +31,17 @@ export class CatalogRows<R extends CatalogRow = CatalogRow> {
     return [...this.#rows.values()];
   }
 
-  /** Whether all rows have been here once. */
+  /** Whether all rows have been complete once. */
   get isComplete(): boolean {
     return this.#incoming === undefined;
   }
 
-  /** What follows is all rows from the first one on. */
+  /** The next messages contain all rows from the first one on. */
   fetchAgain(): void {
     this.#incoming = new Map();
   }
 
-  /** Takes the next messages, and tells what they change. */
+  /** Processes the next messages and returns the changes. */
   apply(messages: readonly CatalogMessage<R>[]): CatalogChange<R>[] {
     const changes: CatalogChange<R>[] = [];
     for (const message of messages) {
@@ -65,7 +65,7 @@ export class CatalogRows<R extends CatalogRow = CatalogRow> {
       rows.delete(key);
       return old && { operation: 'delete', key, row: old, before: {} };
     }
-    // An update brings the changed columns only.
+    // An update contains only the changed columns.
     const row = headers.operation === 'update' ? { ...old, ...value } : value;
     rows.set(key, row);
     return changeOf(key, old, row);
@@ -104,7 +104,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return asText(one) === asText(other);
 }
 
-/** JSON has no words for the large integers of an array. */
+/** JSON cannot represent the large integers of an array. */
 function asText(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}` : part));
 }

@@ -5,7 +5,7 @@ import { Handoff } from './handoff.ts';
 import { StateTeller, type LiveOptions } from './live-state.ts';
 import type { Transport } from './transport.ts';
 
-/** A row of the table `entities`. Every value comes as text, as Electric sends it. */
+/** A row of the table `entities`. Every value is text, as Electric sends it. */
 export interface EntityRow extends Row {
   url: string;
   type: string;
@@ -18,30 +18,28 @@ export interface EntityRow extends Row {
 }
 
 export interface CatalogOptions extends LiveOptions {
-  /** Default `entities`. */
+  /** The table. Default `entities`. */
   table?: string;
-  /** SQL, with `$1`, `$2` … for the values of `params`. */
+  /** A condition in SQL, with `$1`, `$2` … for the values of `params`. */
   where?: string;
   params?: readonly string[];
-  /** Default: all. */
+  /** The columns. Default: all. */
   columns?: readonly string[];
-  /** False reads the rows that there are now, and ends. */
+  /** False reads the current rows and ends. */
   live?: false;
 }
 
 /**
- * The rows of a table, all of them after each change. Iterate over it, or subscribe. A consumer that is slow gets the
- * newest rows, not each state between.
- *
- * What passes is waited for, as by a timeline. The iteration ends when the signal aborts, and throws an `APIError` for what
- * does not pass.
+ * The rows of a table, all of them after each change. Iterate over it, or subscribe. A slow consumer gets the
+ * newest rows, not every state between. Temporary failures are retried, as for a timeline. The iteration ends when
+ * the signal aborts, and throws an `APIError` for a final failure.
  */
 export class Catalog<R extends Row = EntityRow> implements AsyncIterable<readonly R[]> {
   readonly #transport: Transport;
   readonly #isRenewable: boolean;
   readonly #options: CatalogOptions;
 
-  /** Made by `AgentGateway.catalog`. */
+  /** Created by `AgentGateway.catalog`. */
   constructor(transport: Transport, isRenewable: boolean, options: CatalogOptions) {
     this.#transport = transport;
     this.#isRenewable = isRenewable;
@@ -92,7 +90,7 @@ export class Catalog<R extends Row = EntityRow> implements AsyncIterable<readonl
     }
   }
 
-  /** Calls `onRows` with all rows after each change. Resolves and rejects as the iteration ends. */
+  /** Calls `onRows` with all rows after each change. Resolves and rejects when the iteration would end or throw. */
   async subscribe(onRows: (rows: readonly R[]) => unknown): Promise<void> {
     for await (const rows of this) await onRows(rows);
   }
@@ -113,7 +111,7 @@ export class Catalog<R extends Row = EntityRow> implements AsyncIterable<readonl
       stream.subscribe(async (messages) => {
         const changes = rows.apply(messages as CatalogMessage<R>[]);
         if (!rows.isComplete) return;
-        // The first time also where there is no row, so that the caller knows.
+        // The first call also happens without rows, so that the caller knows that there are none.
         if (changes.length > 0 || isFirst) await handoff.offer(changes);
         isFirst = false;
         gotAll();

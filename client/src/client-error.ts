@@ -1,7 +1,7 @@
 import { APIError, errorOfAnswer } from './api-error.ts';
 import { noAnswer } from './transport.ts';
 
-/** The `APIError` for what a client of one of the two protocols threw. A read can always be made again. */
+/** Converts an error of one of the protocols' clients to an `APIError`. A read can always be repeated. */
 export function readError(error: unknown): APIError {
   if (error instanceof APIError) return error;
   const { status, text, json, details, headers, cause } = (error ?? {}) as Record<string, unknown>;
@@ -9,7 +9,7 @@ export function readError(error: unknown): APIError {
   if (typeof status !== 'number' || status < 400) {
     return noAnswer(error, (error as Error | undefined)?.name === 'TimeoutError', true);
   }
-  // The clients keep what was said in one place or the other.
+  // The clients store the response in different places.
   const said = text ?? json ?? details ?? '';
   return errorOfAnswer(
     {

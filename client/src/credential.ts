@@ -1,25 +1,27 @@
 import { APIError } from './api-error.ts';
 
-/** What `authCallback` answers: a read token, as your back end minted it. */
+/** The result of `authCallback`: a read token that your back end minted. */
 export interface MintedToken {
   token: string;
-  /** How long the token is valid from now on, in seconds. */
+  /** The remaining lifetime of the token in seconds. */
   ttlSeconds: number;
 }
 
 export interface CredentialOptions {
-  /** For servers: an API key, or a function that gives the one to use now. Never put one into a page. */
+  /** For servers: an API key, or a function that returns the current one. Never put an API key into a page. */
   apiKey?: string | (() => string | Promise<string>) | undefined;
-  /** For pages: fetches a read token from your back end. It is called before the first read and before each token ends. */
+  /**
+   * For pages: fetches a read token from your back end. Called before the first read and before each token expires.
+   */
   authCallback?: (() => Promise<MintedToken>) | undefined;
 }
 
-/** A token is renewed so long before its end, or half its life before where that is less. */
+/** How long before its expiry a token is renewed. A short-lived one is renewed at half its life. */
 const RENEW_AHEAD_MS = 30_000;
-/** A callback that has not answered by then has failed, and is called again. */
+/** A callback without a result by then has failed, and is called again. */
 const CALLBACK_TIMEOUT_MS = 20_000;
 
-/** What requests are authorized with. */
+/** The credential of requests. */
 export class Credential {
   readonly #options: CredentialOptions;
   #token = '';
@@ -34,12 +36,12 @@ export class Credential {
     this.#options = options;
   }
 
-  /** Whether what is refused now can be another one at the next try. */
+  /** Whether a refused credential may be a new one at the next attempt. */
   get isRenewable(): boolean {
     return this.#options.authCallback !== undefined || typeof this.#options.apiKey === 'function';
   }
 
-  /** The value for `Authorization`; undefined where there is no credential. Rejects with an `APIError`. */
+  /** The value for `Authorization`, or undefined without a credential. Rejects with an `APIError`. */
   async authorization(): Promise<string | undefined> {
     try {
       return await this.#current();
@@ -55,7 +57,7 @@ export class Credential {
       return `Bearer ${checked(typeof apiKey === 'string' ? apiKey : await apiKey())}`;
     }
     if (!authCallback) return undefined;
-    // Only durations count: a page's clock may be wrong.
+    // Only durations are used, because a page's clock may be wrong.
     if (performance.now() >= this.#renewAtMs) {
       this.#pending ??= this.#renew(authCallback).finally(() => (this.#pending = undefined));
       await this.#pending;
@@ -63,7 +65,7 @@ export class Credential {
     return `Bearer ${this.#token}`;
   }
 
-  /** After a 401: the token that was sent is not valid any more, even before its expiry. */
+  /** Called after a 401: the sent token is no longer valid, even before its expiry. */
   refused(authorization: string | undefined): void {
     if (authorization === `Bearer ${this.#token}`) this.#renewAtMs = 0;
   }
@@ -89,7 +91,7 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** Throws a TypeError that does not repeat it, as `fetch` would. */
+/** Throws a TypeError that does not contain the key, unlike that of `fetch`. */
 function checked(credential: unknown): string {
   if (typeof credential === 'string' && /^[\x21-\x7e]+$/.test(credential)) return credential;
   throw new TypeError('A credential must be visible ASCII characters without spaces.');

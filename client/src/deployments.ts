@@ -1,16 +1,16 @@
 import { APIError } from './api-error.ts';
 import { parseAnswer, type RequestOptions, type Transport } from './transport.ts';
 
-/** A deployment of agents, as Restate's admin API describes it; it has more than is named here. */
+/** A deployment of agents, as Restate's admin API describes it. It has more fields than these. */
 export interface Deployment {
   id: string;
-  /** Where Restate reaches it. */
+  /** The URL at which Restate reaches it. */
   uri?: string;
   services: ({ name: string } & Record<string, unknown>)[];
   [name: string]: unknown;
 }
 
-/** An agent type or another service, in its newest revision, as Restate's admin API describes it. */
+/** An agent type or another service in its newest revision, as Restate's admin API describes it. */
 export interface Service {
   name: string;
   /** `VirtualObject` for agents, or `Service`, `Workflow`. */
@@ -21,14 +21,14 @@ export interface Service {
 }
 
 export interface RegisterOptions extends RequestOptions {
-  /** Replaces what is registered at this address, for development; invocations that run may fail. */
+  /** Replaces the deployment at this address, for development. Running invocations may fail. */
   force?: boolean;
-  /** Only says what would be registered. */
+  /** Returns what would be registered, and registers nothing. */
   dryRun?: boolean;
 }
 
 export interface RemoveOptions extends RequestOptions {
-  /** Restate removes a deployment by force only: invocations that need it fail. */
+  /** Restate removes a deployment only by force, and invocations that need it fail. Default false. */
   force?: boolean;
 }
 
@@ -40,7 +40,7 @@ export class Deployments {
     this.#transport = transport;
   }
 
-  /** Has Restate discover the services at an address, as Restate reaches it. Rejects with an `APIError`. */
+  /** Lets Restate discover the services at an address, as Restate reaches it. Rejects with an `APIError`. */
   async register(uri: string, options: RegisterOptions = {}): Promise<Deployment> {
     const { force = false, dryRun = false, ...request } = options;
     const { text } = await this.#transport.request({
@@ -49,7 +49,7 @@ export class Deployments {
       path: '/registry/deployments',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ uri, force, dry_run: dryRun }),
-      // Registered twice, an address that has not changed is one deployment.
+      // An unchanged address that is registered twice is one deployment.
       isIdempotent: !force,
     });
     return deployment(parseAnswer(text));
@@ -73,7 +73,7 @@ export class Deployments {
     return services as Service[];
   }
 
-  /** Removes a deployment. Rejects with an `APIError`; its status is 404 where there is none. */
+  /** Removes a deployment. Rejects with an `APIError`, which has the status 404 if it does not exist. */
   async remove(id: string, { force = false, ...options }: RemoveOptions = {}): Promise<void> {
     const path = `/registry/deployments/${encodeURIComponent(id)}?force=${force}`;
     await this.#transport.request({ ...options, method: 'DELETE', path, isIdempotent: false });

@@ -11,15 +11,15 @@ import { Transport, type RequestOptions } from './transport.ts';
 
 export interface AgentGatewayOptions
   extends CredentialOptions, Pick<RequestOptions, 'timeoutMs' | 'maxRetries'> {
-  /** Where the gateway is, such as `https://gateway.example`. */
+  /** The URL of the gateway, such as `https://gateway.example`. */
   url: string;
-  /** The tenant of the deployment. Default: the gateway's own for commands, and `default` in timelines. */
+  /** The tenant of the deployment. Default: the gateway's own for commands, and `default` for timelines. */
   tenant?: string;
-  /** In place of the platform's. */
+  /** Replaces the platform's `fetch`. */
   fetch?: typeof fetch;
 }
 
-/** A client of one agent gateway. It keeps no connection of its own and needs no closing. */
+/** A client of one agent gateway. It holds no connection and needs no closing. */
 export class AgentGateway {
   /** Commands: spawn, send, control. */
   readonly agents: Agents;
@@ -32,8 +32,8 @@ export class AgentGateway {
   readonly #tenant: string;
 
   /**
-   * Throws a TypeError for an address that is no http or https URL, or has a user name, a query or a fragment, and for a
-   * key that no header can carry.
+   * Throws a TypeError for a URL that is not http or https or has a user name, a query or a fragment, and for a key
+   * that cannot be a header's value.
    */
   constructor(options: AgentGatewayOptions) {
     const credential = new Credential(options);
@@ -52,8 +52,8 @@ export class AgentGateway {
   }
 
   /**
-   * The timeline of an entity, by its address or what `spawn` or `send` answered; or of any stream of JSON by its path.
-   * Nothing is asked before it is iterated.
+   * The timeline of an entity, by its address or the result of `spawn` or `send`, or any stream of JSON by its
+   * path. No request is sent before the iteration.
    */
   timeline<Event extends TimelineEvent = TimelineEvent>(
     agent: EntityAddress,
@@ -63,12 +63,12 @@ export class AgentGateway {
     return new Timeline<Event>(this.#transport, path, this.#isRenewable, options);
   }
 
-  /** Any stream by its path, such as `/streams/shared/notes`, as bytes. Nothing is asked before it is iterated. */
+  /** Any stream by its path, such as `/streams/shared/notes`, as bytes. No request is sent before the iteration. */
   stream(path: string, options: StreamOptions = {}): Stream {
     return new Stream(this.#transport, streamPath(path), this.#isRenewable, options);
   }
 
-  /** The live catalog. Nothing is asked before it is iterated. */
+  /** The live catalog. No request is sent before the iteration. */
   catalog<R extends Row = EntityRow>(options: CatalogOptions = {}): Catalog<R> {
     return new Catalog<R>(this.#transport, this.#isRenewable, options);
   }
@@ -78,7 +78,7 @@ function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isBare = url && !url.username && !url.password && !url.search && !url.hash;
   if (!isBare || !/^https?:$/.test(url.protocol)) {
-    // Not repeated: an address with a password in it is one of the wrong ones.
+    // The message does not contain the URL, because a URL with a password is one of the invalid ones.
     throw new TypeError(
       'The url must be an http or https URL without user name, query or fragment, such as https://gateway.example.',
     );

@@ -1,10 +1,10 @@
-/** Hands values from one side to the other, each side waiting for the other. */
+/** Passes values from one side to the other. Each side waits for the other. */
 export class Handoff<T> {
   #offered: { value: T; taken: () => void } | undefined;
   #wake: (() => void) | undefined;
   #end: { error: unknown } | undefined;
 
-  /** Resolves once the other side asks for what comes after this value, or has gone. */
+  /** Resolves when the other side asks for the next value, or has stopped. */
   offer(value: T): Promise<void> {
     return new Promise((resolve) => {
       if (this.#end) return resolve();
@@ -13,7 +13,7 @@ export class Handoff<T> {
     });
   }
 
-  /** No value comes after; the other side gets the error, if there is one. */
+  /** Ends the values. The other side gets the error, if there is one. */
   end(error?: unknown): void {
     this.#end ??= { error };
     this.#offered?.taken();

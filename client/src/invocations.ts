@@ -2,7 +2,7 @@ import { entityOf, type EntityAddress } from './address.ts';
 import { APIError } from './api-error.ts';
 import { parseAnswer, type RequestOptions, type Transport } from './transport.ts';
 
-/** An invocation that has not ended, as Restate knows it. */
+/** An unfinished invocation, as Restate describes it. */
 export interface Invocation {
   id: string;
   /** `type/id/handler`. */
@@ -10,24 +10,24 @@ export interface Invocation {
   /** Such as `pending`, `scheduled`, `running`, `backing-off`, `suspended`, `paused`. */
   status: string;
   createdAt: string;
-  /** How often it was tried. */
+  /** The number of attempts. */
   tries: number;
-  /** Why its last try failed. */
+  /** The error of its last attempt. */
   lastFailure: string | undefined;
 }
 
 export interface ListInvocationsOptions extends RequestOptions {
-  /** Of this entity only. */
+  /** Only those of this entity. */
   agent?: EntityAddress;
-  /** At most so many, the oldest first. Default 100. */
+  /** The most invocations to list, oldest first. Default 100. */
   limit?: number;
 }
 
 const COLUMNS = 'id, target, status, created_at, retry_count, last_failure';
 
 /**
- * The invocations in Restate that have not ended, to see what hangs and to end it. Needs an API key with the scope
- * `registry:write`: Restate's admin API takes its queries by POST.
+ * The unfinished invocations in Restate, to find those that hang and to end them. Needs an API key with the scope
+ * `registry:write`, because Restate's admin API takes queries by POST.
  */
 export class Invocations {
   readonly #transport: Transport;
@@ -36,14 +36,14 @@ export class Invocations {
     this.#transport = transport;
   }
 
-  /** Lists them. Rejects with an `APIError`, and with a TypeError for what is no entity. */
+  /** Lists unfinished invocations. Rejects with an `APIError`, or a TypeError for an invalid entity. */
   async list({ agent, limit = 100, ...options }: ListInvocationsOptions = {}): Promise<
     Invocation[]
   > {
     if (!Number.isSafeInteger(limit) || limit < 1) throw new TypeError('limit must be 1 or more.');
     const conditions = ["status <> 'completed'"];
     if (agent !== undefined) {
-      // Neither has a quote in it: it would be no entity.
+      // Neither contains a quote, or it would not be an entity.
       const { type, id } = entityOf(agent);
       conditions.push(`target_service_name = '${type}'`, `target_service_key = '${id}'`);
     }
@@ -72,19 +72,21 @@ export class Invocations {
     }));
   }
 
-  /** Cancels one: the agent's code gets an error, and can clean up. Rejects with an `APIError`. */
+  /** Cancels an invocation: the agent's code gets an error and can clean up. Rejects with an `APIError`. */
   cancel(id: string, options: RequestOptions = {}): Promise<void> {
     return this.#end(id, 'cancel', options);
   }
 
-  /** Ends one at once, without the agent's code; what it did stays half done. Rejects with an `APIError`. */
+  /**
+   * Kills an invocation at once, without the agent's code. Its work stays half done. Rejects with an `APIError`.
+   */
   kill(id: string, options: RequestOptions = {}): Promise<void> {
     return this.#end(id, 'kill', options);
   }
 
   async #end(id: string, how: 'cancel' | 'kill', options: RequestOptions): Promise<void> {
     const path = `/registry/invocations/${encodeURIComponent(id)}/${how}`;
-    // Done twice, it is done once.
+    // Repeating it has no further effect.
     await this.#transport.request({ ...options, method: 'PATCH', path, isIdempotent: true });
   }
 }

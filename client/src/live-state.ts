@@ -1,22 +1,22 @@
 import type { APIError } from './api-error.ts';
 
-/** What a live read is doing. */
+/** The state of a live read. */
 export type LiveState =
-  /** It asks for what is there. */
+  /** It reads the existing data. */
   | { name: 'connecting' }
-  /** All that is there has been read; what is new comes at once. */
+  /** It has read all existing data, and gets new data at once. */
   | { name: 'live' }
-  /** Something failed that may pass; the next try is in so many milliseconds. */
+  /** A temporary failure. The next attempt is in this many milliseconds. */
   | { name: 'waiting'; error: APIError; retryInMs: number };
 
 export interface LiveOptions {
-  /** Ends the read; the iteration ends without an error. */
+  /** Ends the read. The iteration ends without an error. */
   signal?: AbortSignal;
-  /** Hears of each change of state. */
+  /** Called for each change of the state. */
   onState?: (state: LiveState) => void;
 }
 
-/** Tells of a state once, however often it is entered. */
+/** Reports a state once, however often it is entered. */
 export class StateTeller {
   readonly #onState: ((state: LiveState) => void) | undefined;
   #name: LiveState['name'] | undefined;

@@ -1,18 +1,18 @@
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
-/** A server that asks for more is asked again all the same. */
+/** The longest wait. A server that asks for more is still asked again after this time. */
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * How long to wait before the next try, in milliseconds: longer after each failure in a row, at random so that not
- * all clients come back at once, and not less than the server asked for.
+ * The wait before the next attempt in milliseconds. It grows with each failure in a row, is random so that clients
+ * do not return all at once, and is at least what the server asked for.
  */
 export function pauseMs(failures: number, retryAfterMs = 0): number {
   const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
   return Math.max(Math.min(retryAfterMs, LONGEST_WAIT_MS), longest * (0.5 + Math.random() / 2));
 }
 
-/** Waits; rejects with the signal's reason once it aborts. */
+/** Waits. Rejects with the signal's reason when it aborts. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);

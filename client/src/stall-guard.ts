@@ -1,6 +1,6 @@
 /**
- * `fetch` that breaks an answer off that is silent for so long, before its headers or within its body: a connection
- * that went away without a word would be waited for without end. Only the time counts in which somebody waits.
+ * A `fetch` that aborts a silent response, before its headers or within its body. Without it a connection that
+ * vanished would be awaited without end. Only the time in which somebody waits counts.
  */
 export function withStallGuard(fetchNow: typeof fetch, silenceMs: number): typeof fetch {
   return async (input, init = {}) => {

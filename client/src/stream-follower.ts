@@ -11,11 +11,11 @@ export interface StreamChunk {
   /** The media type of the stream. */
   contentType: string;
   bytes: Uint8Array;
-  /** What the bytes hold, where the stream is JSON; else nothing. */
+  /** The parsed items of a JSON stream, otherwise empty. */
   items: readonly unknown[];
   /** Where the next read continues. */
   offset: string;
-  /** Whether this is all that is there for now. */
+  /** Whether this is all data that exists for now. */
   isUpToDate: boolean;
 }
 
@@ -25,13 +25,13 @@ export interface StreamRead {
   from: string;
   /** How to wait for new data. Undefined: by events for JSON, else by long-polls. False: end at the current end. */
   live: 'sse' | 'long-poll' | false | undefined;
-  /** The stream is one of JSON, and need not be asked what it is. */
+  /** Whether the stream is known to be JSON, so that its type need not be requested. */
   isJson: boolean;
   parse: (text: string) => unknown;
-  /** Take a stream that is not there for one that is yet to come. */
+  /** Whether to wait for a stream that does not exist yet. */
   waitForStream: boolean;
   isRenewable: boolean;
-  /** The next chunk waits until this has fulfilled. */
+  /** The next chunk waits until this promise is fulfilled. */
   onChunk: (chunk: StreamChunk) => Promise<void>;
   states: StateTeller;
   signal: AbortSignal;
@@ -43,17 +43,17 @@ type Taken = Pick<StreamChunk, 'offset'> & {
   streamClosed: boolean;
 };
 
-/** A long-poll parks for 30 s at most, and an event stream says something within 60 s. */
+/** A long-poll lasts 30 s at most, and an event stream sends something within 60 s. */
 const SILENCE_MS = 90_000;
 const WAIT_FOR_STREAM_MS = 500;
-/** A live read that ends sooner, without anything new, counts as a failure. */
+/** A live read that ends sooner without new data counts as a failure. */
 const SHORT_READ_MS = 1_000;
-/** An answer that cannot be parsed in the same place again and again will not get any better. */
+/** A response that repeatedly cannot be parsed at the same place will not improve. */
 const MAX_BAD_READS = 3;
 
 /**
- * Reads a stream, each byte once: a read that breaks is begun again from the last offset. The protocol's client retries
- * nothing by itself, so that one place decides.
+ * Reads a stream, each byte once. A read that breaks continues from the last offset. The protocol's client retries
+ * nothing by itself, so that all decisions are here.
  */
 export class StreamFollower {
   readonly #transport: Transport;
@@ -64,7 +64,7 @@ export class StreamFollower {
   #taking: Promise<unknown> = Promise.resolve();
   #isDone = false;
   #hasToldUpToDate = false;
-  /** The stream is closed, and its last items have not been here yet. */
+  /** Whether the stream is closed and its last items have not arrived yet. */
   #isClosedAhead = false;
   #failures = 0;
   #badReads = 0;
@@ -77,7 +77,10 @@ export class StreamFollower {
     if (read.isJson) this.#contentType = 'application/json';
   }
 
-  /** Resolves at the end of the stream or of what was asked for. Rejects with the signal's reason, or a final `APIError`. */
+  /**
+   * Resolves at the end of the stream or of the requested part. Rejects with the signal's reason or a final
+   * `APIError`.
+   */
   async run(): Promise<void> {
     const { signal, states } = this.#read;
     states.enter({ name: 'connecting' });
@@ -101,18 +104,18 @@ export class StreamFollower {
     }
   }
 
-  /** Reads what is there and then what comes, until the read ends or breaks. */
+  /** Reads existing and then new data, until the read ends or breaks. */
   async #readOn(): Promise<void> {
-    // Loaded only where a stream is read.
+    // It is loaded only when a stream is read.
     const { stream } = await import('@durable-streams/client');
     const { live, signal } = this.#read;
-    // The end of a closed stream is read as a page: of a live read it can be lost.
+    // The end of a closed stream is read without waiting, because a live read can lose it.
     if (this.#contentType === undefined || live === false || this.#isClosedAhead) {
       const response = await stream({ ...this.#options(signal), live: false });
       this.#contentType ??= response.contentType ?? 'application/octet-stream';
       const data = await response.body();
       const { offset, upToDate, streamClosed } = response;
-      // A server that neither gives more nor says that this is all.
+      // The server neither sends more data nor says that this is all.
       const isAll = upToDate || offset === this.#offset;
       await this.#take({ data, offset, upToDate: isAll, streamClosed });
       this.#isDone ||= live === false && isAll;
@@ -129,12 +132,12 @@ export class StreamFollower {
     try {
       const response = await stream({ ...this.#options(signal), live });
       response.subscribeBytes(async (chunk) => {
-        // `closed` can settle before the last chunk is here: the next read brings it again.
+        // `closed` can settle before the last chunk has arrived. The next read brings it again.
         if (isOver || this.#isDone) return;
         await this.#take(chunk);
         if (this.#isDone) ended.abort();
       });
-      // Aborted just when it begins its next request, the client never settles.
+      // The client never settles if it is aborted just when it begins its next request.
       await Promise.race([response.closed, aborted(signal)]);
       this.#isClosedAhead = response.streamClosed && !this.#isDone;
     } catch (error) {
@@ -142,7 +145,7 @@ export class StreamFollower {
     } finally {
       isOver = true;
       ended.abort();
-      // What is being taken is finished first: the next read must not overtake it.
+      // A chunk in progress is finished first, so that the next read cannot overtake it.
       await this.#taking;
     }
   }
@@ -154,7 +157,7 @@ export class StreamFollower {
   async #take({ data, offset, upToDate, streamClosed }: Taken): Promise<void> {
     const items = this.#isJson() ? this.#parse(data) : [];
     const isEmpty = this.#isJson() ? items.length === 0 : data.length === 0;
-    // At the same offset there is nothing new, or items whose next offset was cut off, which come again.
+    // At the same offset there is no new data, or items without their next offset, which come again.
     const isNews = offset !== this.#offset || (isEmpty && upToDate && !this.#hasToldUpToDate);
     if (isNews) {
       this.#offset = offset;
@@ -193,9 +196,9 @@ export class StreamFollower {
     };
   }
 
-  /** How long to wait before the next read, in milliseconds. Throws if there must be none. */
+  /** The wait before the next read in milliseconds. Throws if there must be none. */
   #pauseAfter(failure: APIError, error: unknown): number {
-    // A 404 with a code is the gateway's own: there is no such route or tenant.
+    // A 404 with a code comes from the gateway: there is no such route or tenant.
     const isAbsent = failure.status === 404 && failure.code === 'http_404';
     if (isAbsent && this.#read.waitForStream) return WAIT_FOR_STREAM_MS;
     const isBroken = error instanceof SyntaxError && ++this.#badReads >= MAX_BAD_READS;
@@ -206,7 +209,7 @@ export class StreamFollower {
       });
     }
     if (!isPassing(failure, this.#read.isRenewable)) throw failure;
-    // A token that has just ended is replaced at once; one that is refused twice is not asked for in a hurry.
+    // An expired token is renewed at once. After a second refusal the client waits first.
     this.#failures += 1;
     if (failure.status === 401 && this.#failures === 1) return 0;
     return pauseMs(this.#failures, failure.retryAfterMs);

@@ -4,21 +4,21 @@ import { StreamFollower, type StreamChunk, type StreamRead } from './stream-foll
 import type { Transport } from './transport.ts';
 
 export interface StreamOptions extends LiveOptions {
-  /** `start` (the default), `now` for what is written from now on, or an offset. */
+  /** Where to begin: `start` (the default), `now` for new data only, or an offset. */
   from?: 'start' | 'now' | (string & {});
   /**
-   * How to wait for what is new: by events for JSON and by long-polls for anything else, unless said here. False reads all
-   * that is there, and ends.
+   * How to wait for new data. By default JSON uses events and anything else long-polls. False reads all existing
+   * data and ends.
    */
   live?: 'sse' | 'long-poll' | false;
-  /** Wait for a stream that is not there yet. Default false. */
+  /** Whether to wait for a stream that does not exist yet. Default false. */
   waitForStream?: boolean;
-  /** In place of `JSON.parse`, such as one that keeps large numbers exact. Throws a SyntaxError. */
+  /** Replaces `JSON.parse`, for example to keep large numbers exact. Throws a SyntaxError. */
   parse?: (text: string) => unknown;
 }
 
 /**
- * Any stream of the history store, as bytes: each once and in order. Like a timeline, it continues after failures.
+ * Any stream of the history store as bytes, each once and in order. Like a timeline, it continues after failures.
  */
 export class Stream implements AsyncIterable<StreamChunk> {
   readonly #transport: Transport;
@@ -26,7 +26,7 @@ export class Stream implements AsyncIterable<StreamChunk> {
   readonly #isRenewable: boolean;
   readonly #options: StreamOptions;
 
-  /** Made by `AgentGateway.stream`. */
+  /** Created by `AgentGateway.stream`. */
   constructor(transport: Transport, path: string, isRenewable: boolean, options: StreamOptions) {
     this.#transport = transport;
     this.#path = path;
@@ -35,8 +35,8 @@ export class Stream implements AsyncIterable<StreamChunk> {
   }
 
   /**
-   * Pieces of the stream; one without bytes tells that all has been read. Throws an `APIError` for what does not pass; ends
-   * without an error when the signal aborts or the stream is closed.
+   * The pieces of the stream. A piece without bytes means that all existing data has been read. Throws an
+   * `APIError` for a final failure. Ends without an error when the signal aborts or the stream is closed.
    */
   [Symbol.asyncIterator](): AsyncGenerator<StreamChunk, void, undefined> {
     const { from = 'start', live, waitForStream = false, parse = JSON.parse } = this.#options;
@@ -58,7 +58,7 @@ export class Stream implements AsyncIterable<StreamChunk> {
   }
 }
 
-/** The pieces of a stream, read while somebody takes them. */
+/** The pieces of a stream, which is read as fast as they are consumed. */
 export async function* chunksOf(
   transport: Transport,
   read: Omit<StreamRead, 'onChunk' | 'signal'>,
@@ -75,7 +75,7 @@ export async function* chunksOf(
     () => handoff.end(),
     (error: unknown) => handoff.end(signal?.aborted === true ? undefined : error),
   );
-  // A piece that is not taken yet must not keep the end waiting.
+  // A piece that nobody consumes must not delay the end.
   const onAbort = (): void => handoff.end();
   signal?.addEventListener('abort', onAbort, { once: true });
   try {

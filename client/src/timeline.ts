@@ -4,9 +4,9 @@ import type { Transport } from './transport.ts';
 
 /** An event of a timeline. Agents add fields of their own. */
 export interface TimelineEvent {
-  /** 0, 1, 2 … without a gap. */
+  /** The number of the event: 0, 1, 2 … without a gap. */
   seq: number;
-  /** When it was written, as ISO 8601 in UTC. */
+  /** The time of writing, as ISO 8601 in UTC. */
   at: string;
   kind: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- what it is depends on the kind
@@ -15,38 +15,40 @@ export interface TimelineEvent {
 
 /** Where the next read of the same timeline continues: after the last event that was delivered. */
 export interface Bookmark {
-  /** All before this offset has been handed out, … */
+  /** All events before this offset have been delivered, … */
   offset: string;
-  /** … and, of the events after it, those up to this number. */
+  /** … and those after it up to this number. */
   seq: number | undefined;
 }
 
-/** Numbers that are missing from a timeline. It is a fault, of the agent or of its store. */
+/** Missing numbers of a timeline. They mean a fault of the agent or of its store. */
 export interface Gap {
   expectedSeq: number;
   receivedSeq: number;
 }
 
 export interface TimelineOptions extends LiveOptions {
-  /** `start` (the default), `now` for what is written from now on, an offset, or a bookmark. */
+  /** Where to begin: `start` (the default), `now` for new events only, an offset, or a bookmark. */
   from?: 'start' | 'now' | (string & {}) | Bookmark;
   /**
-   * Wait for what is new by events (the default) or by long-polls; false reads all that is there,
-   * hands it out and ends.
+   * How to wait for new events: by events (the default) or by long-polls. False delivers all existing events and
+   * ends.
    */
   live?: 'sse' | 'long-poll' | false;
-  /** Wait for a timeline that is not there yet, as an agent writes it only after its spawn. Default true. */
+  /**
+   * Whether to wait for a timeline that does not exist yet, because an agent creates it only after its spawn.
+   * Default true.
+   */
   waitForStream?: boolean;
-  /** Hears of numbers that are missing. */
+  /** Called when numbers are missing. */
   onGap?: (gap: Gap) => void;
 }
 
 /**
- * The events of a timeline, each once and in order. Iterate over it, or subscribe.
- *
- * A read that breaks is begun again where it was, a token is renewed, and a gateway that is away is waited for. The
- * iteration ends when the signal aborts or the stream is closed, and throws an `APIError` for what does not pass: 400, 403,
- * 410, a 401 of a key that cannot be another one.
+ * The events of a timeline, each once and in order. Iterate over it, or subscribe. After a failure the read
+ * continues where it was, tokens are renewed, and an unavailable gateway is waited for. The iteration ends when the
+ * signal aborts or the stream is closed. It throws an `APIError` for a final failure: 400, 403, 410, or a 401 for a
+ * key that cannot change.
  */
 export class Timeline<Event extends TimelineEvent = TimelineEvent> implements AsyncIterable<Event> {
   readonly #transport: Transport;
@@ -56,7 +58,7 @@ export class Timeline<Event extends TimelineEvent = TimelineEvent> implements As
   #bookmark: Bookmark;
   #isReading = false;
 
-  /** Made by `AgentGateway.timeline`. */
+  /** Created by `AgentGateway.timeline`. */
   constructor(transport: Transport, path: string, isRenewable: boolean, options: TimelineOptions) {
     this.#transport = transport;
     this.#path = path;
@@ -70,7 +72,7 @@ export class Timeline<Event extends TimelineEvent = TimelineEvent> implements As
     return { ...this.#bookmark };
   }
 
-  /** One iteration at a time. The next one continues where the last one stopped. */
+  /** Only one iteration may run at a time. The next one continues where the last one stopped. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Event, void, undefined> {
     if (this.#isReading)
       throw new TypeError('This timeline is being read: iterate once at a time.');
@@ -103,14 +105,14 @@ export class Timeline<Event extends TimelineEvent = TimelineEvent> implements As
   }
 
   /**
-   * Calls `onEvent` with each event, one after the other; one that answers a promise is waited for. Resolves where the
-   * iteration would end, and rejects where it would throw. Abort the signal to stop.
+   * Calls `onEvent` with each event, one after the other, and waits for a returned promise. Resolves when the
+   * iteration would end, and rejects when it would throw. Abort the signal to stop.
    */
   async subscribe(onEvent: (event: Event) => unknown): Promise<void> {
     for await (const event of this) await onEvent(event);
   }
 
-  /** Whether an event is one that has not been handed out yet; notes it down. */
+  /** Whether an event has not been delivered yet. Records it. */
   #judge(seq: unknown): boolean {
     if (typeof seq !== 'number') return true;
     const last = this.#bookmark.seq;
@@ -125,7 +127,7 @@ export class Timeline<Event extends TimelineEvent = TimelineEvent> implements As
 
 function bookmarkOf(from: TimelineOptions['from'] = 'start'): Bookmark {
   if (typeof from === 'object') return { ...from };
-  // At the start number 0 is to come.
+  // A read from the start expects number 0 first.
   if (from === 'start' || from === '-1') return { offset: '-1', seq: -1 };
   return { offset: from, seq: undefined };
 }

@@ -1,17 +1,20 @@
 import { SignJWT } from 'jose';
 import type { MintedToken } from './credential.ts';
 
-/** What a read token opens, and for how long. */
+/** The content of a read token. */
 export interface ReadTokenRequest {
   /** One of the gateway's `GATEWAY_READ_TOKEN_SECRETS`, at least 32 bytes. */
   secret: string;
-  /** A path or up to 16, each below `/streams` or `/shapes`; whole segments count. */
+  /** One path or up to 16, each below `/streams` or `/shapes`. Whole segments are compared. */
   prefix: string | readonly string[];
-  /** Default 300. At most the gateway's `GATEWAY_READ_TOKEN_MAX_TTL_SECONDS`, a day by default. */
+  /**
+   * The lifetime in seconds. Default 300. At most the gateway's `GATEWAY_READ_TOKEN_MAX_TTL_SECONDS`, a day by
+   * default.
+   */
   ttlSeconds?: number;
   /** The tenant of the deployment. Default `default`. */
   tenant?: string;
-  /** Whom it is for; it stands in the gateway's log. */
+  /** The user of the token, for the gateway's log. */
   subject?: string;
   /** The part of the catalog that the token may read. */
   shape?: {
@@ -25,8 +28,8 @@ export interface ReadTokenRequest {
 const MIN_SECRET_BYTES = 32;
 
 /**
- * Signs a read token with HS256. Answer the result to the page that asked, as its `authCallback` gets it; check first who
- * asks. Throws a TypeError for a secret that is too short.
+ * Signs a read token with HS256. Return the result to the page that asks, for its `authCallback`, after you have
+ * checked who asks. Throws a TypeError for a secret that is too short.
  */
 export async function mintReadToken({
   secret,

@@ -2,15 +2,15 @@ import { APIError, errorOfAnswer, isPassing } from './api-error.ts';
 import type { Credential } from './credential.ts';
 import { pause, pauseMs } from './pause.ts';
 
-/** What a single call may set for itself. */
+/** Options of a single call. */
 export interface RequestOptions {
-  /** Ends the call; it rejects with the signal's reason. */
+  /** Aborts the call, which rejects with the signal's reason. */
   signal?: AbortSignal;
   /**
    * How long one attempt may take, in milliseconds. Default 20,000: longer than the gateway waits for an upstream.
    */
   timeoutMs?: number;
-  /** How often a failed try is repeated, where that is safe. Default 4. */
+  /** The most retries after a failure, if they are safe. Default 4. */
   maxRetries?: number;
   /** Called before each retry, with the error and the time to wait. Returns false to give up instead. */
   onRetry?: (error: APIError, retryInMs: number) => boolean | void;
@@ -28,7 +28,7 @@ interface Call extends RequestOptions {
   path: string;
   headers?: Record<string, string>;
   body?: BodyInit;
-  /** The request takes effect once, however often it arrives. */
+  /** The request has its effect once, however often it arrives. */
   isIdempotent: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface Answer {
 const DEFAULT_TIMEOUT_MS = 20_000;
 const DEFAULT_MAX_RETRIES = 4;
 
-/** Sends requests to one gateway, and the credential to nobody else. */
+/** Sends requests to one gateway, and the credential to no other server. */
 export class Transport {
   readonly url: string;
   readonly #options: TransportOptions;
@@ -51,7 +51,7 @@ export class Transport {
     this.#options = options;
   }
 
-  /** Resolves with an answer of success. Rejects with an `APIError`, or with the reason of the caller's signal. */
+  /** Resolves with a successful response. Rejects with an `APIError`, or with the reason of the caller's signal. */
   async request(call: Call): Promise<Answer> {
     const retries = call.maxRetries ?? this.#options.maxRetries ?? DEFAULT_MAX_RETRIES;
     for (let tries = 1; ; tries++) {
@@ -66,7 +66,7 @@ export class Transport {
     }
   }
 
-  /** `fetch` with the credential, for the clients of the two protocols. Never follows a redirect. */
+  /** `fetch` with the credential, for the protocols' clients. It follows no redirect. */
   readonly fetch: typeof fetch = async (input, init = {}) => {
     const authorization = await untilAborted(this.#options.credential.authorization(), init.signal);
     const headers = new Headers(init.headers);
@@ -109,7 +109,7 @@ export class Transport {
   }
 }
 
-/** The object that an answer holds. Throws an `APIError` where it is no JSON. */
+/** The JSON object of a response. Throws an `APIError` if it is not one. */
 export function parseAnswer(text: string): Record<string, unknown> {
   try {
     return (JSON.parse(text) ?? {}) as Record<string, unknown>;
@@ -120,7 +120,7 @@ export function parseAnswer(text: string): Record<string, unknown> {
   }
 }
 
-/** Rejects with the signal's reason once it aborts: a callback may never settle. */
+/** Rejects with the signal's reason when it aborts, because a callback may never settle. */
 function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {
@@ -131,12 +131,14 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | null | undef
   });
 }
 
-/** Whether a request that was answered so can have had its effect. With 503 the gateway refuses before it asks any server. */
+/**
+ * Whether a request with this response can have had its effect. The gateway's 503 means that it asked no upstream.
+ */
 function mayBeDone(status: number): boolean {
   return status >= 500 && status !== 503;
 }
 
-/** The error where no answer came, or not all of it. */
+/** The error for a missing or incomplete response. */
 export function noAnswer(cause: unknown, isTimeout: boolean, isSafeToRetry: boolean): APIError {
   const [code, message] = isTimeout
     ? ['timeout', 'No answer came in time.']
@@ -144,7 +146,7 @@ export function noAnswer(cause: unknown, isTimeout: boolean, isSafeToRetry: bool
   return new APIError(message, { code, isSafeToRetry, cause });
 }
 
-/** `fetch` hides the reason in `cause`, and behind a name with several addresses in `errors`. */
+/** `fetch` stores the reason in `cause`, and for a name with several addresses in `errors`. */
 function innermostMessage(error: unknown): string {
   const { cause, errors } = (error ?? {}) as { cause?: unknown; errors?: unknown[] };
   const inner = cause ?? errors?.[0];

@@ -1,8 +1,8 @@
 import type { LoggerTransport } from '@restatedev/restate-sdk';
 
 /**
- * One line for a try that failed. The SDK's own log has two lines for every invocation, which is
- * every word, and a stack for every retry; Restate shows the stack of an invocation's last failure.
+ * Writes one line for a failed attempt. The SDK's own log has two lines for every invocation, which means every
+ * word, and a stack for every retry. Restate shows the stack of an invocation's last failure.
  */
 export const logFailures: LoggerTransport = ({ level, replaying, context }, ...message) => {
   if (replaying || context === undefined) return;

@@ -9,14 +9,14 @@ import { assistantAgent, type AssistantOptions } from './assistant-agent.ts';
 import { echoAgent } from './echo-agent.ts';
 
 export interface AgentsServerOptions extends AssistantOptions {
-  /** 0 takes a free one. */
+  /** 0 means a free port. */
   port: number;
   /** Default `127.0.0.1`. A runtime in a container needs an address that it can reach. */
   host?: string;
 }
 
 export interface RunningAgents {
-  /** What to register as the deployment's `uri`. */
+  /** The `uri` of the deployment to register. */
   readonly url: string;
   readonly port: number;
   /** It stops at once, because Restate retries everything that is cut off. */
@@ -28,7 +28,7 @@ export async function startAgents(options: AgentsServerOptions): Promise<Running
   const { host = '127.0.0.1' } = options;
   const services = [echoAgent(options), assistantAgent(options)];
   const rows = options.catalogUrl === undefined ? [] : [catalogRowWriter(options.catalogUrl)];
-  // HTTP/2 without TLS, as the SDK's own `serve`, which cannot be stopped nor bound to an address.
+  // HTTP/2 without TLS, like the SDK's own `serve`, which can neither be stopped nor bound to an address.
   const endpoint = { services: [...services, ...rows], logger: logFailures };
   const server = createServer(createEndpointHandler(endpoint));
   const sessions = new Set<ServerHttp2Session>();

@@ -21,17 +21,15 @@ import { planReply } from './reply.ts';
 const NAME = 'assistant';
 
 export interface AssistantOptions extends AgentOptions {
-  /** Between two words of a streamed reply. */
+  /** The pause between two words of a streamed reply. */
   wordDelayMs: number;
 }
 
 /**
- * Says its reply word by word, each word an event.
- *
- * One invocation runs at a time for an entity, so a handler that said a whole reply would make an
- * interrupt wait for its end. Here every word is an invocation of its own: `step` says one and
- * sends itself the next, and what arrived meanwhile has its turn in between. Messages that come
- * during a reply wait in the entity's inbox.
+ * An agent that says its reply word by word, each word an event. Restate runs one invocation of an entity at a
+ * time, so a handler that said a whole reply would delay an interrupt until its end. Here every word is an
+ * invocation: `step` says one word and sends itself the next, and other messages run in between. Messages that
+ * arrive during a reply wait in the entity's inbox.
  */
 export function assistantAgent(options: AssistantOptions) {
   return object({
@@ -70,7 +68,7 @@ export function assistantAgent(options: AssistantOptions) {
   });
 }
 
-/** Decides, records, updates the row, and makes sure that a reply continues. */
+/** Decides, stores the events, updates the row, and ensures that a reply continues. */
 async function change(
   ctx: ObjectContext,
   options: AssistantOptions,
@@ -80,8 +78,8 @@ async function change(
   const statusBefore = self.status;
   await record(ctx, options, self, decide());
   if (self.status !== statusBefore) await keepRow(ctx, options, self);
-  // Sent also when a step is on its way already: of two with the same number the later one does
-  // nothing, and a reply whose step was lost (an operator killed it) goes on.
+  // A step is sent even if one is already on its way. Of two with the same number the later one does nothing. So a
+  // reply continues even if an operator has killed its step.
   if (self.status === 'running') {
     ctx.genericSend({
       service: NAME,

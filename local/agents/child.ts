@@ -3,7 +3,7 @@ import type { GatewayAccess } from '../../client/src/agent/index.ts';
 import { AgentGateway, APIError } from '../../client/src/index.ts';
 import type { ChildWish } from './reply.ts';
 
-/** Spawns an entity through the gateway, as any client would, with `parentUrl` as its parent. */
+/** Spawns an entity through the gateway, like any client, with `parentUrl` as its parent. */
 export async function spawnChild(
   ctx: Pick<ObjectContext, 'run' | 'request'>,
   { gatewayUrl, apiKey }: GatewayAccess,
@@ -17,8 +17,8 @@ export async function spawnChild(
       const { url } = await gateway.agents.spawn(
         { ...child, parent: parentUrl },
         {
-          // The same at every try of this invocation and never again: the gateway derives the child's
-          // id from it, so that a try whose answer was lost does not leave a second child.
+          // The key is the same at every attempt of this invocation and different in any other. The gateway derives
+          // the child's id from it, so that an attempt whose response was lost does not create a second child.
           idempotencyKey: `child-of-${invocationId}`,
           signal: attemptCompletedSignal,
         },
@@ -32,7 +32,7 @@ export async function spawnChild(
   });
 }
 
-/** What another try would not change. A key that was rotated (401) is replaced some day. */
+/** Statuses that a retry would not change. A rotated key (401) is replaced some day. */
 function isRefusal({ status }: APIError): boolean {
   return status !== undefined && status < 500 && ![401, 408, 425, 429].includes(status);
 }

@@ -1,15 +1,15 @@
 import type { Control, Entity, NewEvent, Status } from '../../client/src/agent/index.ts';
 import type { ReadMessage } from './message.ts';
 
-// What happens to an assistant, without any I/O: each function changes the entity and returns the
-// events that tell of it. The handlers store both together.
+// The state changes of an assistant, without any I/O. Each function changes the entity and returns the events that
+// describe the change. The handlers store both together.
 
 export interface Assistant extends Entity {
   /** Messages that wait for their reply, the oldest first. */
   inbox?: Question[];
-  /** The reply that is being said. */
+  /** The current reply. */
   reply?: Reply;
-  /** The number of the next step: a step with another one is late, and does nothing. */
+  /** The number of the next step. A step with another number is late and does nothing. */
   nextStep?: number;
 }
 
@@ -25,7 +25,7 @@ interface Reply {
   wordsSaid: number;
 }
 
-/** Both bound the state, which is stored with every word. */
+/** Both limits bound the state, which is stored with every word. */
 const MAX_INBOX = 20;
 const MAX_TEXT_LENGTH = 2_000;
 
@@ -36,7 +36,7 @@ export function receive(self: Assistant, read: ReadMessage, request: RequestRef)
   if (self.status === 'archived') return [{ kind: 'rejected', reason: 'archived', ...request }];
   if ('problem' in read) return [{ kind: 'error', message: read.problem, ...request }];
   if (inbox.length >= MAX_INBOX) return [{ kind: 'rejected', reason: 'inbox full', ...request }];
-  // The message's event, which is the next one to be written.
+  // The number of the message's event, which is written next.
   const seq = self.timeline.nextSeq;
   inbox.push({ seq, text: read.message.text.slice(0, MAX_TEXT_LENGTH) });
   self.status = activity(self);
@@ -76,7 +76,7 @@ export function begin(self: Assistant, words: string[]): void {
   if (question) self.reply = { replyTo: question.seq, words, wordsSaid: 0 };
 }
 
-/** Says one word; after the last one the whole reply follows, and the next message may have its turn. */
+/** Says one word. After the last one it adds the whole reply, and the next message may have its turn. */
 export function sayWord(self: Assistant): NewEvent[] {
   const { reply } = self;
   if (!reply) return [];
@@ -92,7 +92,7 @@ export function sayWord(self: Assistant): NewEvent[] {
   return events;
 }
 
-/** Ends the reply under way, or the one that would begin next. */
+/** Ends the current reply, or the one that would begin next. */
 function breakOff(self: Assistant): NewEvent[] {
   const { reply } = self;
   if (reply) {

@@ -34,7 +34,7 @@ export function echoAgent(options: AgentOptions) {
         const control = readControl(body);
         const entity = await findEntity(ctx, options);
         if (!control || !entity) throw new TerminalError('nothing to control', { errorCode: 404 });
-        // An echo is over before anyone could interrupt or pause it: those are only noted.
+        // An echo ends before anyone could interrupt or pause it, so these commands are only recorded.
         if (control.verb === 'archive') entity.status = 'archived';
         const { status } = entity;
         await record(ctx, options, entity, [

@@ -12,7 +12,7 @@ if (!GATEWAY_URL || !GATEWAY_API_KEY) {
   process.exit(1);
 }
 
-// A handler that is cut off is run again from its journal, so there is nothing to wait for.
+// Restate runs an aborted handler again from its journal, so there is nothing to wait for.
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(0));
 
 const agents = await startAgents({

@@ -31,7 +31,7 @@ function interpret(body: Uint8Array): ReadMessage {
   try {
     value = parseJson(body);
   } catch {
-    // Somebody who begins like this meant JSON, and would be surprised to be taken literally.
+    // A sender who begins like this means JSON and would not expect literal text.
     if (/^[[{"]/.test(plain)) return { problem: 'the message is broken JSON' };
     return { message: textMessage(plain) };
   }

@@ -1,6 +1,6 @@
 export interface ChildWish {
   type: string;
-  /** Absent: the gateway makes one up. */
+  /** Without it the gateway creates one. */
   id?: string;
 }
 
@@ -21,7 +21,7 @@ interface Rule {
   reply: (match: RegExpExecArray, now: Date) => { text: string; child?: ChildWish };
 }
 
-/** The first rule whose pattern is found in the message decides. */
+/** The first rule with a matching pattern decides. */
 const RULES: Rule[] = [
   {
     pattern: /^spawn child\b(?:\s+([A-Za-z][\w.-]*))?(?:\s+([A-Za-z0-9][\w.~:@-]*))?/i,
@@ -39,7 +39,7 @@ const RULES: Rule[] = [
   { pattern: /^(hi|hello|hey)\b/i, reply: () => ({ text: `Hello! ${HELP}` }) },
 ];
 
-/** What the assistant says to a message. Nothing here but its arguments decides, so tests can tell. */
+/** The assistant's reply to a message. It depends only on the arguments, so that tests can predict it. */
 export function planReply(message: string, now: Date): ReplyPlan {
   const text = message.trim();
   for (const { pattern, reply } of RULES) {

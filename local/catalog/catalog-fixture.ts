@@ -8,7 +8,7 @@ import type { Catalog, CatalogOptions } from './catalog-server.ts';
 import type { Row } from './tables.ts';
 import './unref-client-timers.ts';
 
-/** What a spec started, ended again in the reverse order by `endAll`. */
+/** The objects that a spec has started. `endAll` ends them in reverse order. */
 const started: (() => unknown)[] = [];
 
 export async function endAll(): Promise<void> {
@@ -25,7 +25,7 @@ export async function start(options: Partial<CatalogOptions> = {}): Promise<Cata
   return catalog;
 }
 
-/** Writes a full row of `entities`, or part of one where the row is there. */
+/** Writes a row of `entities`, or a part of an existing one. */
 export async function putEntity(catalog: Catalog, row: Row, oldUrl?: string): Promise<void> {
   const query = oldUrl === undefined ? '' : `?url=${encodeURIComponent(oldUrl)}`;
   const response = await fetch(`${catalog.url}/rows/entities${query}`, {
@@ -55,7 +55,7 @@ export function entity(id: string, values: Row = {}): Row {
   };
 }
 
-/** Asks `/v1/shape` as the protocol has it, without a client. */
+/** Requests `/v1/shape` without a client. */
 export function readShape(
   catalog: Catalog,
   params: Record<string, string>,
@@ -65,12 +65,12 @@ export function readShape(
   return fetch(`${catalog.url}/v1/shape?${query}`, init);
 }
 
-/** How a parked read ended: with an answer, or broken off. */
+/** The end of a parked read: a response or a cut. */
 type Settled = { status: number | undefined; body: unknown } | { brokenOff: string | undefined };
 
 /**
- * Sends a live read and returns once it is parked: the server writes 100 in the very tick in which
- * it handles the request.
+ * Sends a live read and resolves once it is parked: the server writes 100 in the tick in which it handles the
+ * request.
  */
 export async function parkRead(
   catalog: Catalog,
@@ -97,7 +97,7 @@ export interface Followed {
   readonly abort: () => void;
 }
 
-/** A real Electric client on a shape; it ends with the test. */
+/** A real Electric client for a shape. It ends with the test. */
 export function follow(
   catalog: Catalog,
   params: ShapeStreamOptions['params'] = {},
@@ -118,7 +118,7 @@ export function follow(
 
 export type Seen = ['up-to-date' | 'must-refetch'] | ['insert' | 'update' | 'delete', Row];
 
-/** What a stream delivers: control messages by their name, changes by operation and value. */
+/** The messages of a stream: control messages by name, changes by operation and value. */
 export function record({ stream }: Followed): Seen[] {
   const seen: Seen[] = [];
   stream.subscribe((messages) => {

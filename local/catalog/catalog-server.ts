@@ -13,13 +13,13 @@ import { readParameter } from './shape-parameters.ts';
 import { findTable } from './tables.ts';
 
 export interface CatalogOptions {
-  /** 0 takes a free one. */
+  /** 0 means a free port. */
   port: number;
   /** Default `127.0.0.1`. */
   host?: string;
   /** The SQLite file, or `:memory:`. */
   databasePath: string;
-  /** What `/v1/shape` must be given as `secret` (or `api_secret`, its older name). */
+  /** The secret that requests of `/v1/shape` must have as `secret` (or `api_secret`, its older name). */
   secret?: string;
   /** How long a live read is held; default 20 s, as in Electric. */
   longPollTimeoutMs?: number;
@@ -32,13 +32,13 @@ export interface CatalogOptions {
 export interface Catalog {
   readonly url: string;
   readonly port: number;
-  /** Makes every handle stale, parked reads included: what Electric does when it drops a shape. */
+  /** Invalidates every handle, parked reads included, like Electric when it drops a shape. */
   rotate(): void;
-  /** Breaks off what is under way, parked reads included. */
+  /** Breaks off all open requests, parked reads included. */
   stop(): Promise<void>;
 }
 
-/** Electric's; beyond it the answer is empty. */
+/** Electric's limit. Beyond it the response is empty. */
 const MAX_REQUEST_LINE_BYTES = 10_000;
 
 /** Starts the catalog engine of one machine: a stand-in for Electric. */
@@ -48,7 +48,7 @@ export async function startCatalog(options: CatalogOptions): Promise<Catalog> {
   const log = new ChangeLog(options.maxLoggedChanges ?? 10_000);
   const engine = { store, log, handles: new ShapeHandles(log), longPollTimeoutMs, sseTimeoutMs };
   const server = createServer(catalogListener(engine, secret));
-  // Longer than a pooling client keeps an idle connection, which would else meet a closed one.
+  // Longer than a pooling client keeps an idle connection, so that it does not meet a closed one.
   server.keepAliveTimeout = 60_000;
   try {
     server.listen(options.port, host);
@@ -79,7 +79,7 @@ export async function startCatalog(options: CatalogOptions): Promise<Catalog> {
 export function catalogListener(engine: ShapeEngine, secret?: string): RequestListener {
   return (req, res) => {
     route(engine, secret, req, res).catch((error: unknown) => {
-      // A client that left in the middle of its body is no fault of ours and gets no answer.
+      // A client that disconnected within its body is no error of ours and gets no response.
       if (!req.readableAborted) console.error('catalog:', error);
       if (res.headersSent) res.destroy();
       else sendJson(res, 500, { message: 'Internal error' });
@@ -127,7 +127,7 @@ function serveElectric(
     return;
   }
   if (place === 'v1/shape' && req.method !== 'OPTIONS' && !isAuthorized(query, secret)) {
-    // Without CORS headers, as in Electric: to a browser this is a network error.
+    // It has no CORS headers, as in Electric, so a browser sees a network error.
     res.writeHead(401, NO_STORE).end('{"message":"Unauthorized - Invalid API secret"}');
     return;
   }
@@ -148,7 +148,7 @@ function splitTarget(target: string): string[] {
   return mark === -1 ? [target] : [target.slice(0, mark), target.slice(mark + 1)];
 }
 
-/** As Electric's router reads a path: empty segments drop out, `/v1//shape` is `/v1/shape`. */
+/** Reads a path like Electric's router, which drops empty segments: `/v1//shape` is `/v1/shape`. */
 function pathSegments(path: string): string[] | undefined {
   try {
     return path

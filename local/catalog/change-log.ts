@@ -12,15 +12,15 @@ export interface LoggedChange extends RowChange {
   readonly lsn: number;
 }
 
-/** Someone who waits for what comes next: a parked live read. */
+/** A parked live read that waits for the next changes. */
 export interface ChangeFollower {
   changed(change: LoggedChange): void;
   rotated(): void;
 }
 
 /**
- * The latest changes, numbered without a gap. It lives in memory only: each start has a new
- * generation, which makes every handle of the last one stale (409, must-refetch).
+ * The latest changes, numbered without a gap. They live only in memory: each start has a new generation, which
+ * invalidates every earlier handle (409, must-refetch).
  */
 export class ChangeLog {
   readonly #maxChanges: number;
@@ -56,7 +56,7 @@ export class ChangeLog {
       this.#changes.shift();
       this.#base += 1;
     }
-    // A follower that is served leaves the set while it is walked, which a Set allows.
+    // A follower leaves the set during the iteration, which a Set allows.
     for (const follower of this.#followers) follower.changed(logged);
   }
 
@@ -65,7 +65,7 @@ export class ChangeLog {
     return this.#changes.slice(lsn - this.#base);
   }
 
-  /** Makes every handle stale, as Electric does when it drops a shape. */
+  /** Invalidates every handle, like Electric when it drops a shape. */
   rotate(): void {
     this.#generation = newGeneration();
     for (const follower of this.#followers) follower.rotated();

@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-/** Errors are never kept. */
+/** Caches must not store errors. */
 export const NO_STORE = { 'cache-control': 'no-store', 'surrogate-control': 'no-store' };
 export const NO_CACHE = { 'cache-control': 'no-cache' };
 
@@ -16,13 +16,13 @@ export function sendJson(
     'content-length': bytes.length,
     ...headers,
   });
-  // For a HEAD request Node sends the headers alone.
+  // For HEAD Node sends only the headers.
   res.end(bytes);
 }
 
 /**
- * The CORS headers that Electric puts on every answer but its 401: it echoes the origin, without a
- * `Vary`. A gateway in front has to strip them, so the stand-in sends them too.
+ * The CORS headers of every response of Electric except its 401: it echoes the origin, without a `Vary`. A gateway
+ * must remove them, so the stand-in sends them too.
  */
 export function setElectricCors(req: IncomingMessage, res: ServerResponse): void {
   res.setHeader('access-control-allow-origin', req.headers.origin ?? '*');
@@ -33,7 +33,7 @@ export function setElectricCors(req: IncomingMessage, res: ServerResponse): void
   res.setHeader('access-control-allow-methods', 'GET, HEAD, OPTIONS');
 }
 
-/** Electric's preflight allows `If-None-Match` alone: a browser with a bearer token fails at it. */
+/** Electric's preflight allows only `If-None-Match`, so a browser with a bearer token fails. */
 export function answerPreflight(req: IncomingMessage, res: ServerResponse): void {
   const asked = (req.headers['access-control-request-headers'] ?? '')
     .toLowerCase()

@@ -1,13 +1,13 @@
 import { randomInt } from 'node:crypto';
 
-/** Cursors count seconds from here, as Electric's do. */
+/** The time from which cursors count seconds, as in Electric. */
 const CURSOR_EPOCH_MS = Date.UTC(2024, 9, 9);
 const CURSOR_STEP_SECONDS = 20;
 const MAX_JUMP_SECONDS = 3_600;
 
 /**
- * The `electric-cursor` of a live answer. The client puts it into its next URL, so that no cache takes that for the
- * last one: it must be greater than the one the request came with. As in Electric it then goes up by chance.
+ * The `electric-cursor` of a live response. The client puts it into its next URL, so that no cache confuses the
+ * two: it must be greater than that of the request. As in Electric it then grows by a random amount.
  */
 export function nextCursor(requested: string | undefined, now: Date): string {
   const seconds = (now.getTime() - CURSOR_EPOCH_MS) / 1000;

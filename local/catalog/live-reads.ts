@@ -7,13 +7,13 @@ import type { ShapeMessage } from './shape-messages.ts';
 const SSE_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 21_000;
 
-/** Holds a live read; `pending` is what an event stream has to say at once. */
+/** Holds a live read. `pending` is what an event stream must send at once. */
 export function followLive(exchange: ShapeExchange, pending: readonly ShapeMessage[]): void {
   if (exchange.request.live === 'sse') streamEvents(exchange, pending);
   else park(exchange);
 }
 
-/** Holds a long-poll until a change concerns it, its time is up or its client goes. */
+/** Holds a long-poll until a relevant change, its timeout or its client's disconnect. */
 function park({ engine, request, req, res }: ShapeExchange): void {
   const answer = (messages: readonly ShapeMessage[]): void => {
     unpark();
@@ -38,7 +38,7 @@ function park({ engine, request, req, res }: ShapeExchange): void {
       sendMustRefetch(res);
     },
   });
-  // The loss of a client shows on the response; after an answer this changes nothing.
+  // A disconnect shows on the response. After a response it has no effect.
   res.once('close', unpark);
 }
 

@@ -7,7 +7,7 @@ import { toTimestamptz } from './timestamps.ts';
 
 const EARLIEST = '1970-01-01 00:00:00+00';
 
-/** The rows themselves, in SQLite, so that they outlive the process. */
+/** The rows, stored in SQLite so that they outlive the process. */
 export class RowStore {
   readonly #database: DatabaseSync;
 
@@ -15,13 +15,13 @@ export class RowStore {
   constructor(path: string) {
     if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
     this.#database = new DatabaseSync(path);
-    // A write survives the death of this process; only a crash of the machine can lose the last ones.
+    // A write survives the death of this process. Only a crash of the machine can lose the last ones.
     this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     for (const table of TABLES) this.#database.exec(createStatement(table));
     this.#rewriteTimes();
   }
 
-  /** A file of an earlier version has its times as they were given. What was no time is the earliest one. */
+  /** An earlier version stored times unchanged. An invalid one becomes the earliest time. */
   #rewriteTimes(): void {
     this.#database.function('timestamptz', { deterministic: true }, (text) => {
       return toTimestamptz(String(text)) ?? EARLIEST;
@@ -50,7 +50,7 @@ export class RowStore {
       .map(toRow);
   }
 
-  /** Puts `next` in the place of `previous`, whose key may be another one. */
+  /** Replaces `previous` by `next`, whose key may differ. */
   replace(table: TableDefinition, previous: Row | undefined, next: Row): void {
     const columns = columnNames(table);
     const names = columns.map((name) => `"${name}"`).join(', ');

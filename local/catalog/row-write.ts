@@ -2,7 +2,7 @@ import { columnNames } from './tables.ts';
 import type { Column, Row, TableDefinition } from './tables.ts';
 import { toTimestamptz } from './timestamps.ts';
 
-/** A write that cannot be taken; the message says what to send instead. */
+/** An invalid write. The message says what to send instead. */
 export class InvalidRow extends Error {
   constructor(problem: string) {
     super(problem);
@@ -91,7 +91,7 @@ function checkValue(table: TableDefinition, name: string, value: unknown): strin
     if (at !== undefined) return at;
     throw new InvalidRow(`${name} must be a time such as 2026-11-22T15:34:23.374Z`);
   }
-  // What neither Postgres nor UTF-8 can hold is no text.
+  // Text that neither Postgres nor UTF-8 can represent is refused.
   if (typeof value === 'string' && !value.includes('\0') && value.isWellFormed()) return value;
   throw new InvalidRow(`${name} must be a text${column.nullable === true ? ' or null' : ''}`);
 }

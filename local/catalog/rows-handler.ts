@@ -56,7 +56,7 @@ function putRow(
     if (store.get(table, newKey)) throw new InvalidRow(`${JSON.stringify(newKey)} is taken`);
   }
   const next: Row = mergeRow(table, stored, given, new Date().toISOString());
-  // A write that changes nothing is no change to Postgres' readers either.
+  // Postgres' readers see nothing of a write that changes nothing.
   if (stored && isSameRow(table, stored, next)) return;
   store.replace(table, stored, next);
   log.append({ table, old: stored, new: next });
@@ -76,7 +76,7 @@ function deleteRow({ store, log }: Rows, table: TableDefinition, key: string | u
 
 class BodyTooLarge extends Error {}
 
-/** Reads to the end even what is too long: to leave in the middle would cut off the answer with it. */
+/** Reads even a body that is too long to its end, because ending early would also cut the response off. */
 async function readBody(req: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -5,7 +5,7 @@ import { columnsHeader } from './shape-messages.ts';
 import type { ShapeMessage } from './shape-messages.ts';
 import type { ShapeRequest } from './shape-request.ts';
 
-/** What Electric lets caches do, by the kind of the answer. */
+/** Electric's `Cache-Control` by the kind of the response. */
 const CACHE_CONTROL = {
   snapshot: 'public, max-age=604800, s-maxage=3600, stale-while-revalidate=2629746',
   'catch-up': 'public, max-age=60, stale-while-revalidate=300',
@@ -14,16 +14,16 @@ const CACHE_CONTROL = {
 };
 const MUST_REFETCH = [{ headers: { control: 'must-refetch' } }];
 
-/** A 200: up to which offset of which shape it goes. */
+/** A 200 and the offset up to which it goes. */
 export interface Progress {
   readonly handle: string;
   readonly offset: string;
-  /** False of the first part of a snapshot alone. */
+  /** False only for the first part of a snapshot. */
   readonly isUpToDate: boolean;
   readonly hasChanges: boolean;
 }
 
-/** An answer without changes ends behind all there is at its number, as Electric's second one does: `0_inf`. */
+/** A response without changes ends after everything at its number, like Electric's second one: `0_inf`. */
 export function offsetAfter(lsn: number, messages: readonly unknown[]): string {
   return `${lsn}_${messages.length > 0 ? 0 : 'inf'}`;
 }
@@ -37,9 +37,9 @@ export function headersOf(request: ShapeRequest, progress: Progress): OutgoingHt
     'electric-handle': handle,
     'electric-offset': progress.offset,
     ...(isUpToDate ? { 'electric-up-to-date': '' } : {}),
-    // Electric says so of an empty catch-up too.
+    // Electric says so for an empty catch-up too.
     'electric-has-data': String(live === undefined || hasChanges),
-    // The client asks for exactly one of these two: a live answer without a cursor is an error to it.
+    // The client requires exactly one of these two. A live response without a cursor is an error for it.
     ...(live
       ? { 'electric-cursor': nextCursor(cursor, new Date()) }
       : { 'electric-schema': columnsHeader(shape) }),

@@ -6,14 +6,14 @@ import { parseWhere } from './where-clause.ts';
 import { WhereError } from './where-tokens.ts';
 import type { Condition } from './where-values.ts';
 
-/** What a client wants to see: these columns of these rows of this table. */
+/** The shape of a request: columns and rows of a table. */
 export interface Shape {
   readonly table: TableDefinition;
-  /** By their names, as Electric sends them. */
+  /** By name, as Electric sends them. */
   readonly columns: readonly string[];
   readonly matches: Condition;
   readonly replica: 'default' | 'full';
-  /** The same for requests that define the same shape; part of its handles. */
+  /** Identical for requests that define the same shape. It is a part of the handles. */
   readonly digest: string;
 }
 

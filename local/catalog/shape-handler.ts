@@ -26,7 +26,7 @@ export interface ShapeEngine {
   readonly sseTimeoutMs?: number;
 }
 
-/** A request for a shape and the place of its answer. */
+/** A request for a shape and its response. */
 export interface ShapeExchange {
   readonly engine: ShapeEngine;
   readonly request: ShapeRequest;
@@ -34,7 +34,7 @@ export interface ShapeExchange {
   readonly res: ServerResponse;
 }
 
-/** Answers `/v1/shape`: at once, or for a live read when something happens. */
+/** Answers `/v1/shape`: at once, or when something happens for a live read. */
 export function serveShape(
   engine: ShapeEngine,
   query: URLSearchParams,

@@ -1,7 +1,7 @@
 import type { ChangeLog } from './change-log.ts';
 import type { Shape } from './shape-definition.ts';
 
-/** More shapes than a machine's applications watch; beyond it the oldest gets another handle. */
+/** The most shapes, more than the applications of one machine need. Beyond it the oldest gets a new handle. */
 const MAX_SHAPES = 1_000;
 
 /**
@@ -17,7 +17,7 @@ export class ShapeHandles {
     this.#log = log;
   }
 
-  /** The handle of whoever begins to read the shape. */
+  /** The handle for a new reader of the shape. */
   current(shape: Shape): string {
     const handle = this.#current.get(shape.digest);
     return handle !== undefined && this.isCurrent(handle, shape) ? handle : this.#mint(shape);
@@ -29,7 +29,7 @@ export class ShapeHandles {
     return current === handle ? this.#mint(shape) : current;
   }
 
-  /** Whether the handle is of this shape and of this generation. */
+  /** Whether the handle belongs to this shape and this generation. */
   isCurrent(handle: string, shape: Shape): boolean {
     const [, digest, generation] = /^([0-9a-f]+)-([0-9a-f]+)-[0-9]+$/.exec(handle) ?? [];
     return digest === shape.digest && generation === this.#log.generation;

@@ -17,13 +17,13 @@ export function upToDateMessage(lsn: number): ShapeMessage {
   return { headers: { control: 'up-to-date', global_last_seen_lsn: String(lsn) } };
 }
 
-/** The transactions that a snapshot holds: a client leaves those out that it hears of again. */
+/** The transactions in a snapshot. A client skips their changes when it sees them again. */
 export function snapshotMark(lsn: number) {
   const next = String(lsn + 1);
   return { snapshot_mark: lsn, database_lsn: String(lsn), xmin: next, xmax: next, xip_list: [] };
 }
 
-/** The end of a snapshot, which is not yet up to date. */
+/** The message at the end of a snapshot, which is not up to date yet. */
 export function snapshotEnd(lsn: number): ShapeMessage {
   const { xmin, xmax, xip_list } = snapshotMark(lsn);
   return { headers: { control: 'snapshot-end', xmin, xmax, xip_list } };
@@ -33,7 +33,7 @@ export function columnsHeader({ table, columns }: Shape): string {
   return schemaHeader(table, columns);
 }
 
-/** All matching rows, as an answer to `offset=-1` begins. */
+/** All matching rows, for the first response to `offset=-1`. */
 export function snapshotMessages(shape: Shape, rows: readonly Row[]): ShapeMessage[] {
   return rows
     .filter((row) => shape.matches(row) === true)
@@ -44,7 +44,7 @@ export function snapshotMessages(shape: Shape, rows: readonly Row[]): ShapeMessa
     }));
 }
 
-/** What one change means to a reader of the shape: up to two messages, none if it is not concerned. */
+/** The messages of one change for a reader of the shape: up to two, or none. */
 export function changeMessages(change: LoggedChange, shape: Shape): ShapeMessage[] {
   if (change.table !== shape.table) return [];
   const before = change.old && shape.matches(change.old) === true ? change.old : undefined;
@@ -63,7 +63,7 @@ export function changeMessages(change: LoggedChange, shape: Shape): ShapeMessage
   }));
 }
 
-/** `before` and `after` are the row where the filter lets it through. */
+/** `before` and `after` are the row if it matches the filter. */
 function rowMessages(shape: Shape, before: Row | undefined, after: Row | undefined): RowMessage[] {
   const { table } = shape;
   if (before && after && primaryKeyOf(table, before) === primaryKeyOf(table, after)) {

@@ -11,7 +11,7 @@ export class InvalidShapeRequest extends Error {
   }
 }
 
-/** Of a parameter given twice Electric takes the last (Plug does); a blank one counts as not given. */
+/** Electric uses the last one of repeated parameters (Plug does), and ignores a blank one. */
 export function readParameter(query: URLSearchParams, name: string): string | undefined {
   const value = query.getAll(name).at(-1);
   return value === undefined || value.trim() === '' ? undefined : value;

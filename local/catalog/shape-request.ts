@@ -8,7 +8,7 @@ export interface ShapeRequest {
   readonly shape: Shape;
   /** `all` is `-1`; a number is the lsn of an offset `<lsn>_<op>`. */
   readonly offset: 'all' | 'now' | number;
-  /** The offset as it came. */
+  /** The offset as received. */
   readonly from: string;
   readonly handle: string;
   readonly live: 'long-poll' | 'sse' | undefined;
@@ -22,7 +22,7 @@ export function parseShapeRequest(query: URLSearchParams): ShapeRequest {
   const from = readParameter(query, 'offset') ?? '';
   const offset = parseOffset(from);
   const handle = readParameter(query, 'handle') ?? '';
-  // Electric takes any other value for true.
+  // Electric treats any other value as true.
   const isLive = !['false', undefined].includes(readParameter(query, 'live'));
   const isSse = parseFlag(query, 'live_sse') || parseFlag(query, 'experimental_live_sse');
   if (typeof offset === 'number') {

@@ -33,7 +33,7 @@ export function parseSubset(query: URLSearchParams, shape: Shape): Subset | unde
   };
 }
 
-/** Those of the rows that the subset has, in its order. */
+/** The rows of the subset, in its order. */
 export function rowsOfSubset(
   { matches, order, limit, offset }: Subset,
   rows: readonly Row[],
@@ -75,7 +75,7 @@ function parseCount(query: URLSearchParams, name: string, least: number): number
   throw refused(name, `must be ${relation}`);
 }
 
-/** Nulls stand last, and first where the order is turned round, as in Postgres. */
+/** Nulls come last, or first in descending order, as in Postgres. */
 function parseOrder(orderBy: string, { table }: Shape): (a: Row, b: Row) => number {
   const terms = orderBy.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/).map((term) => {
     const [, identifier = '', direction = 'asc', nulls] = TERM.exec(term) ?? [];

@@ -15,13 +15,13 @@ import type { Condition, Expression, ValueType } from './where-values.ts';
 
 export interface WhereContext {
   readonly columns: readonly string[];
-  /** Of columns that are no text. */
+  /** The types of columns that are not text. */
   readonly types?: Readonly<Record<string, ValueType>>;
   /** The values of `$1`, `$2`, …, by their number. */
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** Deeper clauses would only serve to exhaust the stack. */
+/** The deepest nesting. Deeper clauses could only exhaust the stack. */
 const MAX_DEPTH = 100;
 const KEYWORDS = new Set(
   'and or not in is null true false like ilike between any distinct from array'.split(' '),
@@ -174,7 +174,7 @@ class WhereParser {
     let expression = this.#primary();
     while (this.#tokens.takeSymbol('::')) {
       const { kind, text, position } = this.#tokens.peek();
-      // Of a date only the literal is read: a cast to it would have to cut the time off.
+      // Only literals of dates are read, because a cast to a date would have to cut the time off.
       const type = kind === 'word' && text !== 'date' ? typeNamed(text) : undefined;
       if (type === undefined) throw new WhereError(position, `unsupported type ${text}`);
       this.#tokens.next();

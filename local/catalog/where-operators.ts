@@ -12,7 +12,7 @@ const COMPARISONS: Readonly<Record<string, (order: number) => boolean>> = {
 };
 export const COMPARISON_SYMBOLS: readonly string[] = Object.keys(COMPARISONS);
 
-/** OR over SQL's three values; AND is its mirror by De Morgan, IN an OR of equalities. */
+/** OR with SQL's three values. AND follows from De Morgan's law, and IN is an OR of equalities. */
 export function anyTrue(values: readonly Truth[]): Truth {
   if (values.includes(true)) return true;
   return values.includes(null) ? null : false;
@@ -34,7 +34,7 @@ export function negated(of: Condition): Condition {
   return (row) => negate(of(row));
 }
 
-/** `left symbol right`, null where either is. */
+/** `left symbol right`, or null if one of them is null. */
 export function compared(symbol: string, left: Expression, right: Expression): Condition {
   const holds = COMPARISONS[symbol]!;
   const [one, other] = inOneType(symbol, left, right);
@@ -44,7 +44,7 @@ export function compared(symbol: string, left: Expression, right: Expression): C
   };
 }
 
-/** `IS NOT DISTINCT FROM`: two nulls are the same. */
+/** `IS NOT DISTINCT FROM`: two nulls are equal. */
 export function same(left: Expression, right: Expression): Condition {
   const [one, other] = inOneType('IS DISTINCT FROM', left, right);
   return (row) => one.at(row) === other.at(row);
@@ -63,7 +63,7 @@ export function joined(left: Expression, right: Expression): Expression {
   };
 }
 
-/** `LIKE`: `%` is any text, `_` any character, a backslash takes the next one as it is. */
+/** `LIKE`: `%` matches any text, `_` any character, and a backslash escapes the next one. */
 export function like(left: Expression, right: Expression, ignoresCase: boolean): Expression {
   const [text, pattern] = [as('text', left, 'LIKE'), as('text', right, 'LIKE')];
   return condition(left.position, (row) => {
@@ -81,7 +81,7 @@ function patternOf(pattern: string, ignoresCase: boolean): RegExp {
   return new RegExp(`^${source}$`, ignoresCase ? 'sui' : 'su');
 }
 
-/** Texts in the order of their bytes, as SQLite and Postgres' "C" have it. */
+/** Compares texts by their bytes, like SQLite and Postgres' "C" collation. */
 function orderOf(a: Exclude<Value, null>, b: Exclude<Value, null>): number {
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(String(b)));
   return Number(a) - Number(b);

@@ -1,4 +1,4 @@
-/** What was wrong with a `where` clause, and where in its text. */
+/** The error in a `where` clause and its position. */
 export class WhereError extends Error {
   constructor(position: number, problem: string) {
     super(`At location ${position}: ${problem}`);
@@ -6,7 +6,7 @@ export class WhereError extends Error {
   }
 }
 
-/** `word` is folded to lower case, as Postgres does; `name` was quoted and is taken as it stands. */
+/** `word` is folded to lower case, as in Postgres. `name` was quoted and is unchanged. */
 export type TokenKind = 'word' | 'name' | 'string' | 'number' | 'parameter' | 'symbol' | 'end';
 
 export interface Token {
@@ -24,7 +24,7 @@ const PATTERNS: readonly (readonly [TokenKind, RegExp])[] = [
   ['symbol', /<>|!=|<=|>=|\|\||::|[=<>(),[\]]/y],
 ];
 
-/** Splits a clause. What the engine does not know (comments, arithmetic) is refused here. */
+/** Splits a clause into tokens. Syntax that the engine does not support (comments, arithmetic) is refused. */
 export function tokenize(clause: string): Token[] {
   const tokens: Token[] = [];
   let position = 0;

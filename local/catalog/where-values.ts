@@ -2,7 +2,7 @@ import { toTimestamptz } from './timestamps.ts';
 import type { Row } from './tables.ts';
 import { WhereError } from './where-tokens.ts';
 
-/** `unknown` is a string literal, a parameter or NULL: it takes the type of what it meets, as in Postgres. */
+/** `unknown` is a string literal, a parameter or NULL. It takes the type of the other operand, as in Postgres. */
 export type ValueType = 'text' | 'timestamptz' | 'number' | 'boolean' | 'unknown';
 export type Value = string | number | boolean | null;
 
@@ -16,7 +16,7 @@ export interface Expression {
 export type Truth = boolean | null;
 export type Condition = (row: Row) => Truth;
 
-/** The names that a cast or a typed literal may have. */
+/** The names of types in casts and typed literals. */
 const TYPES: Readonly<Record<string, ValueType>> = {
   text: 'text',
   varchar: 'text',
@@ -47,13 +47,13 @@ export function condition(position: number, judge: Condition): Expression {
   return { type: 'boolean', position, at: judge };
 }
 
-/** The judgement of what has to be true or false. */
+/** The boolean value of an expression. */
 export function truthOf(expression: Expression): Condition {
   const { at } = as('boolean', expression, 'a condition');
   return (row) => at(row) as Truth;
 }
 
-/** Both in one type: an unknown one becomes what the other is, and two unknown ones are text. */
+/** Converts both to one type: an unknown one takes the type of the other, and two unknown ones are text. */
 export function inOneType(
   operator: string,
   left: Expression,

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const MAX_BODY_BYTES = 65_536;
 
-/** What the console does not do, as it tells the page. The detail never holds a credential. */
+/** A refusal of the console. The detail never contains a credential. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -19,7 +19,7 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.writeHead(status, headers).end(JSON.stringify(body));
 }
 
-/** In the form of the gateway's own errors (RFC 9457), so that the page reads both alike. */
+/** In the form of the gateway's own errors (RFC 9457), so that the page handles both alike. */
 export function sendRefusal(response: ServerResponse, error: unknown): void {
   if (!(error instanceof Refusal)) console.error('console:', error);
   const refusal =
@@ -31,7 +31,7 @@ export function sendRefusal(response: ServerResponse, error: unknown): void {
   response.writeHead(status, headers).end(JSON.stringify({ status, code, detail: message }));
 }
 
-/** Reads to the end even what is too long: to leave in the middle would cut off the answer with it. */
+/** Reads even a body that is too long to its end, because ending early would also cut the response off. */
 export async function readBody(request: IncomingMessage): Promise<Buffer<ArrayBuffer>> {
   const chunks: Buffer[] = [];
   let bytes = 0;

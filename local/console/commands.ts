@@ -6,10 +6,10 @@ interface GatewayAccess {
   apiKey: string;
 }
 
-/** A little longer than the gateway gives the runtime, so that its answer is the one that is seen. */
+/** A little longer than the gateway waits for the runtime, so that the gateway's response wins. */
 const ANSWER_TIMEOUT_MS = 20_000;
 
-// The gateway's own paths, and no others: what is matched here is what the API key is used for.
+// The paths of the gateway for which the API key may be used.
 const COMMAND =
   /^\/api\/(?:spawn|a\/[A-Za-z][\w.-]{0,62}\/[A-Za-z0-9][\w.~:@-]{0,127}\/(?:send|control))$/;
 
@@ -17,7 +17,7 @@ export function isCommandPath(path: string): boolean {
   return COMMAND.test(path);
 }
 
-/** Sends the page's command on with the API key. The page makes the Idempotency-Key, and repeats it. */
+/** Forwards the page's command with the API key. The page makes the Idempotency-Key and repeats it. */
 export async function forwardCommand(
   { gatewayUrl, apiKey }: GatewayAccess,
   path: string,
@@ -31,14 +31,14 @@ export async function forwardCommand(
   }
   const requestId = request.headers['x-request-id'];
   const body = await readBody(request);
-  // The gateway's answers hold no credential; of its headers only those named here are passed on.
+  // The gateway's responses contain no credential. Only these headers are forwarded.
   const answer = await ask(`${gatewayUrl}${path}`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${apiKey}`,
       'content-type': 'application/json',
       'idempotency-key': key,
-      // The gateway takes it if it is one, and makes one otherwise.
+      // The gateway uses it if it is valid, and creates one otherwise.
       ...(typeof requestId === 'string' && { 'x-request-id': requestId }),
     },
     body,
@@ -61,7 +61,7 @@ async function ask(
     const body = Buffer.from(await answer.arrayBuffer());
     return { status: answer.status, headers: answer.headers, body };
   } catch {
-    // The reason names addresses and stays here; nobody knows whether the command was handled.
+    // The reason contains addresses and is not sent. The command may or may not have been handled.
     throw new Refusal(502, 'gateway_unreachable', 'The gateway did not answer the console.');
   }
 }

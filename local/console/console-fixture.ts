@@ -26,20 +26,20 @@ export interface ConsoleFixture {
   readonly url: string;
   readonly port: number;
   readonly gatewayUrl: string;
-  /** What came to the gateway, the oldest first. */
+  /** The requests that the gateway received, oldest first. */
   readonly received: Received[];
-  /** What the gateway answers; 202 at first. */
+  /** The gateway's response, at first 202. */
   gatewayAnswer: { status: number; contentType: string; body: unknown };
-  /** What the page's own POST has besides its body. */
+  /** The headers of the page's own POST. */
   ownHeaders(): OutgoingHttpHeaders;
-  /** A POST as the page sends it, but for these headers. */
+  /** A POST like that of the page, except for these headers. */
   post(path: string, body: string, headers?: OutgoingHttpHeaders): Promise<Answer>;
   ask(method: string, path: string, headers?: OutgoingHttpHeaders, body?: string): Promise<Answer>;
   closeGateway(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The console of the tenant `acme` before a gateway that only records. */
+/** The console of the tenant `acme` with a gateway that only records. */
 export async function startFixture(): Promise<ConsoleFixture> {
   const received: Received[] = [];
   const gateway = createServer((req, res) => {
@@ -90,12 +90,12 @@ export async function startFixture(): Promise<ConsoleFixture> {
   return fixture;
 }
 
-/** What a refusal of the console's own looks like, whole: for `toMatchObject`. */
+/** The whole form of the console's own refusal, for `toMatchObject`. */
 export function problem(status: number, code: string, detail: string): Partial<Answer> {
   return { status, text: JSON.stringify({ status, code, detail }) };
 }
 
-/** Without `fetch`, which sets `Host` and `Sec-Fetch-*` itself. */
+/** `fetch` is not used, because it sets `Host` and `Sec-Fetch-*` itself. */
 async function askAt(
   port: number,
   method: string,

@@ -15,15 +15,15 @@ import { mintReadToken, readTokenClaims } from './read-token.ts';
 import { isOwnHost, refuseForeignRequest } from './same-origin.ts';
 
 export interface ConsoleOptions {
-  /** 0 takes a free one. */
+  /** 0 means a free port. */
   port: number;
   /** Without a slash at its end, for example `http://127.0.0.1:8787`. */
   gatewayUrl: string;
   apiKey: string;
-  /** HS256, at least 32 bytes: the one that the gateway has first in GATEWAY_READ_TOKEN_SECRETS. */
+  /** The HS256 secret of at least 32 bytes: the first of GATEWAY_READ_TOKEN_SECRETS. */
   readTokenSecret: string;
   tenant: string;
-  /** Default 60: the page comes back for a fresh one as long as it is open. */
+  /** The lifetime of tokens in seconds. Default 60, because an open page renews them. */
   tokenTtlSeconds?: number;
 }
 
@@ -34,9 +34,9 @@ export interface RunningConsole {
 }
 
 /**
- * Serves the console: the back end that an application has in front of the gateway. It holds the API
- * key, sends the commands and mints read tokens. It knows no users and takes none but those of this
- * machine; in an application, this is where a session says who asks and what they may see and do.
+ * Serves the console, in the role of an application's back end. It holds the API key, sends the commands and mints
+ * read tokens. It has no users and serves only this machine. In an application, a session would say here who asks
+ * and what they may see and do.
  */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const server = createServer((request, response) => {
@@ -45,7 +45,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       else sendRefusal(response, error);
     });
   });
-  // Only this machine: whoever reaches the console can command every agent.
+  // It listens only on this machine, because anyone who reaches the console can command every agent.
   server.listen(options.port, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -102,7 +102,7 @@ function findAction(options: ConsoleOptions, path: string): Action | undefined {
   return undefined;
 }
 
-/** `{"prefix": …}` in, `{"token", "ttlSeconds"}` out. */
+/** Request: `{"prefix": …}`. Response: `{"token", "ttlSeconds"}`. */
 async function giveReadToken(
   { tenant, readTokenSecret, tokenTtlSeconds = 60 }: ConsoleOptions,
   request: IncomingMessage,
@@ -120,7 +120,7 @@ function notAllowed(response: ServerResponse, methods: string): Refusal {
   return new Refusal(405, 'method_not_allowed', `Use ${methods}.`);
 }
 
-/** Nothing but our own files may run, and what runs may talk to us and to the gateway only. */
+/** Only our own files may run, and they may connect only to us and to the gateway. */
 function setSecurityHeaders({ gatewayUrl }: ConsoleOptions, response: ServerResponse): void {
   const policy = [
     `default-src 'none'`,
@@ -131,7 +131,7 @@ function setSecurityHeaders({ gatewayUrl }: ConsoleOptions, response: ServerResp
     `base-uri 'none'`,
     `form-action 'none'`,
     `frame-ancestors 'none'`,
-    // No text ever becomes markup: innerHTML and its like throw.
+    // Text never becomes markup: innerHTML and similar setters throw.
     `require-trusted-types-for 'script'`,
     `trusted-types 'none'`,
   ];

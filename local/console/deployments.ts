@@ -7,7 +7,7 @@ interface GatewayAccess {
   apiKey: string;
 }
 
-/** A page that is open asks again in seconds: one try is enough. */
+/** An open page asks again within seconds, so one attempt is enough. */
 const ONCE = { maxRetries: 0, timeoutMs: 10_000 };
 const INVOCATION = /^\/invocations\/(inv_[A-Za-z0-9]{1,64})\/cancel$/;
 
@@ -16,7 +16,7 @@ export function cancelledInvocation(path: string): string | undefined {
   return INVOCATION.exec(path)?.[1];
 }
 
-/** What Restate knows, with the API key: who serves which agents, and what has not ended. Rejects with a `Refusal`. */
+/** Restate's deployments and unfinished invocations, read with the API key. Rejects with a `Refusal`. */
 export async function sendOverview(access: GatewayAccess, response: ServerResponse): Promise<void> {
   const gateway = open(access);
   const [deployments, services, invocations] = await refusing(() =>
@@ -38,7 +38,7 @@ export async function sendOverview(access: GatewayAccess, response: ServerRespon
   });
 }
 
-/** `{"uri", "force"?}` in, `{"services": […]}` out. Rejects with a `Refusal`. */
+/** Request: `{"uri", "force"?}`. Response: `{"services": […]}`. Rejects with a `Refusal`. */
 export async function registerDeployment(
   access: GatewayAccess,
   request: IncomingMessage,
@@ -73,7 +73,7 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof APIError)) throw error;
-    // Why no answer came names addresses, and stays here.
+    // The reason of a missing response contains addresses and is not sent.
     if (error.status === undefined) {
       throw new Refusal(502, 'gateway_unreachable', 'The gateway did not answer the console.');
     }

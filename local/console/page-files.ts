@@ -18,13 +18,13 @@ const CLIENT = join(import.meta.dirname, '../../client/src');
 // Both clients are published as ES modules without bare imports: a browser loads them as they are.
 const DURABLE_STREAMS = distOf('@durable-streams/client');
 const ELECTRIC = distOf('@electric-sql/client');
-/** Where a browser finds the packages that the client library loads by their names. */
+/** The URLs of the packages that the client library imports by name. */
 const PACKAGE_PATHS: Record<string, string> = {
   '@durable-streams/client': '/packages/durable-streams.js',
   '@electric-sql/client': '/packages/electric/index.mjs',
 };
 
-/** The file that a path of the console stands for. A name has no slash, so none leads elsewhere. */
+/** The file of a path of the console. A name contains no slash, so none leads elsewhere. */
 export function findPageFile(path: string): string | undefined {
   if (path === '/') return join(PAGE, 'index.html');
   if (path === '/packages/durable-streams.js') return join(DURABLE_STREAMS, 'index.js');
@@ -38,7 +38,7 @@ export function findPageFile(path: string): string | undefined {
   return own === undefined ? undefined : join(PAGE, own);
 }
 
-/** Read each time, so that a change of the page shows at the next load. */
+/** It is read each time, so that a change of the page shows after a reload. */
 export async function sendPageFile(file: string, response: ServerResponse): Promise<void> {
   const content = await readFile(file).catch(() => {
     throw new Refusal(404, 'not_found', 'There is nothing at this path.');
@@ -48,7 +48,7 @@ export async function sendPageFile(file: string, response: ServerResponse): Prom
   response.end(extname(file) === '.ts' ? forBrowsers(content.toString('utf8')) : content);
 }
 
-/** Without its types, and with paths in place of the names of packages. */
+/** Removes its types, and replaces names of packages by paths. */
 function forBrowsers(source: string): string {
   const script = stripTypeScriptTypes(source);
   return script.replace(

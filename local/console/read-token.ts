@@ -1,6 +1,6 @@
 import { SignJWT } from 'jose';
 
-/** What a token opens, besides its tenant and times. */
+/** The content of a token besides its tenant and times. */
 export interface ReadTokenClaims {
   aud: string;
   prefix: string;
@@ -9,12 +9,12 @@ export interface ReadTokenClaims {
 }
 
 const CATALOG = '/shapes/v1/shape';
-// Types and ids as the gateway takes them: no slash, no percent-encoding, never a dot at the start.
+// Types and ids that the gateway accepts: no slash, no percent-encoding, no dot at the start.
 const AGENT = /^\/agents\/[A-Za-z][\w.-]{0,62}\/[A-Za-z0-9][\w.~:@-]{0,127}$/;
 
 /**
- * The claims for what the page asked, or undefined if it may not have that: it may watch the catalog
- * and one agent at a time. An application asks here what the user who is signed in may see.
+ * The claims for a request of the page, or undefined if it is not allowed: the page may watch the catalog and one
+ * agent at a time. An application checks here what the signed-in user may see.
  */
 export function readTokenClaims(tenant: string, prefix: unknown): ReadTokenClaims | undefined {
   if (prefix === CATALOG) return { aud: tenant, prefix, shape: { table: 'entities' } };

@@ -2,22 +2,22 @@ import type { IncomingMessage } from 'node:http';
 import { Refusal } from './answers.ts';
 
 /**
- * Whether the request was meant for the console. A page elsewhere can let its own name point to
- * 127.0.0.1 (DNS rebinding); to the browser it then has our origin, but the `Host` is its name.
+ * Whether the request was meant for the console. With DNS rebinding, another site's name points to 127.0.0.1: the
+ * browser then treats it as our origin, but the `Host` is that name.
  */
 export function isOwnHost(request: IncomingMessage): boolean {
   return ownHosts(request).includes(request.headers.host ?? '');
 }
 
 /**
- * Throws unless our own page sends the request. Every browser says in `Origin` who posts, and a
- * form cannot post JSON, so that a page elsewhere can neither pretend nor avoid to say.
+ * Throws unless our own page sent the request. Every browser puts the origin of a POST into `Origin`, and a form
+ * cannot post JSON, so that another site can neither fake nor omit it.
  */
 export function refuseForeignRequest(request: IncomingMessage): void {
   const { origin, 'sec-fetch-site': site, 'content-type': contentType = '' } = request.headers;
   const ownOrigins = ownHosts(request).map((host) => `http://${host}`);
   if (origin === undefined || !ownOrigins.includes(origin)) throw crossSite();
-  // Where a browser sends it, it is the browser's own judgement.
+  // If a browser sends this header, it is the browser's own verdict.
   if (site !== undefined && site !== 'same-origin') throw crossSite();
   if (!/^application\/json(?: *;|$)/i.test(contentType)) {
     throw new Refusal(415, 'json_required', 'Send the body as application/json.');

@@ -1,6 +1,6 @@
 const POLL_INTERVAL_MS = 50;
 
-/** Waits until a GET of the URL is answered 200; rejects when the signal aborts. */
+/** Waits until a GET of the URL returns 200. Rejects when the signal aborts. */
 export async function awaitOk(url: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
@@ -9,7 +9,7 @@ export async function awaitOk(url: string, signal: AbortSignal): Promise<void> {
       await response.arrayBuffer();
       if (response.status === 200) return;
     } catch {
-      // Not listening yet, or aborted, which the loop's head reports.
+      // The server does not listen yet, or the signal aborted, which the loop's condition handles.
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL_MS));
   }

@@ -3,17 +3,17 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** What stays the same from one start to the next, and over `--fresh`. */
+/** The data that survive restarts and `--fresh`. */
 export interface Settings {
-  /** Opens everything, for the person at the terminal. */
+  /** The key that opens everything, for the user at the terminal. */
   apiKey: string;
-  /** Opens what the example agents need. */
+  /** The key of the example agents. */
   agentsKey: string;
-  /** Opens what the console needs. */
+  /** The key of the console. */
   consoleKey: string;
   readTokenSecret: string;
   catalogSecret: string;
-  /** Restate remembers where the agents are, so they come back to the same port if it is free. */
+  /** Restate remembers the agents' address, so they use the same port again if it is free. */
   agentsPort?: number;
 }
 
@@ -23,7 +23,7 @@ export interface DataFolder {
   readonly catalog: string;
   readonly settings: Settings;
   save(settings: Settings): void;
-  /** Lets the next `npm run local` in. */
+  /** Unlocks the folder for the next `npm run local`. */
   unlock(): void;
 }
 
@@ -32,8 +32,8 @@ export class AlreadyRunningError extends Error {}
 const DATABASE_BUSY = 5;
 
 /**
- * Opens the folder, creating what is missing, for this process alone.
- * @throws AlreadyRunningError while another process has it open.
+ * Opens the folder for this process alone and creates it if necessary. @throws AlreadyRunningError while another
+ * process has it open.
  */
 export function openDataFolder(path: string, { fresh }: { fresh: boolean }): DataFolder {
   mkdirSync(path, { recursive: true });
@@ -44,7 +44,7 @@ export function openDataFolder(path: string, { fresh }: { fresh: boolean }): Dat
     catalog: join(path, 'catalog'),
   };
   for (const part of Object.values(parts)) {
-    // Nothing else goes: the folder is one that a command line named.
+    // Nothing else is deleted, because the user named the folder.
     if (fresh) rmSync(part, { recursive: true, force: true });
     mkdirSync(part, { recursive: true });
   }
@@ -52,7 +52,7 @@ export function openDataFolder(path: string, { fresh }: { fresh: boolean }): Dat
   const save = (settings: Settings) =>
     writeFileSync(settingsFile, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600 });
   const saved = existsSync(settingsFile) ? readFileSync(settingsFile, 'utf8') : '{}';
-  // A folder of an older version lacks what is newer.
+  // A folder of an older version lacks newer entries.
   const settings = { ...newSettings(), ...(JSON.parse(saved) as Partial<Settings>) };
   save(settings);
   return { ...parts, settings, save, unlock };
@@ -70,7 +70,7 @@ function newSettings(): Settings {
   };
 }
 
-/** SQLite's file lock goes with the process that holds it, however that ends; a pid file stays. */
+/** SQLite's file lock ends with its process, however that ends. A pid file would stay. */
 function lock(path: string): () => void {
   const database = new DatabaseSync(join(path, 'lock.sqlite'));
   try {

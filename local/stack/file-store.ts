@@ -1,13 +1,13 @@
 import { open } from 'node:fs/promises';
 import { DurableStreamTestServer, FileBackedStreamStore } from '@durable-streams/server';
 
-/** The rest of the files that the process may open is for connections, reads, and handles that are just being closed. */
+/** The share of open files for streams. The rest is for connections, reads, and handles that are closing. */
 const HANDLES_PER_OPEN_FILE = 0.25;
 const MOST_HANDLES = 4_000;
-/** With fewer, fifty agents at once can already be too many. */
+/** With fewer handles, fifty agents at once could be too many. */
 const FEW_OPEN_FILES = 1_024;
 
-/** The part of `FileHandlePool` that is used here. */
+/** The used part of `FileHandlePool`. */
 interface HandlePool {
   fsyncFile(path: string): Promise<void>;
 }
@@ -44,14 +44,14 @@ export class FileStoreServer extends DurableStreamTestServer {
   }
 }
 
-/** How many files the store may keep open of a process that may open so many. */
+/** How many files the store may keep open, for a process with this limit. */
 export function handlesWithin(maxOpenFiles: number): number {
   return Math.max(1, Math.min(MOST_HANDLES, Math.floor(maxOpenFiles * HANDLES_PER_OPEN_FILE)));
 }
 
 /**
- * A flush that finds its handle gone, or closed under it, flushes through one of its own: what was written through any
- * handle of the file is flushed.
+ * If the handle of a flush is missing or closed, it flushes through a handle of its own: that flushes the data of
+ * every handle of the file.
  */
 function flushAlsoWithoutPool(pool: HandlePool): void {
   const fsyncFile = pool.fsyncFile.bind(pool);
@@ -66,7 +66,7 @@ function flushAlsoWithoutPool(pool: HandlePool): void {
     });
 }
 
-/** The soft limit, which Node raises to the hard one when it starts; also where there is no `/proc`. */
+/** The soft limit, which Node raises to the hard one at its start. It also works without `/proc`. */
 function openFileLimit(): number {
   const { userLimits } = process.report.getReport() as { userLimits?: UserLimits };
   const limit = Number(userLimits?.open_files?.soft ?? 'unlimited');

@@ -2,15 +2,15 @@ export interface FirstSteps {
   gatewayUrl: string;
   managementUrl: string;
   consoleUrl: string;
-  /** Where agents of one's own write their rows. */
+  /** The address to which your own agents write their rows. */
   catalogUrl: string;
   apiKey: string;
   readTokenSecret: string;
 }
 
 /**
- * The addresses and the key, a line that gives them to another shell under the names that the docs and
- * the token script go by, and four lines that show the whole round through the gateway.
+ * The text after the start: the addresses, the key, a line that exports both to another shell, and four commands
+ * that show a whole round through the gateway.
  */
 export function firstSteps(system: FirstSteps): string {
   const { gatewayUrl, managementUrl, consoleUrl, apiKey } = system;

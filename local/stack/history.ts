@@ -2,25 +2,25 @@ import type { Server } from 'node:http';
 import { DurableStreamTestServer } from '@durable-streams/server';
 import { FileStoreServer } from './file-store.ts';
 
-/** Where Durable Streams servers mount their streams by convention; this one serves every path. */
+/** The conventional mount path of Durable Streams servers. This one serves every path. */
 const MOUNT_PATH = '/v1/stream';
 
 export interface HistoryOptions {
-  /** 0 or absent: a free one. */
+  /** 0 or undefined means a free port. */
   port?: number;
   host?: string;
-  /** Absent: the streams are kept in memory only. */
+  /** Without it the streams are kept in memory only. */
   dataDir?: string;
-  /** How many files of streams stay open; absent: as many as the process has room for. */
+  /** The most open files of streams. By default as many as the process can have. */
   maxFileHandles?: number;
   longPollTimeoutMs?: number;
 }
 
 export interface RunningHistory {
-  /** With the mount path, as GATEWAY_HISTORY_URL wants it. */
+  /** The URL with the mount path, as GATEWAY_HISTORY_URL needs it. */
   readonly url: string;
   readonly port: number;
-  /** Answers parked reads, cuts what is still open, and closes the store. */
+  /** Answers parked reads, closes other connections and the store. */
   stop(): Promise<void>;
 }
 

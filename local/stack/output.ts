@@ -19,7 +19,7 @@ export function say(speaker: Speaker, line: string): void {
   process.stdout.write(`${styleText(COLOURS[speaker], prefix)} ${line}\n`);
 }
 
-/** The gateway's JSON log line as one for people: a request in brief, anything else in full. */
+/** The gateway's JSON log line for people: a request in brief, anything else in full. */
 export function readableLogLine(line: string): string {
   let entry: Record<string, unknown>;
   try {

@@ -9,7 +9,7 @@ import { startRestate } from './restate.ts';
 const READY_TIMEOUT_MS = 30_000;
 const ROOT = join(import.meta.dirname, '../..');
 
-/** The ports one would expect, the real systems' own. */
+/** The default ports of the real systems. */
 export const USUAL_PORTS = {
   ingress: 8080,
   admin: 9070,
@@ -30,11 +30,11 @@ export interface Context {
 
 export interface Part {
   name: Speaker;
-  /** Fulfils once the part can be used. */
+  /** Resolves when the part can be used. */
   start: (context: Context) => Promise<RunningPart>;
 }
 
-/** In the order in which they start: each may use those before it. */
+/** In starting order: each part may use the ones before it. */
 export const PARTS: Part[] = [
   { name: 'restate', start: startRuntime },
   { name: 'history', start: startHistory },

@@ -11,8 +11,8 @@ const PORT_COUNT = 20_000;
 const MAX_TRIES = 100;
 
 /**
- * For each name its wanted port where that is free on the loopback interface, else a free one.
- * 0 wants any free one. No two names get the same.
+ * For each name the wanted port if it is free on the loopback interface, or else a free one. 0 means any free one.
+ * All ports differ.
  */
 export async function choosePorts<Name extends string>(
   wanted: Record<Name, number>,
@@ -23,7 +23,7 @@ export async function choosePorts<Name extends string>(
     for (const name of Object.keys(wanted) as Name[]) {
       const server = (await listenOnWanted(wanted[name])) ?? (await listenAnywhere());
       if (!server) throw new Error('No port is free.');
-      // Held until all are chosen: a port that is released could be chosen twice.
+      // Each is held until all are chosen, because a released port could be chosen twice.
       held.push(server);
       chosen[name] = (server.address() as AddressInfo).port;
     }

@@ -6,13 +6,13 @@ const LAST_LINES_KEPT = 20;
 const DEFAULT_GRACE_MS = 3_000;
 
 export interface ProcessOptions {
-  /** How messages name this process. */
+  /** The name of the process in messages. */
   name: string;
   command: string;
   args?: string[];
-  /** The whole environment of the process, not an addition to this one's. */
+  /** The whole environment of the process. Nothing is inherited. */
   env: NodeJS.ProcessEnv;
-  /** What is shown and remembered of a line of its output: absent all of it, undefined nothing. */
+  /** The form in which an output line is shown and remembered. By default it is unchanged; undefined drops it. */
   readable?: (line: string) => string | undefined;
   /** Receives each line as `readable` gives it. */
   onLine?: (line: string) => void;
@@ -26,22 +26,22 @@ export interface Exit {
 export interface RunningPart {
   readonly name: string;
   readonly pid: number;
-  /** Fulfils once the process has ended and all its output has been read. */
+  /** Resolves when the process has ended and all its output has been read. */
   readonly exited: Promise<Exit>;
   /** The newest readable output, at most 20 lines. */
   lastLines(): string[];
-  /** SIGTERM, then SIGKILL after the grace, to the process and all that it started. */
+  /** Sends SIGTERM, and SIGKILL after the grace period, to the process and all its descendants. */
   stop(graceMs?: number): Promise<void>;
 }
 
 export interface RunningProcess extends RunningPart {
-  /** The first line from now on that matches as it came, if ever one does: see `untilReady`. */
+  /** The next line that matches, if there is one: see `untilReady`. */
   waitForLine(matches: (line: string) => boolean): Promise<string>;
-  /** SIGKILL to the process and all that it started. */
+  /** Sends SIGKILL to the process and all its descendants. */
   kill(): Promise<void>;
 }
 
-/** A process that had to keep running has ended. */
+/** A process that should have kept running has ended. */
 export class ProcessEndedError extends Error {
   constructor(process: RunningPart, exit: Exit) {
     const how = exit.signal ? `by ${exit.signal}` : `with exit code ${exit.code}`;
@@ -52,8 +52,8 @@ export class ProcessEndedError extends Error {
 /** Starts a process that ends with this one, however this one ends. */
 export function startProcess(options: ProcessOptions): RunningProcess {
   const { name } = options;
-  // A process group of its own: a Ctrl-C in the terminal reaches only us, who stop the parts in
-  // order, and one signal to the group reaches grandchildren too.
+  // It has a process group of its own: Ctrl-C in the terminal reaches only this process, which stops the parts in
+  // order, and one signal to the group reaches all descendants.
   const child = spawn(options.command, options.args ?? [], {
     env: options.env,
     detached: true,
@@ -66,7 +66,7 @@ export function startProcess(options: ProcessOptions): RunningProcess {
   }
   const dismissWatchdog = setWatchdog(pid);
   child.on('exit', () => {
-    // A grandchild left behind would keep the output open, and its port taken.
+    // A remaining grandchild would keep the output open and its port in use.
     signalGroup(pid, 'SIGKILL');
     dismissWatchdog();
   });
@@ -125,7 +125,7 @@ function readOutput(
 }
 
 /**
- * What `ready` gives. Kills the process, aborts `ready` and rejects when the process ends first, or
+ * Resolves with the result of `ready`. Kills the process, aborts `ready` and rejects if the process ends first or
  * is not ready in time.
  */
 export async function untilReady<T>(
@@ -165,15 +165,15 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    // EPERM: macOS, of a group whose last processes have ended and are not yet reaped.
+    // macOS returns EPERM for a group whose last processes have ended but are not reaped yet.
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ESRCH' && code !== 'EPERM') throw error;
   }
 }
 
 /**
- * A shell that waits for its input to end, which it does when this process dies, be it by SIGKILL,
- * and then kills the group (no `--`: dash knows none). Node offers no PR_SET_PDEATHSIG, and macOS has none.
+ * A shell that waits for the end of its input and then kills the group. The input ends when this process dies, even
+ * by SIGKILL (no `--`: dash does not support it). Node cannot set PR_SET_PDEATHSIG, and macOS lacks it.
  */
 function setWatchdog(groupPid: number): () => void {
   const script = `read -r _; kill -9 -${groupPid}`;

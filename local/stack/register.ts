@@ -1,7 +1,7 @@
 const RETRY_INTERVAL_MS = 250;
 const GIVE_UP_AFTER_MS = 20_000;
 
-/** Registers the agents with the runtime, as any deployment is: through the gateway. */
+/** Registers the agents with the runtime through the gateway, like any deployment. */
 export async function registerAgents(
   gatewayUrl: string,
   apiKey: string,

@@ -8,22 +8,22 @@ const START_TIMEOUT_MS = 30_000;
 
 export interface RestateOptions {
   dataDir: string;
-  /** 0 or absent: Restate picks a free one. */
+  /** 0 or undefined means a free port. */
   ingressPort?: number;
   adminPort?: number;
   nodePort?: number;
-  /** Warnings and errors of Restate, a line each. */
+  /** Receives Restate's warnings and errors, line by line. */
   onOutput?: (line: string) => void;
 }
 
 export interface RunningRestate extends RunningPart {
   readonly ingressUrl: string;
   readonly adminUrl: string;
-  /** Of the process that runs now: another one after `restart`. */
+  /** The id of the current process. It changes with `restart`. */
   readonly pid: number;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** Stops it if it still runs, and starts it again on the same ports and data. */
+  /** Stops it if it runs, and starts it again with the same ports and data. */
   restart(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const LISTENERS = {
 };
 type Ports = Record<keyof typeof LISTENERS, number>;
 
-/** Starts the Restate server of `@restatedev/restate-server`; fulfils when it takes requests. */
+/** Starts the Restate server of `@restatedev/restate-server`. Resolves when it accepts requests. */
 export async function startRestate(options: RestateOptions): Promise<RunningRestate> {
   let running = await launch(options, {
     ingress: options.ingressPort ?? 0,
@@ -77,9 +77,9 @@ async function launch(
     args: [
       '--no-logo',
       `--base-dir=${join(dataDir, 'data')}`,
-      // The data belongs to the node's name, which is otherwise the machine's.
+      // The data belong to the node's name, which would otherwise be the machine's.
       '--node-name=local',
-      // Its Unix sockets would lie in folders that two instances share.
+      // By default its Unix sockets are in folders that two instances would share.
       '--listen-mode=tcp',
       '--bind-ip=127.0.0.1',
       '--use-random-ports=true',
@@ -101,14 +101,14 @@ async function launch(
   return { process: restate, ports };
 }
 
-/** As `@restatedev/restate-server` finds it; its own script would be one more process between. */
+/** Finds the binary like `@restatedev/restate-server`, whose own script would be one more process. */
 function binaryPath(): string {
   const server = createRequire(import.meta.url).resolve('@restatedev/restate-server/package.json');
   const platform = `${process.platform}-${process.arch}`;
   return createRequire(server).resolve(`@restatedev/restate-server-${platform}/bin/restate-server`);
 }
 
-/** Nothing is inherited but PATH: a RESTATE_* of the developer's own must not reconfigure this one. */
+/** Only PATH is inherited, so that a developer's RESTATE_* variables do not change it. */
 function environment(temporaryDir: string, ports: Ports): NodeJS.ProcessEnv {
   const bind = (port: number) => `127.0.0.1:${port}`;
   return {
@@ -118,14 +118,14 @@ function environment(temporaryDir: string, ports: Ports): NodeJS.ProcessEnv {
     ...(ports.admin && { RESTATE_ADMIN__BIND_ADDRESS: bind(ports.admin) }),
     ...(ports.node && { RESTATE_BIND_ADDRESS: bind(ports.node) }),
     RESTATE_DISABLE_TELEMETRY: 'true',
-    // It asks GitHub for its newest release at every start, which no setting turns off; where
-    // there is no internet it need not say so.
+    // It asks GitHub for its newest release at every start, and no setting turns that off. Its complaint about a
+    // missing internet connection is hidden.
     RESTATE_LOG_FILTER: 'warn,restate=info,octocrab=off',
     RESTATE_LOG_FORMAT: 'json',
     RESTATE_DEFAULT_NUM_PARTITIONS: '2',
     RESTATE_ROCKSDB_TOTAL_MEMORY_SIZE: '128 MiB',
     RESTATE_BIFROST__RECORD_CACHE_MEMORY_SIZE: '16 MiB',
-    // An agent that is restarted while one watches is back soon.
+    // A restarted agent is back soon.
     RESTATE_DEFAULT_RETRY_POLICY__INITIAL_INTERVAL: '100ms',
     RESTATE_DEFAULT_RETRY_POLICY__MAX_INTERVAL: '2s',
     RESTATE_SHUTDOWN_TIMEOUT: '3s',
@@ -147,7 +147,7 @@ async function listeningPort(restate: RunningProcess, server: string): Promise<n
   return Number(parse(line)?.span?.['server.port']);
 }
 
-/** A warning or error in one line; nothing for the rest. What is no JSON is a panic, and stays. */
+/** A warning or error in one line, and nothing for other lines. Output that is not JSON is a panic and stays. */
 function readable(line: string): string | undefined {
   const log = parse(line);
   if (!log) return line;

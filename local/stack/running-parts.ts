@@ -1,8 +1,8 @@
 import { rejectWhenEnded, type RunningPart } from './process.ts';
 
-/** The parts that run now: the first one to end by itself ends the whole. */
+/** The running parts. The first one that ends by itself ends all of them. */
 export class RunningParts {
-  /** Rejects with a ProcessEndedError once a part has ended before `stop`. */
+  /** Rejects with a ProcessEndedError if a part ends before `stop`. */
   readonly ended: Promise<never>;
   stopping = false;
   #parts: RunningPart[] = [];
@@ -12,7 +12,7 @@ export class RunningParts {
     const { promise, reject } = Promise.withResolvers<never>();
     this.ended = promise;
     this.#reportEnd = reject;
-    // It is listened to in a race only, which may be over by then.
+    // Only a race listens to it, and the race may be over by then.
     promise.catch(() => {});
   }
 
@@ -21,7 +21,7 @@ export class RunningParts {
     rejectWhenEnded(part).catch(this.#reportEnd);
   }
 
-  /** Ends all at once; takes the grace at the longest. */
+  /** Stops all parts at the same time, within the grace period. */
   async stop(graceMs: number): Promise<void> {
     this.stopping = true;
     await Promise.all(this.#parts.map((part) => part.stop(graceMs)));

@@ -12,7 +12,7 @@ const json = (description: string, schema: string, value: unknown): Answer => ({
   },
 });
 
-/** What Restate may answer to anything. */
+/** Responses that Restate may send to any request. */
 const refusals: Answers = Object.fromEntries(
   Object.entries({
     400: 'Restate cannot read the request.',

@@ -19,7 +19,7 @@ const header = (
 const closed = header('Stream-Closed', '`true` closes the stream with this.', {}, 'true');
 const WHOLE_NUMBER = { pattern: '^(?:0|[1-9]\\d{0,15})$' };
 
-/** Judged as a path of a request is; what has to be percent-encoded is left out. */
+/** It is checked like a request path. The pattern leaves out characters that must be percent-encoded. */
 const FORK_SOURCE = {
   pattern: '^/?[!-"$&-.0-\\[\\]-~]+(?:/[!-"$&-.0-\\[\\]-~]+)*/?$',
   not: { pattern: '(?:^|/)\\.{1,2}(?:/|$)' },

@@ -70,7 +70,7 @@ const content: Content = {
   '*/*': {},
 };
 
-/** What the store may answer to anything. */
+/** Responses that the store may send to any request. */
 export const storeFailed = plainText('The store failed.', 'Internal server error');
 
 const upstream: Answers = {

@@ -5,7 +5,7 @@ import { localTime } from '../output/local-time.ts';
 import { plainLine } from '../output/plain-text.ts';
 import type { Format, Style } from '../output/style.ts';
 
-/** Columns of the table `entities` that a list shows; `address` is type and id together. */
+/** The columns of the table `entities` in a list. `address` is type and id together. */
 export const USUAL_COLUMNS = ['address', 'status', 'updated_at', 'parent'];
 
 const STATUS_FORMATS: Record<string, Format> = {
@@ -21,7 +21,7 @@ const SIGN_FORMATS: Record<CatalogChange['operation'], Format> = {
   delete: 'red',
 };
 
-/** A row as it is printed: any table may be asked for. */
+/** A printed row. It may come from any table. */
 export type CatalogRow = Record<string, unknown>;
 
 export interface RowOrder {
@@ -30,7 +30,7 @@ export interface RowOrder {
   isDescending: boolean;
 }
 
-/** Sorted by the text of one column, and rows that agree in it by their address. */
+/** Sorts the rows by the text of one column, and equal ones by their address. */
 export function sortedRows<R extends CatalogRow>(rows: readonly R[], order: RowOrder): R[] {
   const sign = order.isDescending ? -1 : 1;
   const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
@@ -41,7 +41,7 @@ export function sortedRows<R extends CatalogRow>(rows: readonly R[], order: RowO
   );
 }
 
-/** As the database writes it: times of one zone sort as they are. */
+/** The database writes all times in one zone, so they sort as text. */
 function sortText(row: CatalogRow, column: string): string {
   if (column === 'address') return addressText(row);
   const value = row[column] ?? '';
@@ -74,7 +74,7 @@ export function changeText(change: CatalogChange, now: Date, style: Style): stri
 }
 
 function updateText(row: CatalogRow, before: CatalogRow, style: Style): string {
-  // That it was changed is what the line says; when is of interest where nothing else was.
+  // The line already says that the row changed, so `updated_at` is shown only if nothing else changed.
   const changed = Object.keys(before).filter((column) => column !== 'updated_at');
   const columns = changed.length === 0 ? Object.keys(before) : changed;
   return columns
@@ -96,7 +96,7 @@ function statusText(status: string, style: Style): string {
   return format === undefined ? status : style(format, status);
 }
 
-/** A value of a row in a few words; empty for what is not there. */
+/** A short text of a value, empty for a missing one. */
 export function cellText(row: CatalogRow, column: string): string {
   if (column === 'address') return addressText(row);
   const value = row[column];
@@ -108,7 +108,7 @@ export function cellText(row: CatalogRow, column: string): string {
 function addressText(row: CatalogRow): string {
   const { type, id } = row;
   const isEntity = typeof type === 'string' && typeof id === 'string';
-  // Of another table, what stands first: its key as a rule.
+  // Rows of another table are named by their first column, usually the key.
   const [first] = Object.keys(row).filter((column) => column !== 'address');
   return isEntity ? plainLine(`${type}/${id}`) : cellText(row, first ?? '');
 }

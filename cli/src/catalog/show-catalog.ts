@@ -9,10 +9,10 @@ import { styleFor } from '../output/style.ts';
 import { write } from '../output/write.ts';
 import { changeText, rowsText, sortedRows, type RowOrder } from './catalog-text.ts';
 
-/** Which rows. */
+/** The selection of rows. */
 export interface CatalogQuery {
   table: string;
-  /** SQL, with `$1` and so on. */
+  /** A condition in SQL, with `$1` and so on. */
   where: string | undefined;
   params: readonly string[];
 }
@@ -26,11 +26,11 @@ export interface ShowCatalogOptions {
 export interface ListOptions extends ShowCatalogOptions {
   columns: readonly string[];
   order: RowOrder;
-  /** At most so many rows. */
+  /** The most rows to print. */
   limit: number;
 }
 
-/** Prints the rows there are now. Throws the `CliError` to end with. */
+/** Prints the current rows. Throws the `CliError` to end with. */
 export async function listCatalog(
   query: CatalogQuery,
   { columns, order, limit, ...options }: ListOptions,
@@ -52,7 +52,7 @@ export async function listCatalog(
   });
 }
 
-/** Prints the rows there are now, unless only changes are wanted, and then what changes, without end. */
+/** Prints the current rows, unless only changes are wanted, and then the changes without end. */
 export async function watchCatalog(
   query: CatalogQuery,
   { changesOnly, ...options }: ShowCatalogOptions & { changesOnly: boolean },

@@ -10,12 +10,12 @@ const CONTENT_TYPES: Record<string, string> = {
   '.md': 'text/markdown; charset=utf-8',
 };
 
-/** What a file most likely is, by its name. */
+/** The likely media type of a file, by its name. */
 export function contentTypeOf(file: string): string {
   return CONTENT_TYPES[extname(file).toLowerCase()] ?? 'application/octet-stream';
 }
 
-/** All of a file, or of standard input for `-`. Throws a usage error. */
+/** The content of a file, or of standard input for `-`. Throws a usage error. */
 export async function readInput(
   file: string,
   { stdin, notices }: Pick<CliContext, 'stdin' | 'notices'>,
@@ -33,7 +33,7 @@ export async function readInput(
   return Buffer.concat(chunks);
 }
 
-/** JSON of the user's, with its numbers as they were written. Throws a usage error. */
+/** JSON of the user, with its numbers unchanged. Throws a usage error. */
 export function parseJson(text: string, what: string): unknown {
   try {
     return parseExactly(text);

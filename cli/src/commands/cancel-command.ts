@@ -14,7 +14,7 @@ interface CancelOptions extends ConnectionFlags {
   kill?: boolean;
 }
 
-/** Asked for once, it is not to end more than one can look through. */
+/** The most invocations that one call cancels, so that a user can review them. */
 const MAX_INVOCATIONS = 100;
 
 export function cancelCommand(context: CliContext): Command {
@@ -42,7 +42,7 @@ async function cancel(what: string, options: CancelOptions, context: CliContext)
   if (!isInvocation && !what.includes('/')) {
     throw usageError(`"${what}" is neither an invocation (inv_…) nor an entity (type/id).`);
   }
-  // Which tenant does not matter: a deployment has one, and Restate knows entities by type and id.
+  // The tenant does not matter: a deployment has one, and Restate knows entities by type and id.
   const agent = isInvocation ? '' : entityAddress(parseEntity(what, { tenant: undefined }));
   await askGateway(options, context, async ({ invocations }, signal) => {
     const end = (id: string): Promise<void> =>
@@ -56,7 +56,7 @@ async function cancel(what: string, options: CancelOptions, context: CliContext)
       const isThere = await end(id).then(
         () => true,
         (error: unknown) => {
-          // One of several that has ended meanwhile.
+          // One of several invocations has ended in the meantime.
           if (isInvocation || !(error instanceof APIError) || error.status !== 404) throw error;
           return false;
         },

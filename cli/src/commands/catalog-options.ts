@@ -6,7 +6,7 @@ import type { Connection } from '../connection/connection.ts';
 import { entityUrl } from '../gateway-rules.ts';
 import type { ConnectedOptions } from './options.ts';
 
-/** What the options of `withCatalogOptions` parse to. */
+/** The parsed options of `withCatalogOptions`. */
 export interface CatalogOptions extends ConnectedOptions {
   type?: string;
   status?: string;
@@ -17,7 +17,7 @@ export interface CatalogOptions extends ConnectedOptions {
   json?: boolean;
 }
 
-/** Adds the options that say which rows. */
+/** Adds the options that select rows. */
 export function withCatalogOptions(command: Command): Command {
   return command
     .option('--type <type>', 'only entities of this type')
@@ -28,7 +28,7 @@ export function withCatalogOptions(command: Command): Command {
     .option('--table <name>', 'another table of the catalog', 'entities');
 }
 
-/** The rows that these options ask for. Throws a usage error. */
+/** The selection of rows from these options. Throws a usage error. */
 export function catalogQuery(options: CatalogOptions, connection: Connection): CatalogQuery {
   const { table, type, status, parent, where, param = [] } = options;
   if (param.length > 0 && where === undefined) throw usageError('--param goes with --where.');

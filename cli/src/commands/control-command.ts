@@ -13,7 +13,7 @@ import { examples } from '../help-text.ts';
 import { connect } from '../connection/ask-gateway.ts';
 import { withConnection, withRetry } from './options.ts';
 
-/** A spec holds them to those of the gateway. */
+/** A spec compares them with those of the gateway. */
 export const VERBS: readonly ControlVerb[] = ['interrupt', 'pause', 'resume', 'archive'];
 
 interface ControlOptions extends CommandOptions {

@@ -20,7 +20,7 @@ interface RegisterOptions extends DeploymentOptions {
   dryRun?: boolean;
 }
 
-/** In the words of Restate's own tool, `restate deployments`. */
+/** The words are those of Restate's own tool, `restate deployments`. */
 export function deploymentsCommand(context: CliContext): Command {
   return new Command('deployments')
     .alias('dp')

@@ -17,7 +17,7 @@ import { plainLine } from '../output/plain-text.ts';
 import { write } from '../output/write.ts';
 import type { ConnectedOptions } from './options.ts';
 
-/** What the options of `withCommandOptions` parse to. */
+/** The parsed options of `withCommandOptions`. */
 export interface CommandOptions extends ConnectedOptions {
   idempotencyKey?: string;
   json?: boolean;
@@ -31,8 +31,8 @@ export function withCommandOptions(command: Command): Command {
 }
 
 /**
- * Has the library send a command, again and again with the same idempotency key until it is accepted, refused for good, or
- * the time of `--retry-for` is over. Throws a `CliError`.
+ * Sends a command with the library, again with the same idempotency key until it is accepted, finally refused, or
+ * the time of `--retry-for` has passed. Throws a `CliError`.
  */
 export async function issueCommand(
   send: (gateway: AgentGateway, options: LibraryOptions) => Promise<AcceptedCommand>,
@@ -81,7 +81,7 @@ export async function issueCommand(
   }
 }
 
-/** Whether a try that failed so can have reached the runtime. With 503 the gateway refuses before it asks any server. */
+/** Whether a failed attempt can have reached the runtime. The gateway's 503 means that it asked no upstream. */
 function mayHaveHadItsEffect({ status, cause }: APIError): boolean {
   return status === undefined ? mayHaveArrived(cause) : status >= 500 && status !== 503;
 }
@@ -93,13 +93,13 @@ function hintWhenOver({ url }: Connection, idempotencyKey: string, mayBeHandled:
     : `Nothing was accepted. Is ${url} the right address? Try agent-gateway doctor.`;
 }
 
-/** The entity of an answer as `type/id`, to be used in the next command. */
+/** The entity of a response as `type/id`, for the next command. */
 export function addressOf({ url }: Pick<AcceptedCommand, 'url'>): string {
   const [, , , , type = '', id = ''] = url.split('/');
   return plainLine(`${type}/${id}`);
 }
 
-/** Prints the answer as JSON, or these words. */
+/** Prints the response as JSON, or the given text. */
 export async function printAnswer(
   answer: AcceptedCommand,
   words: string,
@@ -109,14 +109,14 @@ export async function printAnswer(
   await write(stdout, `${json === true ? compactJson(asDocumented(answer)) : words}\n`);
 }
 
-/** The fields of the HTTP API by their names there. */
+/** The fields by their names in the HTTP API. */
 function asDocumented({ invocationId, isReplay, ...answer }: AcceptedCommand): object {
   const { url, streamPath, streamUrl, idempotencyKey, requestId } = answer;
   const restate = { invocationId };
   return { url, streamPath, streamUrl, restate, replayed: isReplay, idempotencyKey, requestId };
 }
 
-/** What an answer says for people, such as `assistant/ada: accepted as inv_1x`. */
+/** A response in words, such as `assistant/ada: accepted as inv_1x`. */
 export function acceptedInWords(answer: AcceptedCommand): string {
   const again = answer.isReplay ? ' before, with the same idempotency key' : '';
   return `${addressOf(answer)}: accepted${again} as ${plainLine(answer.invocationId)}`;

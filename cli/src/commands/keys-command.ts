@@ -8,7 +8,7 @@ import { write } from '../output/write.ts';
 import { readInput } from './body.ts';
 import { examples } from '../help-text.ts';
 
-/** 256 bits: more than anyone can guess, and enough for a secret that signs read tokens. */
+/** 256 bits cannot be guessed, and suffice for a secret that signs read tokens. */
 const KEY_BYTES = 32;
 
 export function keysCommand(context: CliContext): Command {
@@ -93,7 +93,7 @@ function explainCommand(context: CliContext): Command {
     });
 }
 
-/** Of one entry that has no place in a list. */
+/** For an entry without a position in a list. */
 function withoutPlace(problems: readonly string[]): string[] {
   return problems.map((problem) => problem.replace(/^line \d+ /, ''));
 }
@@ -115,7 +115,7 @@ function hashCommand(context: CliContext): Command {
     )
     .action(async (file: string) => {
       const key = (await readInput(file, context)).toString('utf8').trim();
-      // The gateway's own rules for a key, so that it takes the hash of none that it would not take.
+      // The gateway's own rules for a key, so that an invalid key gets no hash.
       const { entries, problems } = parseApiKeys(key, 'file');
       if (entries.length !== 1 || problems.length > 0 || /^sha256:|\s/.test(key)) {
         throw usageError(`This is no key: it ${withoutPlace(problems)[0] ?? 'must be one line'}.`);

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { usageError } from '../cli-error.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 
-/** What the options of `withConnection` and `withRetry` parse to. */
+/** The parsed options of `withConnection` and `withRetry`. */
 export interface ConnectedOptions extends ConnectionFlags {
   /** In seconds. */
   retryFor: number;
@@ -10,7 +10,7 @@ export interface ConnectedOptions extends ConnectionFlags {
 
 const DEFAULT_RETRY_SECONDS = 10;
 
-/** Adds the options of every command that asks a gateway. */
+/** Adds the options of every command that talks to a gateway. */
 export function withConnection(command: Command): Command {
   return command
     .optionsGroup('Which gateway, and as whom:')
@@ -22,7 +22,7 @@ export function withConnection(command: Command): Command {
     .option('--config <file>', 'the configuration file');
 }
 
-/** Adds the option that says how patient the command is. */
+/** Adds the option for the total time of retries. */
 export function withRetry(command: Command): Command {
   return command.addOption(
     new Option('--retry-for <seconds>', 'how long to try again while the gateway is not there')

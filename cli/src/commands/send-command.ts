@@ -101,7 +101,7 @@ async function send(
   await sendAndShow(entity, issue, show, connection, context);
 }
 
-/** The bytes to send, and what they are. Throws a usage error. */
+/** The bytes to send and their media type. Throws a usage error. */
 async function messageOf(
   text: string | undefined,
   { file, raw, contentType }: SendOptions,

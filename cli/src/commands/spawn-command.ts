@@ -94,7 +94,7 @@ async function spawnRequest(
   return { tenant, request };
 }
 
-/** The gateway names its public address, which need not be the one that this program asks. */
+/** The response has the gateway's public address, which may differ from the one that this program uses. */
 function pathOf({ streamPath }: AcceptedCommand): string {
   return `/streams${streamPath}`;
 }

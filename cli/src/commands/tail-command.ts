@@ -74,7 +74,7 @@ function parseCount(text: string): number {
 
 /** Throws a usage error. */
 function offsetOf(from: string): string {
-  // Offsets are the store's own; none is empty or has spaces.
+  // The store defines the offsets. None is empty or contains spaces.
   if (!/^[\x21-\x7e]+$/.test(from)) throw usageError('--from must be start, now or an offset.');
   return from;
 }

@@ -41,7 +41,7 @@ export async function inspect(
   await write(context.stdout, `${text}\n`);
 }
 
-/** The answer "no" is exit code 1. */
+/** A negative result has exit code 1. */
 export async function check(
   given: string,
   path: string,

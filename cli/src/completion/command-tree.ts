@@ -1,12 +1,12 @@
 import type { Command, Option } from 'commander';
 
-/** What a shell has to know of a command. */
+/** The facts about a command that a shell needs. */
 export interface CompletedCommand {
-  /** The words that name it, such as `token mint`; empty for the program itself. */
+  /** The words of the command, such as `token mint`; empty for the program itself. */
   path: string;
   subcommands: { name: string; summary: string }[];
   options: CompletedOption[];
-  /** What an argument may be, where there is a choice. */
+  /** The possible values of an argument, if they are fixed. */
   choices: readonly string[];
   takesFile: boolean;
 }
@@ -76,7 +76,7 @@ export function spaced(path: string): string {
   return path === '' ? '' : ` ${path}`;
 }
 
-/** In single quotes, with `|` between: a pattern of the shells' `case`. */
+/** In single quotes, separated by `|`: a pattern for the shells' `case`. */
 export function casePattern(words: string[]): string {
   return words.map((word) => `'${word}'`).join(' | ');
 }

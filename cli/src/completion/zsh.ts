@@ -55,7 +55,7 @@ function wordArm({ path, subcommands, options, choices, takesFile }: CompletedCo
   );
 }
 
-/** `name:description` in quotes, as `_describe` wants it. */
+/** `name:description` in quotes, as `_describe` expects it. */
 function candidate(name: string, description: string): string {
   const text = description === '' ? name : `${name}:${description.replaceAll(':', '\\:')}`;
   return `'${text.replaceAll("'", "'\\''")}'`;

@@ -12,7 +12,7 @@ import type { Connection } from './connection.ts';
 export const DEFAULT_TENANT = 'default';
 
 export interface Entity {
-  /** Undefined: the gateway's own. */
+  /** Undefined means the gateway's own tenant. */
   tenant: string | undefined;
   type: string;
   id: string;
@@ -32,7 +32,7 @@ export function parseEntity(text: string, { tenant }: Pick<Connection, 'tenant'>
   return { tenant, ...checked(type, id) };
 }
 
-/** Throws a usage error where it is no entity type. */
+/** Throws a usage error if it is not an entity type. */
 export function parseType(type: string): string {
   const problem = entityTypeProblem(type);
   if (problem) throw usageError(`The entity type "${type}" ${problem}.`);
@@ -46,7 +46,7 @@ function checked(type: string, id: string): { type: string; id: string } {
   return { type, id };
 }
 
-/** The address as the client library takes it. The tenant is said only where somebody named one. */
+/** The address for the client library. It has a tenant only if the user named one. */
 export function entityAddress({ tenant, type, id }: Entity): string {
   return tenant === undefined ? `${type}/${id}` : entityUrl({ tenant, type, id });
 }
@@ -57,8 +57,8 @@ export function timelineTarget({ tenant = DEFAULT_TENANT, type, id }: Entity): s
 }
 
 /**
- * The path on the gateway of what `tail` is given: an entity, a stream's path with or without
- * `/streams`, or its whole address on this gateway. Throws a usage error.
+ * The path on the gateway for an argument of `tail`: an entity, a stream's path with or without `/streams`, or its
+ * URL on this gateway. Throws a usage error.
  */
 export function streamTarget(text: string, connection: Connection): string {
   if (/^https?:/i.test(text)) {

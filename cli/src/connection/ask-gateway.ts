@@ -13,7 +13,7 @@ export async function connect(flags: ConnectionFlags, context: CliContext): Prom
   return connection;
 }
 
-/** Does some work with the gateway that these options name. Throws a `CliError` for what it refuses. */
+/** Runs a task with the gateway that these options name. Throws a `CliError` for a refusal. */
 export async function askGateway<T>(
   flags: ConnectionFlags,
   context: CliContext,

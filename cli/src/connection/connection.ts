@@ -9,24 +9,24 @@ import {
   type Profile,
 } from '../profiles/profile-file.ts';
 
-/** Where the gateway of `npm run local` is. */
+/** The address of the gateway of `npm run local`. */
 export const DEFAULT_URL = 'http://127.0.0.1:8787';
 
-/** Which gateway, and as whom. */
+/** The gateway and the credential for it. */
 export interface Connection {
   /** Without a slash at its end. */
   url: string;
-  /** Undefined where nothing names one: the gateway takes its own. */
+  /** Undefined if nothing names one. The gateway then uses its own. */
   tenant: string | undefined;
   credential: Credential | undefined;
-  /** What the profile of the credential says that it is meant for. */
+  /** The scopes that the profile of the credential expects it to have. */
   neededScopes: ReadonlySet<Scope> | undefined;
-  /** Where address and tenant come from, in words. */
+  /** The sources of the address and the tenant, in words. */
   urlFrom: string;
   warnings: string[];
 }
 
-/** The options that every command which asks a gateway has. */
+/** The options of every command that talks to a gateway. */
 export interface ConnectionFlags {
   url?: string;
   key?: string;
@@ -36,7 +36,7 @@ export interface ConnectionFlags {
   config?: string;
 }
 
-/** One place of several that may name the gateway; the first that does counts. */
+/** One of the places that may name the gateway. The first place that does is used. */
 interface Layer {
   from: string;
   url: string | undefined;
@@ -46,8 +46,8 @@ interface Layer {
 }
 
 /**
- * Flags count before a profile that a flag names, that before the environment, and that before the
- * profile that the environment or the file itself names. Throws a usage error.
+ * The order of precedence: flags, a profile that a flag names, the environment, the profile that the environment or
+ * the file names. Throws a usage error.
  */
 export async function openConnection(
   flags: ConnectionFlags,
@@ -61,7 +61,7 @@ export async function openConnection(
   const source = byKey?.credential;
   const credential = source && (await Credential.read(source, context.stdin));
   const warnings = [credential?.warning];
-  // A key of the environment, and an address of another place: that may be meant, and may not.
+  // The key comes from the environment and the address from another place, which may be a mistake.
   if (byKey && byUrl && byKey.url === undefined && byKey !== layers[0]) {
     warnings.push(
       `the key from ${source?.from} goes to ${url}, which is the address from ${byUrl.from}.`,
@@ -102,7 +102,7 @@ function layersOf(flags: ConnectionFlags, env: CliContext['env']): Layer[] {
         { key: 'AGENT_GATEWAY_KEY', keyFile: 'AGENT_GATEWAY_KEY_FILE' },
       ),
     },
-    // What `npm run local` prints for other shells, and what agents are given.
+    // The variables that `npm run local` prints for other shells and gives to agents.
     {
       from: 'GATEWAY_URL',
       url: get('GATEWAY_URL'),
@@ -157,7 +157,7 @@ function credentialSource(
   return undefined;
 }
 
-/** A key that is given together with an address must not go to another address. */
+/** A key that was set together with an address must not be sent to another address. */
 function refuseKeyOfElsewhere(layer: Layer | undefined, url: string): void {
   if (layer?.url === undefined) return;
   const own = checkedUrl(layer.url, layer.from);
@@ -171,12 +171,12 @@ function refuseKeyOfElsewhere(layer: Layer | undefined, url: string): void {
   );
 }
 
-/** Without a slash at its end. Throws a usage error, which does not repeat it. */
+/** The URL without a slash at its end. Throws a usage error that does not contain it. */
 export function checkedUrl(text: string, from: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isBare = url?.username === '' && url.password === '' && url.search === '' && !url.hash;
   if (!url || !isBare || !/^https?:$/.test(url.protocol)) {
-    // Not repeated: an address with a password in it is one of the wrong ones.
+    // The message does not contain the URL, because a URL with a password is one of the invalid ones.
     throw usageError(
       `The address from ${from} must be an http or https URL without user name, query or fragment, ` +
         'such as https://gateway.example.',

@@ -3,15 +3,15 @@ import type { Readable } from 'node:stream';
 import { usageError } from '../cli-error.ts';
 import { openFileWarning } from '../profiles/profile-file.ts';
 
-/** Where an API key or a read token comes from. `from` says so in words, never the key itself. */
+/** The source of an API key or a read token. `from` describes it in words and never contains the key. */
 export type CredentialSource = { from: string } & (
   { kind: 'text'; text: string } | { kind: 'file'; path: string } | { kind: 'stdin' }
 );
 
-/** An API key or a read token: what follows `Bearer`. */
+/** An API key or a read token: the text after `Bearer`. */
 export class Credential {
   readonly from: string;
-  /** What to tell the user, such as that others can read the file. */
+  /** A warning for the user, for example that others can read the file. */
   readonly warning: string | undefined;
   readonly #source: CredentialSource;
   #value: string;
@@ -23,12 +23,12 @@ export class Credential {
     this.#value = value;
   }
 
-  /** Throws a usage error that never repeats what it read. */
+  /** Throws a usage error that never contains what was read. */
   static async read(source: CredentialSource, stdin: Readable): Promise<Credential> {
     return new Credential(source, checked(await textOf(source, stdin), source.from));
   }
 
-  /** Whether it may be another one the next time it is read. */
+  /** Whether it may have changed at the next reading. */
   get isFile(): boolean {
     return this.#source.kind === 'file';
   }
@@ -47,7 +47,7 @@ export class Credential {
     try {
       this.#value = checked(readFileSync(this.#source.path, 'utf8'), this.from);
     } catch {
-      // Just being replaced, or gone: what is known stays.
+      // The file is being replaced or is missing: the last credential stays in use.
       return false;
     }
     return this.#value !== before;
@@ -69,7 +69,7 @@ async function textOf(source: CredentialSource, stdin: Readable): Promise<string
   }
 }
 
-/** The first line that is not empty, if it can be a credential. */
+/** The first line that is not empty, if it is a valid credential. */
 function checked(text: string, from: string): string {
   const value = text
     .split(/\r?\n/)
@@ -79,7 +79,7 @@ function checked(text: string, from: string): string {
   if (value.startsWith('sha256:')) {
     throw usageError(`${from} holds the hash of a key; the key itself is needed.`);
   }
-  // Anything else cannot be a header's value.
+  // Other characters cannot be sent in a header.
   if (!/^[\x21-\x7e]+$/.test(value)) {
     throw usageError(`The key from ${from} holds spaces or characters that no key has.`);
   }

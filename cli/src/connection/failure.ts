@@ -14,8 +14,8 @@ const HINTS: Record<string, string> = {
 };
 
 /**
- * The error to end with, for what the client library threw. Anything but an `APIError` is thrown on: it is a fault of the
- * program. `hint` replaces the usual one.
+ * Converts an error of the client library to the `CliError` to end with. Other errors than an `APIError` are bugs
+ * and are thrown on. `hint` replaces the usual hint.
  */
 export function failureOf(error: unknown, connection: Connection, hint?: string): CliError {
   if (error instanceof CliError) return error;

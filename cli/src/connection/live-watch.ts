@@ -6,18 +6,18 @@ import type { Connection } from './connection.ts';
 import { failureInWords, failureOf, isUntrusted } from './failure.ts';
 
 export interface LiveWatchOptions {
-  /** How long the very first answer may take, tries included, in milliseconds. */
+  /** The longest time for the very first response, retries included, in milliseconds. */
   firstContactMs: number;
   notices: Pick<Notices, 'say'>;
   interrupted: AbortSignal;
 }
 
 /**
- * The library tries again by itself and without end. This says when the gateway is lost and when it is back, and gives up
- * where it was never there.
+ * The library retries without end. This class reports when the gateway is lost and when it is back, and gives up if
+ * it never answered.
  */
 export class LiveWatch {
-  /** Aborts for an interrupt, and where going on is of no use. */
+  /** Aborts on an interrupt, or when there is no hope. */
   readonly signal: AbortSignal;
   readonly #connection: Connection;
   readonly #options: LiveWatchOptions;
@@ -38,14 +38,14 @@ export class LiveWatch {
     if (state.name === 'live') this.answered();
   };
 
-  /** Something was read. */
+  /** Notes that data has arrived. */
   answered(): void {
     if (this.#isLost) this.#options.notices.say('Connected again.');
     this.#hasAnswered = true;
     this.#isLost = false;
   }
 
-  /** Throws the error to end with, where it gave up; after a 401 with this hint. */
+  /** Throws the error to end with if it gave up. `hint` is used after a 401. */
   throwIfGivenUp(hintAfter401?: string): void {
     const error = this.#refused;
     if (error) throw failureOf(error, this.#connection, hintAfter401);
@@ -55,7 +55,7 @@ export class LiveWatch {
   #failed(error: APIError): void {
     const { credential } = this.#connection;
     const isRefused = error.status === 401 && credential?.reread() !== true;
-    // A key that was renewed in its file is tried at once, and a timeline that is yet to come is no outage.
+    // A renewed key of a file is tried at once, and a timeline that does not exist yet is no outage.
     if ((error.status === 401 && !isRefused) || error.status === 404) return;
     if (isRefused) this.#refused = error;
     if (isRefused || isUntrusted(error)) {

@@ -1,4 +1,4 @@
-/** Faults of a certificate: they do not go away by trying again. */
+/** Certificate errors, which a retry does not solve. */
 const CERTIFICATE_FAULT =
   /^(?:CERT_|ERR_TLS_CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_)/;
 
@@ -15,7 +15,9 @@ const WORDS: Record<string, string> = {
   ENETUNREACH: 'there is no way to the network',
 };
 
-/** Why `fetch` failed, in words and with the code, such as `the connection is refused (ECONNREFUSED)`. */
+/**
+ * The reason why `fetch` failed, in words and with the code, such as `the connection is refused (ECONNREFUSED)`.
+ */
 export function networkErrorInWords(error: unknown): string {
   if ((error as Error | undefined)?.name === 'TimeoutError') return 'no answer in time';
   const code = errorCode(error);
@@ -24,7 +26,7 @@ export function networkErrorInWords(error: unknown): string {
   return words === undefined ? code : `${words} (${code})`;
 }
 
-/** Whether the server's certificate is not accepted, which no further try changes. */
+/** Whether the server's certificate is not accepted, which a retry does not change. */
 export function isCertificateFault(error: unknown): boolean {
   return CERTIFICATE_FAULT.test(errorCode(error) ?? '');
 }
@@ -40,7 +42,7 @@ export function mayHaveArrived(error: unknown): boolean {
   );
 }
 
-/** `fetch` hides the reason in `cause`, and behind a name with several addresses in `errors`. */
+/** `fetch` stores the reason in `cause`, and for a name with several addresses in `errors`. */
 function errorCode(error: unknown): string | undefined {
   const { code, cause, errors } = (error ?? {}) as {
     code?: unknown;

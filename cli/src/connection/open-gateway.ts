@@ -2,7 +2,9 @@ import { AgentGateway } from '../../../client/src/index.ts';
 import { packageVersion } from '../version.ts';
 import type { Connection } from './connection.ts';
 
-/** The client for a connection. Its key is read again from its file with every request, as it may have been renewed. */
+/**
+ * The client for a connection. It reads the key's file for every request, because the key may have been renewed.
+ */
 export function openGateway(connection: Connection): AgentGateway {
   const { url, tenant, credential } = connection;
   return new AgentGateway({
@@ -13,7 +15,7 @@ export function openGateway(connection: Connection): AgentGateway {
   });
 }
 
-/** `fetch` that says who asks. */
+/** `fetch` with a `User-Agent`. */
 export const ownFetch: typeof fetch = (input, init = {}) => {
   const headers = new Headers(init.headers);
   headers.set('user-agent', `agent-gateway-cli/${packageVersion()}`);

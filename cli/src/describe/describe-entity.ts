@@ -23,18 +23,18 @@ import { styleFor, type Style } from '../output/style.ts';
 import { write } from '../output/write.ts';
 import { TimelinePrinter } from '../timeline/timeline-printer.ts';
 
-/** How many of the last events are shown. */
+/** The number of last events to show. */
 const EVENTS = 5;
 
 interface Description {
   row: EntityRow | undefined;
   events: TimelineEvent[] | undefined;
   invocations: Invocation[] | undefined;
-  /** What the key does not open, in words. */
+  /** The parts that the key does not open, in words. */
   closed: string[];
 }
 
-/** Prints what is known of one entity. Throws a `CliError` where nothing is. */
+/** Prints everything known about one entity. Throws a `CliError` if nothing is. */
 export async function describeEntity(
   address: string,
   options: ConnectionFlags & { json?: boolean },
@@ -68,7 +68,7 @@ async function lookUp(
   signal: AbortSignal,
 ): Promise<Description> {
   const closed: string[] = [];
-  /** The part, or undefined where the key does not open it or there is nothing of the kind. */
+  /** The part, or undefined if the key does not open it or it does not exist. */
   const part = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await work();
@@ -115,7 +115,7 @@ async function lastEvents(
   return events;
 }
 
-/** For a read that is to end: the library would try again without end. */
+/** For a read that must end, because the library would retry without end. */
 class SingleAttempt {
   readonly options: LiveOptions;
   #failure: APIError | undefined;

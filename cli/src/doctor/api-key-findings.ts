@@ -18,7 +18,7 @@ const NO_DEPLOYMENT = '/registry/deployments/agent-gateway-doctor';
 /** A type that nobody registers: a command for it reaches the runtime and has no effect. */
 const NOBODY = 'agent-gateway-doctor';
 
-/** Whether the API key works, and which servers behind the gateway answer. */
+/** Checks whether the API key works, and which upstreams answer. */
 export async function apiKeyFindings(connection: Connection): Promise<Finding[]> {
   const entity = { tenant: connection.tenant, type: NOBODY, id: 'probe' };
   const services = await probe(connection, '/registry/services');
@@ -41,7 +41,7 @@ export async function apiKeyFindings(connection: Connection): Promise<Finding[]>
     }),
     probe(connection, `${timelineTarget(entity)}?offset=now`),
     probe(connection, '/shapes/v1/shape?table=entities&offset=now'),
-    // The last three only tell what the key opens: what they would change is not there.
+    // The last three only test the scopes. What they would change does not exist.
     probe(connection, timelineTarget(entity), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -74,7 +74,7 @@ function controlPath(tenant: string | undefined): string {
   return `/api${tenant === undefined ? '' : `/t/${tenant}`}/a/${NOBODY}/probe/control`;
 }
 
-/** The scopes that the key has for what was asked; the gateway judges them before it asks any upstream. */
+/** The key's scopes among those tested. The gateway checks them before it asks an upstream. */
 function openedScopes(probed: Record<Scope, Probed>): Scope[] {
   return SCOPES.filter((scope) => {
     const answer = probed[scope];
@@ -103,7 +103,7 @@ function runtimeFinding(command: Probed): Finding {
   return upstreamFinding(
     UPSTREAMS.runtime,
     command,
-    // The tenant is a finding of its own, and is judged before the runtime is asked.
+    // The tenant has a finding of its own. The gateway checks it before it asks the runtime.
     (status, code) => status === 202 || code === 'entity_type_not_registered',
   );
 }
@@ -126,7 +126,7 @@ interface Service {
   handlers: { name: string }[];
 }
 
-/** The registered entity types: of Restate's services those that can be spawned. */
+/** The registered entity types: Restate's services that can be spawned. */
 function typesOf(services: Probed): string {
   if (!services.answered || services.status !== 200) return '';
   const listed = parseServices(services.text);

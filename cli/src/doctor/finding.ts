@@ -1,14 +1,14 @@
-/** What a check found. */
+/** The result of a check. */
 export interface Finding {
-  /** What was looked at, in a word or two. */
+  /** The subject of the check, in a word or two. */
   name: string;
-  /** Only what is bad makes the command fail. */
+  /** Only `bad` makes the command fail. */
   state: 'ok' | 'warning' | 'bad' | 'skipped';
-  /** What was seen. */
+  /** The observation. */
   detail: string;
-  /** What to do about it. */
+  /** The remedy. */
   hint?: string | undefined;
-  /** What the command ends with, where this is the first bad finding. */
+  /** The exit code of the command, if this is the first bad finding. */
   exitCode?: number;
 }
 

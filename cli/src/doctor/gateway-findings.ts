@@ -3,10 +3,10 @@ import { EXIT } from '../exit-codes.ts';
 import { bad, ok, type Finding } from './finding.ts';
 import { inWords, probe } from './probe.ts';
 
-/** A read token may be issued 60 s ahead of the gateway's clock, and ends by it to the second. */
+/** The gateway accepts read tokens issued up to 60 s ahead of its clock, and expires them to the second. */
 const MAX_CLOCK_OFFSET_MS = 10_000;
 
-/** Whether a gateway answers, and by the same clock. The clock is not judged without an answer. */
+/** Checks whether a gateway answers, and whether its clock agrees. Without a response the clock is not checked. */
 export async function gatewayFindings(connection: Connection): Promise<Finding[]> {
   const { url, urlFrom } = connection;
   const askedAtMs = Date.now();
@@ -36,7 +36,7 @@ function isHealth(text: string): boolean {
   }
 }
 
-/** `Date` has whole seconds, cut off: on average it is half a second behind. */
+/** `Date` is cut to whole seconds, so on average it is half a second behind. */
 export function clockFindings(date: string | null, localMs: number): Finding[] {
   const gatewayMs = Date.parse(date ?? '') + 500;
   if (Number.isNaN(gatewayMs)) return [];

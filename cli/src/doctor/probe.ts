@@ -4,10 +4,10 @@ import { failureInWords } from '../connection/failure.ts';
 import { networkErrorInWords } from '../connection/network-error.ts';
 import { ownFetch } from '../connection/open-gateway.ts';
 
-/** Longer than the gateway waits for a command's answer (`GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS`). */
+/** Longer than the gateway waits for a command's response (`GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS`). */
 const TIMEOUT_MS = 20_000;
 
-/** An answer, or why there is none. */
+/** A response, or the reason why there is none. */
 export type Probed =
   | {
       answered: true;
@@ -15,13 +15,16 @@ export type Probed =
       headers: Headers;
       text: string;
       tookMs: number;
-      /** The gateway's stable code; a server behind it has none. */
+      /** The gateway's stable error code. Errors of upstreams have none. */
       code: string | undefined;
       error: APIError;
     }
   | { answered: false; why: string };
 
-/** Asks the gateway once. The client library is not asked: here every answer is of interest, and none is tried again. */
+/**
+ * Sends one request to the gateway. It does not use the client library, because every response matters here and
+ * nothing is retried.
+ */
 export async function probe(
   { url, credential }: Pick<Connection, 'url' | 'credential'>,
   path: string,
@@ -32,7 +35,7 @@ export async function probe(
   if (credential) headers.set('authorization', `Bearer ${credential.value}`);
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    // Not followed, so that the key goes nowhere else.
+    // Redirects are not followed, so that the key goes to no other server.
     const request = { ...init, headers, signal, redirect: 'manual' as const };
     const response = await ownFetch(`${url}${path}`, request);
     const text = await response.text();
@@ -49,7 +52,7 @@ export function inWords(probed: Probed): string {
   return probed.answered ? failureInWords(probed.error, { url: '' }) : `${probed.why}.`;
 }
 
-/** Whether the gateway refused the credential, or that it opens this. */
+/** Whether the gateway refused the credential, or its access to this path. */
 export function isRefused(probed: Probed): boolean {
   return (
     probed.answered && (probed.status === 401 || probed.status === 403) && probed.code !== undefined

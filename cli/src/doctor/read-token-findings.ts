@@ -13,7 +13,7 @@ import {
 
 type Claims = Record<string, unknown>;
 
-/** The claims of a read token, unproven; undefined for what is none, as an API key. */
+/** The unverified claims of a read token, or undefined for anything else, such as an API key. */
 export function readTokenClaims(credential: string): Claims | undefined {
   try {
     return { ...decodeJwt(credential) };
@@ -22,7 +22,7 @@ export function readTokenClaims(credential: string): Claims | undefined {
   }
 }
 
-/** Whether a read token works, and which of the servers that it opens answer. */
+/** Checks whether a read token works, and which of the upstreams that it opens answer. */
 export async function readTokenFindings(
   connection: Connection,
   claims: Claims,
@@ -55,22 +55,22 @@ export async function readTokenFindings(
   ];
 }
 
-/** A stream below a prefix that nobody has: the store says so, if it is there. */
+/** A stream below an unused prefix. If the store is available, it says that there is none. */
 function pathBelow(prefix: string): string {
   return `${prefix.replace(/\/$/, '')}/agent-gateway-doctor?offset=now`;
 }
 
-/** What the token pins must be asked just so. */
+/** The request must repeat exactly what the token pins. */
 function shapeQuery(shape: unknown): string {
   const { table, where, params, columns } = (shape ?? {}) as Record<string, unknown>;
   const query = new URLSearchParams({ offset: 'now' });
   query.set('table', typeof table === 'string' ? table : 'entities');
   if (typeof where === 'string') query.set('where', where);
-  // As the client writes them.
+  // The parameters as the client writes them.
   for (const [number, value] of Object.entries(params ?? {})) {
     query.set(`params[${number}]`, String(value));
   }
-  // Quoted, as SQL folds other names to lower case.
+  // Names are quoted, because SQL folds unquoted names to lower case.
   if (Array.isArray(columns)) {
     query.set('columns', columns.map((column) => `"${String(column)}"`).join(','));
   }

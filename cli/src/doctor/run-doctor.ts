@@ -13,7 +13,7 @@ import { upstreamsSkipped } from './upstream-findings.ts';
 
 const NAME_WIDTH = 8;
 
-/** Looks at everything, prints a line each, and sets the exit code of the first that is bad. */
+/** Runs all checks, prints one line each, and sets the exit code of the first bad one. */
 export async function runDoctor(
   { json }: { json?: boolean },
   connection: Connection,

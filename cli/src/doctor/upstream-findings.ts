@@ -69,7 +69,7 @@ function hintFor({ what, setting, credentialSetting }: Upstream, code = ''): str
     : `${plainLine(what)} is there, and refuses what the doctor asked; its log may tell why.`;
 }
 
-/** 404 of the store's own: it has no such stream, as is right. */
+/** The store's own 404 means that it has no such stream, as expected. */
 export function isStoreAnswer(status: number, code: string | undefined): boolean {
   return status === 200 || (status === 404 && code === undefined);
 }

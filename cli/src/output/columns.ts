@@ -1,4 +1,4 @@
-/** Changes how a cell looks, not how wide it is. */
+/** Changes the look of a cell but not its width. */
 export type Paint = (cell: string, row: number, column: number) => string;
 
 /** Lines of cells, each column as wide as its widest cell; the last one is not padded. */

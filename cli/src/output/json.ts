@@ -3,12 +3,12 @@ type JsonOfToday = Pick<JSON, 'stringify'> & {
   parse(text: string, reviver: Reviver): unknown;
   rawJSON(text: string): unknown;
 };
-// TypeScript's library does not know these two yet (ECMA-262, "JSON.parse source text access").
+// TypeScript's library lacks these two (ECMA-262, "JSON.parse source text access").
 const json = JSON as unknown as JsonOfToday;
 
 /**
- * Parses JSON such that `compactJson` writes every number as it came: a JavaScript number would lose
- * what is beyond 2^53. Throws `SyntaxError`.
+ * Parses JSON so that `compactJson` can write every number unchanged: JavaScript numbers lose digits above 2^53.
+ * Throws `SyntaxError`.
  */
 export function parseExactly(text: string): unknown {
   return json.parse(text, (_, value, context) => {
@@ -18,7 +18,7 @@ export function parseExactly(text: string): unknown {
   });
 }
 
-/** One line of JSON that no terminal takes for a command: `JSON.stringify` leaves DEL and C1 as they are. */
+/** Writes one line of JSON that is safe on a terminal: `JSON.stringify` does not escape DEL and C1. */
 export function compactJson(value: unknown): string {
   const text = json.stringify(value, (_, part: unknown) =>
     typeof part === 'bigint' ? json.rawJSON(`${part}`) : part,

@@ -1,4 +1,4 @@
-/** `2026-11-21 16:02:11` in the time zone of the machine, or undefined for what is no time. */
+/** The time as `2026-11-21 16:02:11` in the machine's time zone, or undefined if it is invalid. */
 export function localTime(time: unknown): string | undefined {
   const date = new Date(typeof time === 'string' || typeof time === 'number' ? time : Number.NaN);
   if (Number.isNaN(date.getTime())) return undefined;

@@ -1,9 +1,9 @@
 import type { Writable } from 'node:stream';
 import { plainText } from './plain-text.ts';
 
-/** What is said beside the output: on stderr, with the program's name before it. */
+/** Messages besides the output: on stderr, with the program's name first. */
 export class Notices {
-  /** Called before anything is said, such as to end a line that is still open. */
+  /** Called before each message, for example to end a line that is still open. */
   beforeSaying: () => void = () => undefined;
   readonly #stderr: Writable;
   readonly #secrets = new Set<string>();
@@ -12,7 +12,7 @@ export class Notices {
     this.#stderr = stderr;
   }
 
-  /** Never shown from now on, whatever a message holds. */
+  /** A text that no message shows from now on. */
   keepSecret(secret: string): void {
     this.#secrets.add(secret);
   }
@@ -22,12 +22,12 @@ export class Notices {
     this.#stderr.write(`agent-gateway: ${this.withoutSecrets(plainText(message))}\n`);
   }
 
-  /** Writes a question as it is, without a line end. */
+  /** Writes a question unchanged, without a line end. */
   ask(question: string): void {
     this.#stderr.write(question);
   }
 
-  /** For output that holds what a server said, which may be what it was sent. */
+  /** For output with the text of a server, which may repeat what it was sent. */
   withoutSecrets(text: string): string {
     return [...this.#secrets].reduce((rest, secret) => rest.replaceAll(secret, '[key]'), text);
   }

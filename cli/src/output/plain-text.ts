@@ -1,9 +1,9 @@
 /**
- * Text of others made safe to print: what could steer a terminal or reorder a line is shown as an
- * escape instead. Line ends and tabs stay.
+ * Makes foreign text safe to print: characters that control a terminal or reorder a line become escapes. Line ends
+ * and tabs stay.
  */
 export function plainText(text: string): string {
-  // C0, DEL and C1 controls, and the bidirectional ones (CVE-2021-42574).
+  // The control characters C0, DEL and C1, and the bidirectional ones (CVE-2021-42574).
   return text.replace(
     // oxlint-disable-next-line no-control-regex -- these are the ones to find
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
@@ -11,7 +11,7 @@ export function plainText(text: string): string {
   );
 }
 
-/** The same on one line. */
+/** The same as a single line. */
 export function plainLine(text: string): string {
   return plainText(text).replaceAll('\n', '\\n').replaceAll('\t', ' ');
 }

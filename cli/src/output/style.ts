@@ -3,10 +3,10 @@ import { styleText } from 'node:util';
 
 export type Format = Parameters<typeof styleText>[0];
 
-/** Dresses a text in colours, or not. */
+/** Colours a text, or not. */
 export type Style = (format: Format, text: string) => string;
 
-/** Colours on a terminal; `NO_COLOR` and `FORCE_COLOR` count as everywhere. */
+/** Colours are on for terminals. `NO_COLOR` and `FORCE_COLOR` work as usual. */
 export function styleFor(stream: Writable): Style {
   return (format, text) =>
     styleText(format, text, { stream: stream as NodeJS.WritableStream, validateStream: true });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 
-/** Fulfils when the reader keeps up again, so that what is unread does not pile up in memory. */
+/** Resolves when the reader keeps up again, so that unread output does not fill the memory. */
 export async function write(stream: Writable, data: string | Uint8Array): Promise<void> {
   if (!stream.write(data)) await once(stream, 'drain');
 }

@@ -10,7 +10,7 @@ const CTRL_C = '\u0003';
 const CTRL_D = '\u0004';
 const BACKSPACE = /[\b\u007f]/;
 
-/** Asks for a line on a terminal that does not show what is typed. Rejects with the signal's reason. */
+/** Asks for a line on a terminal without showing the input. Rejects with the signal's reason. */
 export async function askHidden(
   question: string,
   terminal: Terminal,
@@ -47,7 +47,7 @@ function readLine(terminal: Terminal, signal: AbortSignal): Promise<string> {
           stop();
           return resolve(typed);
         }
-        // A raw terminal sends no signal for it.
+        // A terminal in raw mode sends no signal for this key.
         if (character === CTRL_C) {
           stop();
           return reject(new CliError(EXIT.interrupted, 'Nothing was written.'));

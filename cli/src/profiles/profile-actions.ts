@@ -20,7 +20,7 @@ import {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Throws a `CliError` for a key that the gateway refuses; nothing is written then. */
+/** Throws a `CliError` for a key that the gateway refuses. Nothing is written then. */
 export async function addProfile(
   name: string,
   { url: given, tenant, keyFile, scopes, check, config }: AddProfileOptions,
@@ -105,7 +105,7 @@ async function keyOf(url: string, { stdin, notices, interrupted }: CliContext): 
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Any answer but a 401 shows that the gateway knows the key: what it opens is up to its scopes. */
+/** Any response except a 401 shows that the gateway knows the key. Its scopes decide what it opens. */
 async function tryKey(url: string, credential: Credential): Promise<void> {
   const health = await probe({ url, credential: undefined }, '/health');
   if (!health.answered || health.status !== 200) {

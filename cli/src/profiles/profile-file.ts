@@ -11,18 +11,18 @@ export interface Profile {
   tenant?: string | undefined;
   key?: string | undefined;
   keyFile?: string | undefined;
-  /** What its key is meant for. */
+  /** The scopes of its key. */
   scopes?: ReadonlySet<Scope> | undefined;
 }
 
 export interface ProfileFile {
   path: string;
-  /** The profile that counts where none is named. */
+  /** The profile that is used if none is named. */
   defaultName: string | undefined;
   profiles: Map<string, Profile>;
 }
 
-/** A profile as it stands in the file. */
+/** A profile as stored in the file. */
 export type StoredProfile = { url: string } & Partial<
   Record<'tenant' | 'key' | 'keyFile' | 'scopes', string>
 >;
@@ -34,14 +34,14 @@ interface StoredFile {
 
 const FIELDS = ['url', 'tenant', 'key', 'keyFile', 'scopes'] as const;
 
-/** Where the profiles are, unless a flag names another file. */
+/** The path of the profiles, unless a flag names another file. */
 export function profilePath(env: Record<string, string | undefined>): string {
   const home = env.HOME || homedir();
   const folder = env.XDG_CONFIG_HOME || join(home, '.config');
   return env.AGENT_GATEWAY_CONFIG || join(folder, 'agent-gateway', 'config.json');
 }
 
-/** Reads the file; undefined where there is none. Throws a usage error that never repeats a key. */
+/** Reads the file. Undefined if there is none. Throws a usage error that never contains a key. */
 export function readProfileFile(path: string): ProfileFile | undefined {
   let text: string;
   try {
@@ -65,8 +65,8 @@ export function readProfileFile(path: string): ProfileFile | undefined {
 }
 
 /**
- * Changes the file, or makes it. Whoever reads it meanwhile sees all of the old one or all of the new one. Throws a usage error
- * where it is not as it should be, before or after.
+ * Changes or creates the file atomically: readers see either the old or the new content. Throws a usage error if
+ * the content is invalid before or after the change.
  */
 export function changeProfileFile(path: string, change: (file: StoredFile) => void): void {
   const isThere = readProfileFile(path) !== undefined;
@@ -78,7 +78,7 @@ export function changeProfileFile(path: string, change: (file: StoredFile) => vo
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     writeFileSync(draft, `${JSON.stringify(file, undefined, 2)}\n`, { mode: 0o600 });
-    // The mode of `writeFileSync` counts for new files only.
+    // The mode of `writeFileSync` applies only to new files.
     chmodSync(draft, 0o600);
     renameSync(draft, path);
   } catch (error) {
@@ -86,9 +86,9 @@ export function changeProfileFile(path: string, change: (file: StoredFile) => vo
   }
 }
 
-/** What to tell the user where others can read a file with a key in it, in one sentence. */
+/** A warning in one sentence if others can read a file that contains a key. */
 export function openFileWarning(path: string): string | undefined {
-  // On Windows the mode says nothing about others.
+  // On Windows the mode does not describe the access of others.
   if (process.platform === 'win32') return undefined;
   try {
     const othersMay = statSync(path).mode & 0o077;
@@ -116,7 +116,7 @@ function readProfile(name: string, profile: unknown, path: string): Profile {
   const { url, tenant, key, keyFile, scopes } = profile as Partial<
     Record<(typeof FIELDS)[number], string>
   >;
-  // Its key is for one address only, so it has to have one.
+  // The address is required, because the key belongs to it.
   if (url === undefined) throw usageError(`${where} has no "url".`);
   if (key !== undefined && keyFile !== undefined) {
     throw usageError(`${where} has both "key" and "keyFile": give one of them.`);
@@ -138,7 +138,7 @@ function checkedScopes(list: string, where: string): ReadonlySet<Scope> {
   return scopes;
 }
 
-/** A path as a profile gives it: from the home folder, or from the folder of the file. */
+/** Resolves a path of a profile from the home folder or from the folder of the file. */
 function beside(path: string, file: string): string {
   return file.startsWith('~/') ? join(homedir(), file.slice(2)) : resolve(dirname(path), file);
 }
@@ -153,7 +153,7 @@ function parseObject(text: string, path: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's own message repeats what stands there, which may be a key.
+    // The parser's message is left out, because it quotes the content, which may be a key.
     throw usageError(`${path} is not JSON.`);
   }
   if (!isObject(value)) throw usageError(`${path} must hold a JSON object.`);

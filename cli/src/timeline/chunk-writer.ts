@@ -11,13 +11,13 @@ import { TimelinePrinter } from './timeline-printer.ts';
 
 export interface ChunkWriterOptions {
   json?: boolean;
-  /** Nothing is written after the first event for which this is true. */
+  /** Nothing is written after the first event for which this returns true. */
   isLast?: ((event: TimelineEvent) => boolean) | undefined;
 }
 
 type Piece = Pick<StreamChunk, 'items' | 'bytes'>;
 
-/** Writes what is read of a stream. */
+/** Writes the data of a stream. */
 export interface ChunkWriter {
   /** @returns whether it has seen the event to stop at. */
   write(piece: Piece): Promise<boolean>;
@@ -28,8 +28,8 @@ export interface ChunkWriter {
 const SILENT_END = { end: () => '' };
 
 /**
- * How a stream of a media type is written: events a line each, text as it comes, bytes as they are. Throws a
- * usage error for bytes that would go to a terminal.
+ * The writer for a media type: one line per event, text as it arrives, bytes unchanged. Throws a usage error for
+ * bytes on a terminal.
  */
 export function chunkWriter(
   contentType: string,
@@ -82,7 +82,7 @@ function eventWriter({ json, isLast }: ChunkWriterOptions, context: CliContext):
   };
 }
 
-/** A line of JSON for every piece: text as text, anything else in base64. */
+/** One line of JSON for each piece: text as text, anything else in base64. */
 function jsonChunkWriter(kind: 'text' | 'binary', { stdout }: CliContext): ChunkWriter {
   const decoder = new TextDecoder();
   return {

@@ -1,15 +1,15 @@
 import { compactJson } from '../output/json.ts';
 import { plainText } from '../output/plain-text.ts';
 
-/** An event of a timeline, as far as anything is known of it: everybody may append anything. */
+/** The known fields of a timeline's event. Anybody with a key may append anything. */
 export type TimelineEvent = Record<string, unknown>;
 
-/** What stands in columns of its own, or is of no interest to a reader. */
+/** Fields with columns of their own, or of no interest to a reader. */
 const STANDARD_FIELDS = new Set(['seq', 'at', 'kind', 'requestId', 'replyTo']);
 
 /**
- * What an event says, safe to print. The kinds are those of `docs/agents.md`; of others, and where one
- * of these is not as it should be, all fields are shown as compact JSON.
+ * The text of an event, safe to print. The kinds are those of `docs/agents.md`. For other or invalid events it is
+ * compact JSON of all fields.
  */
 export function eventText(event: TimelineEvent): string {
   return plainText(knownText(event) ?? otherFields(event));
@@ -44,7 +44,7 @@ function controlWords({ verb, reason, status }: TimelineEvent): string[] {
   return [...words, asText(status) && `→ ${asText(status)}`].filter((word) => word !== undefined);
 }
 
-/** The text parts as they are, other parts as JSON. */
+/** Text parts unchanged, other parts as JSON. */
 export function contentText(content: unknown): string | undefined {
   if (!Array.isArray(content)) return undefined;
   return content

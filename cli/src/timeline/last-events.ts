@@ -1,6 +1,6 @@
 import type { StreamChunk } from '../../../client/src/index.ts';
 
-/** Holds back what is there at first, but for the last events of it. The store cannot be read from its end. */
+/** Holds back the existing events except the last ones, because the store cannot be read from its end. */
 export class LastEvents {
   readonly #count: number;
   #held: unknown[] | undefined = [];

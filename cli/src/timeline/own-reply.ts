@@ -1,13 +1,13 @@
 import { plainLine } from '../output/plain-text.ts';
 import type { TimelineEvent } from './event-text.ts';
 
-/** What has become of a message. */
+/** The state of a message. */
 export type Outcome =
   { kind: 'replied' } | { kind: 'refused'; reason: string } | { kind: 'interrupted' };
 
 /**
- * Looks for what an agent makes of one message: others may talk to it as well. The events are those of `docs/agents.md`: one
- * that a command causes names its request, and a reply the number of its message.
+ * Finds the agent's reaction to one message, because others may talk to the agent too. The events are those of
+ * `docs/agents.md`: an event that a command causes names the request, and a reply names the number of its message.
  */
 export class OwnReply {
   outcome: Outcome | undefined;
@@ -15,7 +15,7 @@ export class OwnReply {
   readonly #kind: string;
   #messageSeq: unknown;
 
-  /** `kind` is the event that ends it, `reply` as a rule. */
+  /** `kind` is the kind of the final event, usually `reply`. */
   constructor(requestId: string, kind: string) {
     this.#requestId = requestId;
     this.#kind = kind;
@@ -34,7 +34,7 @@ export class OwnReply {
   #outcomeOf({ kind, reason, message }: TimelineEvent, isOfRequest: boolean): Outcome | undefined {
     if (kind === this.#kind) return { kind: 'replied' };
     if (kind === 'interrupted') return { kind: 'interrupted' };
-    // Of an error that answers a message, the reply may still come.
+    // After an error for a message its reply may still come.
     if (!isOfRequest || (kind !== 'rejected' && kind !== 'error')) return undefined;
     const said = kind === 'rejected' ? reason : message;
     return { kind: 'refused', reason: typeof said === 'string' ? plainLine(said) : 'no reason' };

@@ -11,13 +11,13 @@ import { endOf, showStream, type ShowOptions } from './show-stream.ts';
 export interface SendAndShowOptions extends Omit<ShowOptions, 'isLast'> {
   /** The kind of event to wait for. */
   until: string;
-  /** In seconds; undefined: without end. */
+  /** In seconds. Undefined means without end. */
   timeout: number | undefined;
 }
 
 /**
- * Sends a message and shows what the timeline has from just before it, until the agent has replied to this very message.
- * Throws a `CliError` where it does not.
+ * Sends a message and shows the timeline from just before it until the agent has replied to this message. Throws a
+ * `CliError` if there is no reply.
  */
 export async function sendAndShow(
   entity: Entity,

@@ -16,20 +16,20 @@ import { write } from '../output/write.ts';
 import { chunkWriter, type ChunkWriter, type ChunkWriterOptions } from './chunk-writer.ts';
 import { LastEvents } from './last-events.ts';
 
-/** What of a stream to show. */
+/** The part of a stream to show. */
 export interface ShowRequest {
   /** The path on the gateway. */
   path: string;
   /** `start`, `now`, or an offset. */
   from: string;
-  /** Go on when all that is there has been read. */
+  /** Whether to follow after all existing data has been read. */
   follow: boolean;
-  /** Take a stream that is not there for one that is yet to come. */
+  /** Whether to wait for a stream that does not exist yet. */
   waitForStream: boolean;
   live?: 'sse' | 'long-poll' | undefined;
-  /** Of what is there at first only so many events. */
+  /** The most existing events to show. */
   last?: number | undefined;
-  /** Ends the reading, without an error. */
+  /** Ends the read without an error. */
   until?: AbortSignal;
 }
 
@@ -38,7 +38,7 @@ export interface ShowOptions extends Pick<ChunkWriterOptions, 'json' | 'isLast'>
   retryFor: number;
 }
 
-/** Writes a stream as it comes. Throws the `CliError` to end with. */
+/** Writes a stream as it arrives. Throws the `CliError` to end with. */
 export async function showStream(
   request: ShowRequest,
   options: ShowOptions,
@@ -85,7 +85,7 @@ export async function endOf(gateway: AgentGateway, path: string): Promise<string
     for await (const { offset } of gateway.stream(path, { from: 'now', live: false }))
       return offset;
   } catch {
-    // The command that follows will tell what is wrong.
+    // The command that follows reports the problem.
   }
   return 'start';
 }

@@ -19,12 +19,12 @@ const KIND_FORMATS: Record<string, Format> = {
 };
 
 /**
- * Events for people, a line each: time, number, kind, what it says. The words of a reply share one line,
- * which grows as they come. `print` gives the text to write, which may leave a line open.
+ * Prints events for people, one line each: time, number, kind, text. The words of a reply share one growing line.
+ * `print` returns the text to write, which may leave a line open.
  */
 export class TimelinePrinter {
   readonly #style: Style;
-  /** The reply whose words are being written, and what of it stands there. */
+  /** The reply whose words are being printed, and the text so far. */
   #reply: { to: unknown; words: string[] } | undefined;
   #isLineOpen = false;
 
@@ -45,7 +45,7 @@ export class TimelinePrinter {
     return `${this.endLine()}${line.trimEnd()}\n`;
   }
 
-  /** What ends a line that was left open, before something else is said. */
+  /** The text that ends an open line before another message. */
   endLine(): string {
     const end = this.#isLineOpen ? '\n' : '';
     this.#isLineOpen = false;
@@ -63,7 +63,7 @@ export class TimelinePrinter {
     return `${start}${this.#head(event)}${said}`;
   }
 
-  /** Whether this is the whole reply whose words have just been shown. */
+  /** Whether this is the complete reply of the words just printed. */
   #isRepetition({ kind, replyTo, content }: TimelineEvent): boolean {
     if (kind !== 'reply' || this.#reply === undefined || this.#reply.to !== replyTo) return false;
     return contentText(content) === this.#reply.words.join(' ');

@@ -15,8 +15,8 @@ export interface CheckResult {
 }
 
 /**
- * Whether a read token opens a GET of a path, which may have a query and an origin: judged by the
- * very code of the gateway, with these settings.
+ * Whether a read token opens a GET of a path, which may have a query and an origin. The gateway's own code decides,
+ * with these settings.
  */
 export async function checkReadToken(
   token: string,

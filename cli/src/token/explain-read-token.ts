@@ -10,8 +10,8 @@ import {
 import { TokenCommandError, tokenVerifier, type TokenSettings } from './token-settings.ts';
 
 /**
- * A read token in words, a line each: what it says of itself, and what a gateway with these settings
- * makes of it. Throws `TokenCommandError` for what is no JWT at all.
+ * Describes a read token line by line: its claims, and the verdict of a gateway with these settings. Throws
+ * `TokenCommandError` if it is not a JWT.
  */
 export async function explainReadToken(
   token: string,
@@ -30,7 +30,7 @@ export async function explainReadToken(
   ];
 }
 
-/** What a token says of itself, unproven. Throws `TokenCommandError` for what is no JWT at all. */
+/** The unverified claims of a token. Throws `TokenCommandError` if it is not a JWT. */
 export function decodeReadToken(token: string): {
   header: Record<string, unknown>;
   claims: Record<string, unknown>;
@@ -45,7 +45,7 @@ export function decodeReadToken(token: string): {
   }
 }
 
-/** A claim as it stands, with nothing in it that could steer a terminal. */
+/** A claim as text that is safe on a terminal. */
 function words(claim: unknown): string {
   const text = typeof claim === 'string' ? claim : (JSON.stringify(claim) ?? '(missing)');
   return text.replace(/\p{C}/gu, '?');
@@ -105,7 +105,7 @@ function durationInWords(seconds: number): string {
   return `${count} ${name}${count === 1 ? '' : 's'}`;
 }
 
-/** What a gateway with these settings makes of a token; `why` is empty where it accepts it. */
+/** The verdict of a gateway with these settings. `why` is empty if it accepts the token. */
 export interface ReadTokenVerdict {
   isAccepted: boolean;
   why: string;

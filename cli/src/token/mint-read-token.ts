@@ -2,12 +2,12 @@ import { SignJWT } from 'jose';
 import { readTokenFromClaims, TokenRefusal, whereProblem } from './token-rules.ts';
 import { signingSecret, TokenCommandError, type TokenSettings } from './token-settings.ts';
 
-/** What a read token is to open, and for how long. */
+/** The content of a read token. */
 export interface MintRequest {
   prefixes: string[];
   ttlSeconds: number;
   subject: string | undefined;
-  /** The `shape` claim, not yet judged. */
+  /** The `shape` claim, not checked yet. */
   shape: unknown;
 }
 

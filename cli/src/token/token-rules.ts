@@ -1,4 +1,7 @@
-/** The gateway's own rules for read tokens; see `gateway-rules.ts`. Apart, as only `token` needs what verifies signatures. */
+/**
+ * The gateway's own rules for read tokens; see `gateway-rules.ts`. They are separate because only `token` needs to
+ * verify signatures.
+ */
 export { checkReadAccess } from '../../../src/auth/read-access.ts';
 export { jwkSetSource } from '../../../src/auth/jwk-set-source.ts';
 export { ReadTokenVerifier } from '../../../src/auth/read-token-verifier.ts';

@@ -8,7 +8,7 @@ import {
   TokenKeySet,
 } from './token-rules.ts';
 
-/** A wrong setting, or a request that cannot be met: said in one sentence, without a stack. */
+/** A wrong setting or an impossible request, in one sentence without a stack. */
 export class TokenCommandError extends Error {
   readonly exitCode: number;
 
@@ -18,10 +18,10 @@ export class TokenCommandError extends Error {
   }
 }
 
-/** What of the gateway's settings decides about read tokens. */
+/** The gateway's settings for read tokens. */
 export interface TokenSettings {
   tenant: string;
-  /** The first signs. */
+  /** The secrets. The first one signs. */
   secrets: Buffer[];
   jwks: string | undefined;
   maxTtlSeconds: number;
@@ -31,8 +31,8 @@ export interface TokenSettings {
 type Variables = Record<string, string | undefined>;
 
 /**
- * Reads them as the gateway does. Not by `loadConfig`, which Node cannot run from its source for its
- * decorators, and which asks for settings that nobody needs here. Throws `TokenCommandError`.
+ * Reads the settings like the gateway. `loadConfig` is not used, because Node cannot run its decorators from
+ * source, and because it requires settings that are not needed here. Throws `TokenCommandError`.
  */
 export function tokenSettings(variables: Variables): TokenSettings {
   const get = (name: string): string | undefined => variables[name] || undefined;
@@ -63,7 +63,7 @@ export function tokenSettings(variables: Variables): TokenSettings {
     maxTtlSeconds: Number(maxTtl),
     shapes: {
       tables: tables.includes('*') ? '*' : tables.filter((name) => name !== ''),
-      // The one variable for which an empty value means something: no fence.
+      // The only variable for which an empty value has a meaning: no tenant fence.
       tenantColumn: variables.GATEWAY_SHAPES_TENANT_COLUMN ?? 'tenant',
     },
   };
@@ -88,7 +88,7 @@ function secretsOf(name: string, text: string | undefined, form: 'variable' | 'f
   return entries;
 }
 
-/** The secret to sign with. Throws `TokenCommandError` where there is none, and says what to do. */
+/** The secret to sign with. Throws a `TokenCommandError` with the remedy if there is none. */
 export function signingSecret({ secrets }: TokenSettings): Buffer {
   const [secret] = secrets;
   if (secret) return secret;
@@ -101,7 +101,7 @@ export function signingSecret({ secrets }: TokenSettings): Buffer {
   );
 }
 
-/** Judges tokens as the gateway with these settings does. */
+/** Verifies tokens like a gateway with these settings. */
 export function tokenVerifier(settings: TokenSettings): ReadTokenVerifier {
   const { secrets, jwks, tenant, maxTtlSeconds } = settings;
   const silent = { error: () => undefined, info: () => undefined };

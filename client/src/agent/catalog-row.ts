@@ -3,7 +3,7 @@ import type { ObjectContext } from '@restatedev/restate-sdk';
 import { describe, request } from './gateway-client.ts';
 import { retryForever } from './retry-forever.ts';
 
-/** A row of the catalog's table `entities`, as the catalog engine takes it. */
+/** A row of the catalog's table `entities`, as the catalog engine accepts it. */
 export interface CatalogRow {
   url: string;
   type: string;
@@ -42,7 +42,7 @@ export function catalogRowWriter(catalogUrl: string, name = DEFAULT_NAME) {
         const refusal = await ctx.run('put row', () =>
           putRow(catalogUrl, row, attemptCompletedSignal),
         );
-        // The row is a copy: an entity whose row is refused works on, and its next row may do.
+        // A refused row is dropped, because it is only a copy: the entity continues, and its next row may be valid.
         if (refusal !== null) ctx.console.error(`row of ${row.url} refused: ${refusal}`);
       },
     },

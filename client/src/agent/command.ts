@@ -16,8 +16,8 @@ export interface Spawn {
 
 const VERBS: readonly string[] = ['interrupt', 'pause', 'resume', 'archive'] satisfies Verb[];
 
-// The gateway has checked both bodies. Who calls Restate's ingress directly may still send
-// anything: what cannot be read is `undefined` here, and never an exception (see message.ts).
+// The gateway has checked both bodies. A direct caller of Restate's ingress may still send anything, so an invalid
+// body is `undefined` here and never an exception (see message.ts).
 
 export function readControl(body: Uint8Array): Control | undefined {
   const value = readObject(body);

@@ -7,7 +7,7 @@ import { createTimeline, newTimeline, sendUnsent } from './timeline.ts';
 import type { NewEvent, Timeline } from './timeline.ts';
 
 export interface AgentOptions extends GatewayAccess {
-  /** The catalog engine's; absent, no rows are kept. */
+  /** The URL of the catalog engine. Without it no rows are written. */
   catalogUrl?: string;
   /** The name of the service that writes rows. Default `catalogRow`; each deployment needs a name of its own. */
   rowService?: string;
@@ -15,7 +15,7 @@ export interface AgentOptions extends GatewayAccess {
 
 export type Status = 'idle' | 'running' | 'paused' | 'archived';
 
-/** What every agent of ours remembers, as one value: it changes whole or not at all. */
+/** The state of every agent as one value, so that it changes as a whole or not at all. */
 export interface Entity {
   url: string;
   status: Status;
@@ -26,14 +26,14 @@ export interface Entity {
 
 const STATE_KEY = 'entity';
 
-/** A handler that takes any body of any type: the gateway forwards what the client sent. */
+/** A handler that accepts any body of any type: the gateway forwards what the client sent. */
 export function command(run: (ctx: ObjectContext, body: Uint8Array) => Promise<void>) {
   return handlers.object.exclusive({ accept: '*/*', input: serde.binary }, run);
 }
 
 /**
- * The entity that a command is for; what an earlier invocation left unsent is sent first. One that
- * does not exist yet is spawned, by a wake too: who may write to it may also create it.
+ * The entity of a command. Unsent events of an earlier invocation are sent first. An entity that does not exist yet
+ * is spawned, also by a message: whoever may write to it may also create it.
  */
 export async function openEntity<E extends Entity = Entity>(
   ctx: ObjectContext,
@@ -43,7 +43,8 @@ export async function openEntity<E extends Entity = Entity>(
   const { url, stream } = addressOf(ctx);
   const existing = await findEntity<E>(ctx, options);
   if (existing) {
-    // Two tenants on one runtime with GATEWAY_RUNTIME_KEY_TEMPLATE={id} would share objects.
+    // Two tenants on one runtime with GATEWAY_RUNTIME_KEY_TEMPLATE={id} would share objects, so another tenant is
+    // refused.
     if (existing.url !== url) throw new TerminalError(`this object is ${existing.url}, not ${url}`);
     return existing;
   }
@@ -85,7 +86,7 @@ export async function record(
   await sendUnsent(ctx, options, timeline, save);
 }
 
-/** Brings the entity's row in the catalog up to date: call it after the status changed. */
+/** Updates the entity's row in the catalog. Call it after the status changed. */
 export async function keepRow(
   ctx: ObjectContext,
   options: AgentOptions,

@@ -1,9 +1,9 @@
-/** Where the agents find the rest of the system. */
+/** The addresses of the rest of the system. */
 export interface GatewayAccess {
   /** For example `http://localhost:8787`. */
   gatewayUrl: string;
   apiKey: string;
-  /** Default `<gatewayUrl>/streams`; a test without a gateway names the history store itself. */
+  /** Default `<gatewayUrl>/streams`. A test without a gateway uses the history store's URL. */
   streamsUrl?: string;
 }
 
@@ -13,18 +13,19 @@ export interface Answer {
   text: string;
 }
 
-/** An attempt that hangs blocks its entity. After this time it is broken off, and Restate retries. */
+/** An attempt that hangs would block its entity. After this time it is aborted, and Restate retries. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
- * Not the request's fault, so the same request is tried again until it works: a key that was
- * rotated (401), a gateway that is slow or sheds load (408, 425, 429).
+ * Statuses that are not the request's fault, so the same request is retried until it works: a rotated key (401), a
+ * gateway that is slow or overloaded (408, 425, 429).
  */
 const TRANSIENT_STATUSES = new Set([401, 408, 425, 429]);
 
 /**
- * One request to the system, for use in `ctx.run`.
- * @throws Error for faults that may pass by themselves (no connection, 5xx, the statuses above), so that Restate retries the step. Every other response is returned, because a retry would not change it.
+ * One request to the system, for use in `ctx.run`. @throws Error for temporary failures (no connection, 5xx, the
+ * statuses above), so that Restate retries the step. Every other response is returned, because a retry would not
+ * change it.
  */
 export async function request(
   url: string,
@@ -37,7 +38,7 @@ export async function request(
   try {
     const signal = AbortSignal.any([AbortSignal.timeout(REQUEST_TIMEOUT_MS), attemptEnded]);
     const response = await fetch(url, { ...init, redirect: 'manual', signal });
-    // Read to its end even where nobody looks at it, or the connection cannot be used again.
+    // The body is always read to its end, or the connection could not be used again.
     const text = await response.text();
     answer = { status: response.status, headers: response.headers, text };
   } catch (cause) {
@@ -49,12 +50,12 @@ export async function request(
   return answer;
 }
 
-/** The answer in a few words, for an event or a log line. */
+/** A short description of the response for an event or a log line. */
 export function describe(answer: Answer): string {
   return `${answer.status} ${detailOf(answer.text)}`.trim();
 }
 
-/** The gateway's problems (RFC 9457) say in `detail` what was wrong; upstreams answer plain text. */
+/** The gateway's problem documents (RFC 9457) explain the error in `detail`. Upstreams answer with plain text. */
 function detailOf(text: string): string {
   const shortText = text.slice(0, 200);
   try {

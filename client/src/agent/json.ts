@@ -1,8 +1,8 @@
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 
 /**
- * `JSON.parse` takes any depth, `JSON.stringify` overflows the stack somewhere in the thousands:
- * a value nested deeper than anyone means would fail at every try to write it down.
+ * The deepest accepted nesting. `JSON.parse` accepts any depth, but `JSON.stringify` overflows the stack at some
+ * thousands: such a value would fail at every attempt to store it.
  */
 const MAX_DEPTH = 64;
 

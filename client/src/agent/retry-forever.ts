@@ -1,8 +1,8 @@
 import type { RetryPolicy } from '@restatedev/restate-sdk';
 
 /**
- * Restate's default waits for up to a minute, and after 70 tries it parks the invocation until
- * somebody resumes it by hand: an entity would stay blocked after an outage is long over.
+ * Retries without end. By default Restate waits up to a minute between retries, and pauses the invocation after 70
+ * of them until somebody resumes it: an entity would stay blocked long after an outage.
  */
 export const retryForever: RetryPolicy = {
   initialInterval: 100,

@@ -4,35 +4,35 @@ import { describe, request } from './gateway-client.ts';
 import type { Answer, GatewayAccess } from './gateway-client.ts';
 import type { Json } from './json.ts';
 
-/** An event before it has a number and a time. */
+/** An event without its number and time. */
 export type NewEvent = { kind: string; [name: string]: Json | undefined };
 
-/** What an entity remembers of its timeline, in its Restate state. */
+/** An entity's state of its timeline, stored in Restate. */
 export interface Timeline {
   /** The path below `/streams`. */
   stream: string;
   /** The number of the next event: 0, 1, 2 … without a gap. */
   nextSeq: number;
-  /** Events that are decided but not yet known to be on the stream, the oldest first. */
+  /** Events that may not be on the stream yet, oldest first. */
   unsent: NewEvent[];
-  /** Producer-Epoch, and the event that had Producer-Seq 0 in it. */
+  /** The Producer-Epoch, and the event that had Producer-Seq 0 in it. */
   epoch: number;
   epochStartSeq: number;
 }
 
-/** What the writer needs of Restate. */
+/** The parts of Restate's context that the writer uses. */
 export type Journal = Pick<ObjectContext, 'run' | 'date' | 'request'>;
 
 type Outcome = 'appended' | 'forgotten' | { refusal: number; why: string };
 
-/** The event itself is what the server refuses, be it too large or malformed. */
+/** Statuses for an event that the server refuses, because it is too large or malformed. */
 const EVENT_AT_FAULT = [400, 413, 415, 422];
 
 export function newTimeline(stream: string): Timeline {
   return { stream, nextSeq: 0, unsent: [], epoch: 0, epochStartSeq: 0 };
 }
 
-/** Creates the stream; one that is there already stays as it is. */
+/** Creates the stream. An existing stream stays as it is. */
 export async function createTimeline(
   journal: Journal,
   access: GatewayAccess,
@@ -48,12 +48,10 @@ export async function createTimeline(
 }
 
 /**
- * Appends what is unsent, in order, each event exactly once.
- *
- * The caller has stored `unsent` before; `save` stores it again after every event. A crash at any
- * point leaves the event in `unsent`, or in the journal, with the same number. The number is its
- * Producer-Seq too, by which the server knows a repeated append and drops it. That holds even when
- * an operator kills the invocation: the next one begins by sending what is left.
+ * Appends the unsent events in order, each exactly once. The caller has stored `unsent` before, and `save` stores
+ * it again after every event. After a crash at any point the event is still in `unsent` or in the journal, with the
+ * same number. The number is also its Producer-Seq, with which the server recognizes and drops a repeated append.
+ * This holds even if an operator kills the invocation: the next one first sends the unsent events.
  */
 export async function sendUnsent(
   journal: Journal,
@@ -94,22 +92,22 @@ async function append(
   };
   const answer = await request(streamUrl(access, timeline.stream), init, attemptEnded);
   if (isSuccess(answer)) {
-    // 204: this number is on the stream already. Only the newest one can be a repetition of ours.
+    // 204 means that the stream already has this number. Only our newest event can be a repetition.
     const newestSeq = Number(answer.headers.get('producer-seq') ?? producerSeq);
     if (newestSeq === producerSeq) return 'appended';
     return { refusal: 409, why: `the stream already holds events up to number ${newestSeq}` };
   }
-  // A server may forget a producer that was quiet for long (the in-memory one does after seven
-  // days). It then expects number 0, which a next epoch begins with.
+  // A server may forget a producer that was quiet for long (the in-memory one after seven days). It then expects
+  // number 0, so the writer begins a new epoch.
   if (answer.headers.get('producer-expected-seq') === '0' && producerSeq > 0) return 'forgotten';
   if (answer.status === 404 && (await isThere(access, timeline.stream, attemptEnded))) {
-    // The store lost its hold of the stream for a moment; the event may be there. Restate runs the step again.
+    // The store temporarily lost the stream's file, and the event may be stored. Restate runs the step again.
     throw new Error(`${timeline.stream}: ${describe(answer)}, and yet it is there`);
   }
   return { refusal: answer.status, why: describe(answer) };
 }
 
-/** Throws an Error where nobody can tell just now. */
+/** Throws an Error if this cannot be known at the moment. */
 async function isThere(
   access: GatewayAccess,
   stream: string,
@@ -128,7 +126,7 @@ function settle(timeline: Timeline, event: NewEvent, outcome: Outcome): void {
     timeline.epoch += 1;
     timeline.epochStartSeq = timeline.nextSeq;
   } else if (EVENT_AT_FAULT.includes(outcome.refusal) && event.kind !== 'error') {
-    // Nothing took this number, so an error takes it: the reader sees that something is missing.
+    // No event has this number, so an error event takes it. The reader then sees that an event is missing.
     timeline.unsent[0] = { kind: 'error', message: `${event.kind} not recorded: ${outcome.why}` };
   } else {
     throw new TerminalError(`${timeline.stream} refuses events: ${outcome.why}`);

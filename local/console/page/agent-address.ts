@@ -5,7 +5,7 @@ export interface AgentAddress {
   id: string;
 }
 
-// Types and ids as the gateway takes them, so that they need no encoding in a path.
+// Types and ids that the gateway accepts. They need no encoding in a path.
 const AGENT = /([A-Za-z][\w.-]*)\/([A-Za-z0-9][\w.~:@-]*)$/.source;
 const URL_PATTERN = new RegExp(`^/t/[\\w-]+/a/${AGENT}`);
 const HASH_PATTERN = new RegExp(`^#/${AGENT}`);
@@ -24,7 +24,7 @@ export function hashOf({ type, id }: AgentAddress): string {
   return `#/${type}/${id}`;
 }
 
-/** A link to the agent of an entity URL; what is no such URL stays text. */
+/** A link to the agent of an entity URL. Other text stays text. */
 export function agentLink(url: string): HTMLElement {
   const agent = agentOfUrl(url);
   if (!agent) return element('span', {}, url);

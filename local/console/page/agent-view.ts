@@ -12,16 +12,16 @@ import { isAbsent } from './status-line.ts';
 export interface AgentViewOptions {
   settings: Settings;
   onState: (state: LiveState) => void;
-  /** Hears of every event, in order. */
+  /** Called for every event, in order. */
   onEvent: (event: TimelineEvent) => void;
 }
 
-/** Kinds that are also said to a screen reader; every word would be too much. */
+/** The kinds of events that screen readers announce. Every word would be too much. */
 const ANNOUNCED = new Set(['reply', 'error', 'rejected', 'interrupted']);
-/** Events that come in one go are drawn in one go. */
+/** Events that arrive together are drawn together. */
 const BATCH_MS = 16;
 
-/** One agent: its timeline as a conversation and as events, and what can be done with it. */
+/** One agent: its timeline as a conversation and as events, and its commands. */
 export class AgentView {
   readonly #options: AgentViewOptions;
   readonly #scroller = byId('timeline-scroll');
@@ -37,7 +37,7 @@ export class AgentView {
   #isAbsent = false;
   #isKnown: boolean | undefined;
   #eventCount = 0;
-  /** Events that the view of events has not been given yet. */
+  /** Events that the raw view has not received yet. */
   #held: TimelineEvent[] = [];
 
   constructor(options: AgentViewOptions) {
@@ -91,7 +91,7 @@ export class AgentView {
     this.#pending = [];
   }
 
-  /** What the catalog knows of it; undefined where the catalog has been read and has no such row. */
+  /** The agent's row in the catalog. Undefined if the catalog has been read and has no such row. */
   showRow(row: EntityRow | undefined): void {
     this.#isKnown = row !== undefined;
     showStatus(byId('agent-status'), row?.status ?? 'unknown');
@@ -188,7 +188,7 @@ export class AgentView {
   }
 }
 
-/** Why a verb makes no sense now; undefined for one that does. */
+/** The reason why a verb is disabled, or undefined. */
 function verbReasons(status: string | undefined): Record<Verb, string | undefined> {
   const unless = (isPossible: boolean, reason: string): string | undefined =>
     isPossible ? undefined : reason;

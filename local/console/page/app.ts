@@ -16,9 +16,12 @@ const settings = await untilAnswered(() => get<Settings>('/settings.json'));
 const status = new StatusLine(settings.gatewayUrl);
 const catalog = new CatalogView();
 const deployments = new DeploymentsView();
-/** Commands whose effect is still to come, by their request id: what to say when the agent takes one. */
+/**
+ * Commands whose effect has not arrived yet, by their request id, each with the text to show when the agent handles
+ * it.
+ */
 const sent = new Map<string, string>();
-/** What was typed for each agent and not sent. */
+/** The draft of each agent. */
 const drafts = new Map<string, string>();
 const text = byId<HTMLTextAreaElement>('send-text');
 let open: (AgentAddress & { url: string }) | undefined;
@@ -78,12 +81,12 @@ byId<HTMLFormElement>('send').addEventListener('submit', (event) => {
     sent.set(requestId, 'The message');
     drafts.delete(agent.url);
     if (open?.url === agent.url && text.value === message) text.value = '';
-    // Restate has it; whether the agent takes it stands on its timeline.
+    // Restate has the command. The timeline will show whether the agent accepts it.
     return 'Accepted. The agent has yet to take it.';
   }).then(() => text.focus());
 });
 
-// Enter sends, Shift and Enter begin a new line; not while an input method composes a character.
+// Enter sends, and Shift+Enter begins a new line, except while an input method composes a character.
 text.addEventListener('keydown', (event) => {
   if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
   event.preventDefault();
@@ -115,7 +118,7 @@ function apply(verb: Verb, button: HTMLElement): void {
   });
 }
 
-/** Tells what an agent made of a command of this page. */
+/** Reports the agent's reaction to a command of this page. */
 function onEvent({ kind, requestId, reason, message }: TimelineEvent): void {
   const what = typeof requestId === 'string' ? sent.get(requestId) : undefined;
   if (what === undefined) return;
@@ -125,7 +128,7 @@ function onEvent({ kind, requestId, reason, message }: TimelineEvent): void {
   else notice(`${what} has reached the agent.`, 'done');
 }
 
-/** Runs a command once at a time for its form or button, and tells how it went. */
+/** Runs one command at a time for a form or button, and reports its result. */
 async function run(
   source: HTMLElement,
   name: string,
@@ -174,18 +177,18 @@ function openFromHash(): void {
     text.value = drafts.get(open.url) ?? '';
   }
   showRow();
-  // On a phone one pane gives way to the other, and with it what had the focus.
+  // On a phone one pane replaces the other, which would lose the focus.
   if (!matchMedia('(max-width: 820px)').matches) return;
   if (agent) byId('agent-title').focus();
   else if (left) catalog.focus(left.url);
 }
 
-/** What the catalog knows of the agent that is watched. */
+/** The catalog's row of the watched agent. */
 function showRow(): void {
   if (open && rows) agentView.showRow(rows.find(({ url }) => url === open?.url));
 }
 
-/** The page can be there before its server is again, such as after a restart. */
+/** The page can load before its server is back, for example after a restart. */
 async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -7,7 +7,7 @@ const STATUSES = ['idle', 'running', 'paused', 'archived'];
 const ROW_PX = 44;
 type Filter = HTMLInputElement | HTMLSelectElement;
 
-/** The catalog as a table, of which only the rows that are seen are in the page. */
+/** The catalog as a table. Only its visible rows are in the page. */
 export class CatalogView {
   readonly #table = byId('catalog');
   readonly #count = byId('count');
@@ -37,7 +37,7 @@ export class CatalogView {
 
   /** @param rows all rows of the catalog, in any order */
   show(rows: readonly EntityRow[]): void {
-    // By their birth: an order by change would move a row away from under the pointer.
+    // Sorted by creation time. If sorted by change, rows would move away from under the pointer.
     this.#rows = rows.toSorted((a, b) => b.created_at.localeCompare(a.created_at));
     this.#offer('type', distinct(rows.map(({ type }) => type)));
     this.#offer('status', distinct([...STATUSES, ...rows.map(({ status }) => status)]));
@@ -45,7 +45,7 @@ export class CatalogView {
     this.#render();
   }
 
-  /** Said in place of rows, as long as none were ever read. */
+  /** Shown instead of rows until some have been read. */
   note(text: string): void {
     if (!this.#rows) this.#empty.textContent = text;
   }

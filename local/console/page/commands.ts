@@ -19,8 +19,8 @@ export function control({ type, id }: AgentAddress, verb: Verb): Promise<Answer<
 }
 
 /**
- * Sends a command until there is an answer to it. Key and request id stay the same: one whose answer was lost is not
- * handled twice, and the events that it causes can be told by the id.
+ * Sends a command until there is a response. All attempts have the same key and request id: a command whose
+ * response was lost is not handled twice, and the id identifies its events.
  */
 async function command<T>(path: string, body: unknown): Promise<Answer<T>> {
   const headers = { 'idempotency-key': crypto.randomUUID(), 'x-request-id': crypto.randomUUID() };

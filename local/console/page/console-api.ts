@@ -1,4 +1,4 @@
-/** The console refused a request, or the gateway behind it did. */
+/** A refusal by the console or by the gateway behind it. */
 export class RefusedError extends Error {
   readonly status: number;
   readonly code: string;
@@ -15,7 +15,7 @@ export interface Answer<T> {
   requestId: string;
 }
 
-/** Sends JSON to the console, our own back end. Rejects with a `RefusedError`, or as `fetch` does. */
+/** Posts JSON to the console, the page's own back end. Rejects with a `RefusedError`, or like `fetch`. */
 export function post<T>(
   path: string,
   body: unknown,
@@ -28,7 +28,7 @@ export function post<T>(
   });
 }
 
-/** Asks the console for JSON. Rejects as `post` does. */
+/** Gets JSON from the console. Rejects like `post`. */
 export async function get<T>(path: string): Promise<T> {
   return (await ask<T>(path, {})).body;
 }

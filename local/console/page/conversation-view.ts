@@ -14,7 +14,7 @@ import { VirtualList } from './virtual-list.ts';
 
 const SNIPPET_LENGTH = 60;
 
-/** Shows a conversation; of a long one what is seen. */
+/** Shows a conversation. Only the visible part of a long one is in the page. */
 export class ConversationView {
   readonly #list: VirtualList<ConversationItem>;
   #conversation: Conversation | undefined;
@@ -49,7 +49,7 @@ export class ConversationView {
   }
 
   #update(line: HTMLElement, item: ConversationItem): void {
-    // An item that has not changed keeps its elements, and with them what is selected in it.
+    // An unchanged item keeps its elements, and with them a selection of text.
     const version = item.kind === 'reply' ? `${item.state} ${item.words.length}` : 'shown';
     if (line.dataset.version === version) return;
     line.dataset.version = version;
@@ -81,7 +81,7 @@ export class ConversationView {
     return [head, ...this.#answers(message), body];
   }
 
-  /** What ties a reply to the message that it answers: a button that leads there. */
+  /** The button that leads from a reply to its message. */
   #answers(message: MessageItem | undefined): Node[] {
     if (!message) return [];
     const text =

@@ -2,18 +2,18 @@ import type { TimelineEvent } from '../../../client/src/index.ts';
 
 interface ItemBase {
   key: string;
-  /** Of its first event. */
+  /** The time of its first event. */
   seq: number | undefined;
   at: string | undefined;
 }
 
-/** What somebody sent to the agent. */
+/** A message to the agent. */
 export interface MessageItem extends ItemBase {
   kind: 'message';
   text: string;
 }
 
-/** What the agent says to a message: its words as they come, and the whole when it is there. */
+/** The agent's reply to a message: its words as they arrive, and then the whole. */
 export interface ReplyItem extends ItemBase {
   kind: 'reply';
   replyTo: number | undefined;
@@ -21,7 +21,7 @@ export interface ReplyItem extends ItemBase {
   /** The whole reply, once it is complete. */
   text: string | undefined;
   state: 'writing' | 'done' | 'interrupted';
-  /** When its last event was written. */
+  /** The time of its last event. */
   endedAt: string | undefined;
 }
 
@@ -31,13 +31,13 @@ export interface NoteItem extends ItemBase {
   /** The kind of the event, or `gap`. */
   what: string;
   text: string;
-  /** The URL of an agent that it speaks of. */
+  /** The URL of an agent that the event mentions. */
   agentUrl: string | undefined;
 }
 
 export type ConversationItem = MessageItem | ReplyItem | NoteItem;
 
-/** Fields that stand elsewhere, or say nothing to a reader. */
+/** Fields that are shown elsewhere or are of no interest to a reader. */
 const STANDARD_FIELDS = new Set(['seq', 'at', 'kind', 'requestId', 'replyTo']);
 
 /** A timeline as a conversation. The events are those of docs/agents.md; of other kinds all fields are shown. */
@@ -76,7 +76,7 @@ export class Conversation {
     }
   }
 
-  /** Numbers that are missing from the timeline. */
+  /** Missing numbers of the timeline. */
   addGap(expectedSeq: number, receivedSeq: number): void {
     const last = receivedSeq - 1;
     const text =
@@ -141,7 +141,7 @@ function noteText(event: TimelineEvent): string {
   return entries.map(([name, value]) => `${name}: ${plain(value)}`).join(', ');
 }
 
-/** Text parts as they are, others as JSON; some agents write `text` alone. */
+/** Text parts unchanged, others as JSON. Some agents write only `text`. */
 export function contentText({ content, text }: Record<string, unknown>): string {
   if (Array.isArray(content)) {
     return content.map((part: unknown) => partText(part)).join('\n');

@@ -2,7 +2,7 @@ import { get, post, RefusedError } from './console-api.ts';
 import { byId, element } from './element.ts';
 import { timeElement } from './times.ts';
 
-/** What `/deployments.json` of the console answers. */
+/** The response of the console's `/deployments.json`. */
 interface Overview {
   deployments: {
     id: string;
@@ -21,7 +21,9 @@ interface Overview {
 
 const REFRESH_MS = 5_000;
 
-/** The page of deployments: who serves which agents, and what has not ended. Read again as long as it is open. */
+/**
+ * The page of deployments: who serves which agents, and unfinished invocations. It is refreshed while it is open.
+ */
 export class DeploymentsView {
   readonly #problem = byId('deployments-problem');
   #timer: ReturnType<typeof setTimeout> | undefined;

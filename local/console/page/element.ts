@@ -3,8 +3,8 @@ type Properties<Tag extends keyof HTMLElementTagNameMap> = Partial<
 > & { dataset?: Record<string, string> };
 
 /**
- * An element with its properties and children, texts among them. What comes from the system only ever becomes text or a
- * property here, never markup.
+ * Creates an element with properties and children. Data of the system only becomes text or a property, never
+ * markup.
  */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
@@ -17,7 +17,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** The element of the page with this id. Throws an Error where there is none. */
+/** The element of the page with this id. Throws an Error if there is none. */
 export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
   const found = document.getElementById(id);
   if (!found) throw new Error(`There is no element "${id}".`);

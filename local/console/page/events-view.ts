@@ -6,13 +6,13 @@ import { VirtualList } from './virtual-list.ts';
 interface RawEvent {
   key: string;
   event: TimelineEvent;
-  /** When the event before it was written. */
+  /** The time of the event before it. */
   beforeAt: string | undefined;
 }
 
 const COPIED_MS = 1_500;
 
-/** Every event as it is in the timeline. */
+/** Shows every event unchanged. */
 export class EventsView {
   readonly #list: VirtualList<RawEvent>;
   #events: RawEvent[] = [];
@@ -40,7 +40,7 @@ export class EventsView {
     this.#list.show(this.#events);
   }
 
-  /** Draws again, as for a list that was hidden. */
+  /** Draws again, for example after the list was hidden. */
   redraw(): void {
     this.#list.show(this.#events);
   }

@@ -1,22 +1,22 @@
 import { AgentGateway, type MintedToken } from '../../../client/src/index.ts';
 import { post, RefusedError } from './console-api.ts';
 
-/** What the console tells of itself. */
+/** The console's facts about itself. */
 export interface Settings {
   gatewayUrl: string;
   tenant: string;
 }
 
 /**
- * The gateway, read with tokens for one prefix. A token is all that this page ever holds: the console mints it, and the
- * library asks for a fresh one before the old one ends.
+ * The gateway, read with tokens for one prefix. The page holds nothing but a token: the console mints it, and the
+ * library renews it before it expires.
  */
 export function readGateway({ gatewayUrl, tenant }: Settings, prefix: string): AgentGateway {
   const authCallback = async (): Promise<MintedToken> => {
     try {
       return (await post<MintedToken>('/token', { prefix })).body;
     } catch (error) {
-      // What `fetch` itself says of a server that is away differs between browsers.
+      // Browsers have different messages for an unavailable server.
       const reason = error instanceof RefusedError ? error.message : 'the console does not answer';
       throw new Error(reason, { cause: error });
     }

@@ -1,8 +1,8 @@
 import { element } from './element.ts';
 
 /**
- * Markdown as elements: paragraphs, headings, lists, quotes, code, emphasis and links. Every text becomes a text node, and a
- * link leads to http or https alone, so that no message can bring markup or a script into the page.
+ * Renders Markdown as elements: paragraphs, headings, lists, quotes, code, emphasis and links. Every text becomes a
+ * text node, and links lead only to http or https, so that no message can bring markup or a script into the page.
  */
 export function markdown(source: string): DocumentFragment {
   const made = document.createDocumentFragment();
@@ -24,7 +24,7 @@ function block(lines: readonly string[], start: number, into: Node): number {
   if (FENCE.test(line)) return codeBlock(lines, start, into);
   const heading = HEADING.exec(line);
   if (heading) {
-    // The page has headings of its own: those of a message come below them.
+    // The headings of a message are below those of the page.
     into.appendChild(element('p', { className: 'md-heading' }, ...inline(heading[2] ?? '')));
     return start + 1;
   }

@@ -43,7 +43,7 @@ export class StatusLine {
       this.#say('failing', this.#problem(part, state.error));
     } else {
       this.#retryAtMs = 0;
-      // What is asked again after a failure shows the failure until it is answered.
+      // After a failure the status stays until there is a response.
       const isConnecting = states.some(([, state]) => state.name === 'connecting');
       if (isConnecting && this.#line.dataset.state === 'failing') return;
       this.#say(isConnecting ? 'connecting' : 'live', isConnecting ? 'Connecting…' : 'Live');
@@ -63,7 +63,7 @@ export class StatusLine {
   }
 
   #say(state: string, text: string): void {
-    // The same text again would be read aloud again.
+    // Setting the same text again would make screen readers repeat it.
     if (this.#text.textContent === text && this.#line.dataset.state === state) return;
     this.#line.dataset.state = state;
     this.#text.textContent = text;
@@ -80,7 +80,7 @@ export class StatusLine {
   }
 }
 
-/** The timeline of an agent that has not written yet: no fault. */
+/** The timeline of an agent that has not written yet is no error. */
 export function isAbsent({ status }: APIError): boolean {
   return status === 404;
 }

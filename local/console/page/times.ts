@@ -7,7 +7,7 @@ const CLOCK = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 });
 
-/** A time of day, with the whole date in its title; a dash for what is no time. */
+/** A time of day with the whole date in its title, or a dash for an invalid time. */
 export function timeElement(at: string | undefined): HTMLElement {
   const time = new Date(at ?? '');
   if (Number.isNaN(time.getTime())) return element('time', {}, '–');
@@ -15,7 +15,7 @@ export function timeElement(at: string | undefined): HTMLElement {
   return element('time', { dateTime: at ?? '', title }, CLOCK.format(time));
 }
 
-/** How long something took, such as `1.2 s`; empty where that is not known. */
+/** A duration such as `1.2 s`, or empty if it is unknown. */
 export function duration(from: string | undefined, to: string | undefined): string {
   const ms = Date.parse(to ?? '') - Date.parse(from ?? '');
   if (Number.isNaN(ms) || ms < 0) return '';

@@ -1,23 +1,23 @@
 export interface VirtualListOptions<T> {
-  /** What scrolls. */
+  /** The scrolling element. */
   scroller: HTMLElement;
-  /** What the elements are put into. */
+  /** The parent of the elements. */
   list: HTMLElement;
   keyOf: (item: T) => string;
-  /** Makes the element of an item. */
+  /** Creates the element of an item. */
   render: (item: T) => HTMLElement;
-  /** Brings an element up to date with its item, in place. */
+  /** Updates an element in place. */
   update: (element: HTMLElement, item: T, index: number) => void;
-  /** How high an item is that has not been seen yet, in pixels. */
+  /** The assumed height in pixels of an item that was never visible. */
   estimatePx: number;
 }
 
 const OVERSCAN_PX = 400;
 const NEAR_END_PX = 80;
-/** Heights settle in two rounds; more would only hide a mistake. */
+/** Heights settle in two rounds. More rounds would only hide a mistake. */
 const MAX_ROUNDS = 4;
 
-/** A list of which only what is seen is in the page, whatever its length; items may differ in height. */
+/** A list of any length whose visible items alone are in the page. Heights of items may differ. */
 export class VirtualList<T> {
   readonly #options: VirtualListOptions<T>;
   readonly #heights = new Map<string, number>();
@@ -42,7 +42,7 @@ export class VirtualList<T> {
     this.#plan();
   }
 
-  /** Forgets all that was known of the items. */
+  /** Forgets the measured heights. */
   clear(): void {
     this.#heights.clear();
     for (const element of this.#shown.values()) element.remove();
@@ -53,14 +53,14 @@ export class VirtualList<T> {
   scrollToEnd(): void {
     this.#draw();
     const { scroller } = this.#options;
-    // What comes into view may be higher than was expected.
+    // Items that become visible may be higher than assumed.
     for (let round = 0; round < MAX_ROUNDS; round++) {
       scroller.scrollTop = scroller.scrollHeight;
       this.#draw();
     }
   }
 
-  /** Brings an item into view and answers its element. */
+  /** Scrolls to an item and returns its element. */
   reveal(index: number): HTMLElement | undefined {
     const item = this.#items[index];
     if (item === undefined) return undefined;
@@ -75,7 +75,7 @@ export class VirtualList<T> {
     return element;
   }
 
-  /** Drawn once a frame at most; at once where the page is hidden, which has no frames. */
+  /** Draws at most once per frame, or at once on a hidden page, which has no frames. */
   #plan(): void {
     if (document.hidden) return this.#draw();
     if (this.#isPlanned) return;
@@ -109,7 +109,7 @@ export class VirtualList<T> {
       offset += height;
     }
     for (const [key, element] of this.#shown) if (!wanted.has(key)) element.remove();
-    // Only what is not in its place is moved: to move an element takes the focus from it.
+    // Only misplaced elements are moved, because moving an element takes its focus away.
     for (const [index, element] of [...wanted.values()].entries()) {
       const there = list.children[index];
       if (there !== element) list.insertBefore(element, there ?? null);

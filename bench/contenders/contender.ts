@@ -4,7 +4,7 @@ export interface Contender {
   id: string;
   /** For people. */
   label: string;
-  /** What is to be installed before it can run; undefined where it can. */
+  /** What must be installed before it can run, or undefined if it can. */
   missing(): string | undefined;
   /** Starts it before the upstream whose streams are at this URL; fulfils when it answers. */
   start(streamsUrl: string): Promise<RunningContender>;

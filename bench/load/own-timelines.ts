@@ -24,7 +24,7 @@ export function followOwnTimelines({
 }: OwnTimelinesOptions): OwnTimelines {
   const agent = new Agent({ keepAlive: true });
   const failed = Promise.withResolvers<never>();
-  // A failure before anybody waits for it is told to the one who waits next.
+  // A failure that nobody waits for yet goes to the next waiter.
   failed.promise.catch(() => undefined);
   let received = 0;
   let isStopped = false;

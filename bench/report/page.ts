@@ -2,7 +2,7 @@
 const BLOCK = /<!-- bench: (?<name>[\w-]+) -->\n(?<content>[\s\S]*?)<!-- bench: end -->/g;
 
 /**
- * A page with its blocks filled anew; the prose between them stays as it is. Throws where the page
+ * A page with new blocks. The prose between them stays unchanged. Throws where the page
  * has a block that was not measured, or lacks one that was.
  */
 export function fillPage(page: string, blocks: ReadonlyMap<string, string>): string {

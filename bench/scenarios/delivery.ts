@@ -60,7 +60,7 @@ export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
       const event = { seq, atUs, text: EVENT_TEXT };
       const [delays] = await Promise.all([followers.delivered(seq), append(streamUrl, event)]);
       delaysMs.push(...delays);
-      // An event stream goes on as it is.
+      // An event stream simply continues.
       if (live === 'long-poll') await untilRead(store, readsBefore + (seq + 2) * readsToPark);
       await atRest();
     }

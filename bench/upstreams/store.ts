@@ -25,7 +25,7 @@ export async function startStore(): Promise<Store> {
       const counted = (await (await fetch(countUrl)).json()) as { reads: number };
       return counted.reads;
     },
-    // Nothing in it is to be kept.
+    // Nothing in it must be kept.
     stop: () => store.kill(),
   };
 }

@@ -28,9 +28,9 @@ const KEYWORDS = new Set(
 );
 
 /**
- * Reads the part of SQL that the catalog needs: comparisons, `[NOT] IN`, `[NOT] BETWEEN`, `[NOT] LIKE` and `ILIKE`,
- * `= ANY`, `IS [NOT] NULL`, `TRUE`, `FALSE` and `DISTINCT FROM`, AND, OR, NOT, `||`, casts, `lower` and `upper`, and
- * parentheses; operands are columns, strings, numbers, `$n`, TRUE, FALSE and NULL.
+ * Reads the part of SQL that the catalog needs. Conditions are comparisons, `[NOT] IN`, `[NOT] BETWEEN`, `[NOT] LIKE`
+ * and `ILIKE`, `= ANY`, `IS [NOT] NULL`, `TRUE`, `FALSE` and `DISTINCT FROM`. It supports AND, OR, NOT, `||`, casts,
+ * `lower`, `upper` and parentheses. Operands are columns, strings, numbers, `$n`, TRUE, FALSE and NULL.
  * @throws WhereError on anything else
  */
 export function parseWhere(clause: string, context: WhereContext): Condition {

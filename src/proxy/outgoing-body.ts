@@ -14,7 +14,7 @@ export interface OutgoingBody {
 
 /**
  * The body of a request, or undefined if it is empty. A body with a declared length is streamed; its length has
- * been checked. A body without one is held up to the cap, so that a larger one never reaches the upstream. Rejects
+ * been checked. A body without one is buffered up to the cap, so that a larger one never reaches the upstream. Rejects
  * with `body_too_large`, `overloaded` or `ClientGone`.
  */
 export async function outgoingBody(

@@ -9,7 +9,7 @@ const REFUSAL_TIMEOUT_MS = 5_000;
 const DROP_FACTOR = 1.1;
 
 /**
- * Caps the connections of a server. A connection beyond the cap is told so: its first request gets 503 and it is
+ * Caps the connections of a server. A connection beyond the cap learns of it: its first request gets 503 and it is
  * closed. Far beyond the cap, connections are closed at once.
  */
 export class ConnectionCap {

@@ -11,10 +11,9 @@ export class RefusedCredential extends Error {
 export class UnusableAnswer extends Error {}
 
 /**
- * The reason why a response must not be sent to a client, if there is one: an invalid status, or a transfer coding
- * that nobody decodes, both of which Node's parser accepts, or a 401 or 403. Those concern the gateway's own
- * credential, because the client's never reaches an upstream. A client would take them for its own and stop for
- * good. `header` returns the value of a response header by its name in lower case.
+ * The reason why a response must not be sent to a client, if there is one. An invalid status and an unknown transfer
+ * coding are reasons, because Node's parser accepts both. So are 401 and 403: they concern the gateway's own credential,
+ * because the client's never reaches an upstream. A client would take them for its own and stop for good. `header` returns the value of a response header by its name in lower case.
  */
 export function answerFault(
   { credentialSetting, protocol }: Pick<Upstream, 'credentialSetting' | 'protocol'>,

@@ -36,7 +36,7 @@ async function outliveTokens(page: TestPage, world: World, live: 'long-poll' | '
   const appending = setInterval(20);
   for await (const _ of appending) {
     await writer.append();
-    // Asked in Node's own time: the page goes on reading meanwhile.
+    // The time comes from Node, and the page continues to read in the meantime.
     if ((await page.read(name)).minted >= 2) break;
   }
   // Now quiet, so that the token ends while the read is parked.

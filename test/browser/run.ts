@@ -14,7 +14,7 @@ import { startWorld } from './world.ts';
 
 /**
  * The gateway seen from a real browser, page and gateway on different origins, and the console.
- * `npm run test:browser -- --screenshots` takes the pictures of the docs anew.
+ * `npm run test:browser -- --screenshots` takes new screenshots for the docs.
  */
 async function main(executablePath: string): Promise<void> {
   const checks = new Checks();

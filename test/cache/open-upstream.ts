@@ -30,7 +30,7 @@ export async function checkOpenUpstream(
       assert.equal(first.status, status);
       assertPrivate(first.headers);
       await assertClosedToOthers(url, '"answer"');
-      // Those who may read it are answered by the upstream itself, each time anew.
+      // The upstream itself answers every authorized reader, every time.
       for (const reader of [own, SERVER]) {
         const asked = upstream.seen.length;
         const again = await get(url, reader);

@@ -2,7 +2,7 @@
 export interface ConsoleStep {
   command: string;
   shown: string;
-  /** It goes on until Ctrl-C, which the page shows as `^C` in the last line. */
+  /** The command runs until Ctrl-C, which the page shows as `^C` in the last line. */
   isEndless: boolean;
 }
 

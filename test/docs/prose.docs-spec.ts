@@ -7,12 +7,14 @@ import {
   type TextlintMessage,
 } from '@textlint/kernel';
 import { describe, expect, it } from '@jest/globals';
-import { ROOT, readPages, readProjectFile } from './pages.ts';
+import { projectFiles, ROOT, readPages, readProjectFile } from './pages.ts';
 
 const PAGES = readPages()
   .map(({ path }) => path)
   // A changelog is of its time; the tables of the bench have no sentences.
   .filter((path) => !/^(?:CHANGELOG|bench\/results\/)/.test(path));
+const SOURCE_FOLDERS = ['src', 'client', 'cli', 'local', 'openapi', 'release', 'bench', 'test'];
+const COMMENT = /\/\*\*(.*?)\*\/|((?:^[ \t]*\/\/ [^\n]*\n)+)/gms;
 /** The longest sentence, in characters: about 35 words. */
 const MAX_SENTENCE_CHARACTERS = 240;
 
@@ -53,6 +55,19 @@ function complaint({ line, message }: TextlintMessage): string {
   return `line ${line}: ${message.replaceAll(/\s+/g, ' ')}`;
 }
 
+/** The comments of a folder's sources, each as a paragraph. */
+function commentsIn(folder: string): string {
+  const sources = projectFiles().filter(
+    (path) => path.startsWith(`${folder}/`) && /(?<!spec)\.ts$/.test(path),
+  );
+  const comments = sources.flatMap((path) =>
+    [...readProjectFile(path).matchAll(COMMENT)].map(([, doc, lines]) =>
+      (doc ?? lines ?? '').replaceAll(/^[ \t]*(?:\*|\/\/) ?/gm, '').trim(),
+    ),
+  );
+  return comments.join('\n\n');
+}
+
 // docs/style.md has the rules; test/docs/prose.yml has the words.
 describe('the prose of', () => {
   it.each(PAGES)('%s has short sentences and common words', async (path) => {
@@ -61,6 +76,17 @@ describe('the prose of', () => {
       path === 'docs/style.md' ? '' : row,
     );
     expect(await complaints(path, text)).toEqual([]);
+  });
+});
+
+describe('the comments in', () => {
+  it.each(SOURCE_FOLDERS)('%s have common words', async (folder) => {
+    const text = commentsIn(folder);
+    const lines = text.split('\n');
+    const found = await complaints(`${folder}.md`, text);
+    const shown = found.map((each) => `${lines[Number(/\d+/.exec(each)?.[0]) - 1]} ← ${each}`);
+    expect(text).not.toBe('');
+    expect(shown).toEqual([]);
   });
 });
 

@@ -19,7 +19,7 @@ function decoded(text: string): string {
 }
 
 /**
- * The clause that Electric 1.4 to 1.7 puts into its SQL: written anew from its tree, with the params in
+ * The clause that Electric 1.4 to 1.7 puts into its SQL: regenerated from its tree, with the params in
  * it (`rebuild_query_with_substituted_parts`). Throws where it is no clause.
  */
 export function electricWhere(where: string, params: ReadonlyMap<string, string>): string {

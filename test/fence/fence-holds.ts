@@ -40,7 +40,7 @@ export function fenceProblem(
 }
 
 /**
- * What is wrong with a clause as Electric writes it anew, which may be no SQL any more. Without their
+ * What is wrong with a clause as Electric regenerates it, which may be no SQL any more. Without their
  * parentheses others may have joined the AND; that widens nothing.
  */
 export function rewrittenProblem(anew: string, parser: SqlParser): string | undefined {

@@ -85,7 +85,7 @@ function randomValue(random: Random, type: Type, depth: number): string {
         `@${of('int')}`,
       ]);
     case 'bool':
-      // As a value: the sync engine may write it anew without its parentheses.
+      // As a value: the sync engine may regenerate it without its parentheses.
       return grouped(random, randomCondition(random, depth + 1));
     case 'text[]':
       return random.pick([

@@ -63,7 +63,7 @@ export function nameOf(nodes: unknown): string {
 }
 
 /**
- * SQL written anew from its tree by the deparser that Electric uses (libpg_query's). The package's way
+ * SQL that is regenerated from its tree by the deparser that Electric uses (libpg_query's). The package's way
  * into it loses every `true`, so these are written as casts first.
  */
 export function rewritten(sql: string): string {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A history store that keeps every read waiting until it is told to answer. */
+/** A history store that keeps every read waiting until the test lets it answer. */
 export interface SlowStore {
   url: string;
   /** Resolves with the next read that is waiting. */

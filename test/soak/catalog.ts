@@ -7,7 +7,7 @@ const urlOfRow = (id: string): string => `/t/default/a/soak/${id}`;
 
 /**
  * Changes one row of the catalog again and again, at the engine itself; the newest value. Each changer needs a
- * row of its own: a second one begins anew, and a reader of both sees the row step back.
+ * row of its own: a second one begins from zero, and a reader of both sees the row step back.
  */
 export class RowChanger {
   value = 0;

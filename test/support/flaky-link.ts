@@ -10,7 +10,7 @@ export interface FlakyLink {
   cut(): void;
   /** Resets new connections at once, as of a server that is gone. */
   goDown(): void;
-  /** Holds back what comes from the server, and lets it go on again. */
+  /** Holds back the server's bytes, and releases them again. */
   stall(): void;
   resume(): void;
   stop(): Promise<void>;

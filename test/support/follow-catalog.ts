@@ -22,7 +22,7 @@ export function followCatalog(catalog: Catalog): ShapeStream {
       const isFinal = error instanceof FetchError && [400, 403].includes(error.status);
       if (isFinal) return;
       token.drop();
-      // Any object means: go on from the last offset. Without one the client stops for good.
+      // Any object means: continue from the last offset. Without one the client stops for good.
       return {};
     },
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface RecordedModules {
-  /** What a process of Node is to be started with. */
+  /** How to start a Node process. */
   environment: { NODE_OPTIONS: string };
   /** The addresses of all modules that it has loaded so far, imported or required, Node's own besides. */
   loaded(): Promise<string[]>;

@@ -47,7 +47,7 @@ export interface ConnectionOptions {
   openedAtMs: number;
   /** Called once, when it has opened or has failed to. */
   onSettled(isOpen: boolean): void;
-  /** Called when it can no longer be used. Its read is told separately. */
+  /** Called when it can no longer be used. Its read learns of that separately. */
   onLost(connection: ReadConnection): void;
 }
 

@@ -18,7 +18,7 @@ describe('interleaving', () => {
     ]);
   });
 
-  it('measures one that failed no more, and goes on with the others', async () => {
+  it('measures one that failed no more, and continues with the others', async () => {
     const series = await interleave(items, 2, ({ id }, round) =>
       id === 'b' ? Promise.reject(new Error('it fell over')) : Promise.resolve(round),
     );

@@ -86,7 +86,7 @@ describe('sayWord', () => {
     expect(self.reply).toBeUndefined();
   });
 
-  it('goes on running when another message waits', () => {
+  it('continues running when another message waits', () => {
     const self = speaking(['a']);
     hear(self, 'y');
     sayWord(self);

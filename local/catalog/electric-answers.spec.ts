@@ -159,7 +159,7 @@ describe('an event stream of the catalog', () => {
 });
 
 describe('a subset of a shape', () => {
-  it('is what the real client asks for, in its order, and goes on from', async () => {
+  it('is what the real client asks for, in its order, and continues from', async () => {
     const catalog = await start({ longPollTimeoutMs: HOUR_MS });
     for (const [id, parent] of [
       ['a', '/p'],

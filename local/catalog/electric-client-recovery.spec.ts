@@ -76,7 +76,7 @@ describe('the real Electric client, when the catalog engine lets it wait or star
     expect(followed.stream.shapeHandle).not.toBe(oldHandle);
   });
 
-  it('fetches all again when its parked read is rotated away, and goes on', async () => {
+  it('fetches all again when its parked read is rotated away, and continues', async () => {
     const catalog = await start();
     await putEntity(catalog, entity('a'));
     const statuses: number[] = [];

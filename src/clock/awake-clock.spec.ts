@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { AwakeClock } from './awake-clock.ts';
 
 describe('AwakeClock', () => {
-  it('goes on with the time', () => {
+  it('advances with the time', () => {
     let nowMs = 1_000;
     const clock = new AwakeClock(() => nowMs);
     const beganAtMs = clock.look();

@@ -100,7 +100,7 @@ describe('Deadlines', () => {
   });
 
   // The next timer was set only after all callbacks: one that threw left every later waiter asleep.
-  it('goes on after a waiter that throws', () => {
+  it('continues after a waiter that throws', () => {
     deadlines.add(START_MS + 1_000, () => {
       throw new Error('thrown by a waiter');
     });

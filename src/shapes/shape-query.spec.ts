@@ -15,7 +15,7 @@ const RULES = {
 };
 const FENCE = `"tenant" = 'acme'`;
 
-/** The query that goes on for an API key. */
+/** The forwarded query for an API key. */
 function forApiKey(query: string, secret?: string): string {
   return shapeQuery({ path: '/shapes/v1/shape', query }, { ...RULES, syncSecret: secret });
 }
@@ -26,7 +26,7 @@ interface TokenCase {
   rules?: Partial<typeof RULES>;
 }
 
-/** The query that goes on for a read token. */
+/** The forwarded query for a read token. */
 function forToken(
   query: string,
   { shape, path = '/shapes/v1/shape', rules }: TokenCase = {},

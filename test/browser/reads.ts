@@ -18,7 +18,7 @@ export async function checkReads(checks: Checks, browser: Browser, world: World)
     await checks.check(`a timeline by ${live}: a cut in mid-body loses and repeats nothing`, () =>
       surviveCut(page, world, live),
     );
-    await checks.check(`a timeline by ${live}: a 502 is waited out, and the read goes on`, () =>
+    await checks.check(`a timeline by ${live}: a 502 is waited out, and the read continues`, () =>
       waitOutOutage(page, world, live),
     );
   }

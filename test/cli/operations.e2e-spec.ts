@@ -111,7 +111,7 @@ describe('agent-gateway tail', () => {
     for await (const { seq } of gateway.timeline(agent)) if (seq === 6) break;
   });
 
-  it('shows only the last events with --last, and goes on with those that come', async () => {
+  it('shows only the last events with --last, and continues with those that come', async () => {
     expect((await cli('tail', 'echo/long', '--last', '2', '--no-follow')).out).toMatch(
       /^\S+ \S+ +5 {2}message +three\n\S+ \S+ +6 {2}reply +three\n$/,
     );

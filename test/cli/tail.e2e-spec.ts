@@ -247,7 +247,7 @@ describe('agent-gateway tail', () => {
     expect(json).toEqual({ code: 0, out: `{"base64":"${base64}"}\n`, err: '' });
   });
 
-  it('goes on with the key that its file holds now, and says where it ended without one', async () => {
+  it('continues with the key that its file holds now, and says where it ended without one', async () => {
     await create(timeline('rotated'));
     await appendEvents(timeline('rotated'), CONVERSATION.slice(0, 1));
     const folder = await mkdtemp(join(tmpdir(), 'cli-tail-'));

@@ -156,7 +156,7 @@ describe('the Electric client', () => {
     expect(seen.map(([, row]) => row?.id)).toEqual(['mine', 'later']);
   });
 
-  it('asks again by itself while the gateway answers 502, and goes on where it was', async () => {
+  it('asks again by itself while the gateway answers 502, and continues where it was', async () => {
     const { type, put } = newType();
     await put('a');
     const { seen, watched, untilIds } = follow({ type });
@@ -189,7 +189,7 @@ describe('the Electric client', () => {
     expect(watched.statuses().slice(0, 2)).toEqual([200, 200]);
   });
 
-  it('fetches all again after a 409, and goes on', async () => {
+  it('fetches all again after a 409, and continues', async () => {
     const { type, put } = newType();
     await put('a');
     const { seen, watched, untilIds } = follow({ type });

@@ -126,7 +126,7 @@ describe.each(['long-poll', 'sse'] as const)('the Durable Streams client, live b
     expect(received.seqs).toEqual(upTo(writer.count));
   });
 
-  it('asks again by itself while the gateway answers 502, and goes on where it was', async () => {
+  it('asks again by itself while the gateway answers 502, and continues where it was', async () => {
     const { prefix, url, writer } = await newTimeline(2);
     const { received, watched } = follow(url, live, tokenFor(prefix, 60).token);
     await received.until(2);
@@ -173,7 +173,7 @@ describe.each(['long-poll', 'sse'] as const)('the Durable Streams client, live b
     expect(received.seqs).toEqual(upTo(4));
   });
 
-  it('goes on where it was after a restart of the history store', async () => {
+  it('continues where it was after a restart of the history store', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'gateway-clients-'));
     stops.unshift(() => rm(dataDir, { recursive: true }));
     let store = await startHistory({ dataDir });

@@ -87,7 +87,7 @@ describe.each(['sse', 'long-poll'] as const)('a timeline of the client, by %s', 
     expect([...states].sort()).toEqual(['connecting', 'live', 'waiting']);
   }, 120_000);
 
-  it('goes on behind a bookmark, also in the middle of what came at once', async () => {
+  it('continues behind a bookmark, also in the middle of what came at once', async () => {
     const writer = writerOf(`bookmark-${live}`);
     await writer.create();
     await writer.append(25);
@@ -116,7 +116,7 @@ describe('a timeline of the client', () => {
     await timeline.subscribe(({ seq }) => seqs.push(seq));
     expect(seqs).toEqual([]);
     await writer.append(1_000, 300);
-    // The same one goes on where it was.
+    // The same one continues where it was.
     await timeline.subscribe(async ({ seq }) => {
       await Promise.resolve();
       seqs.push(seq);

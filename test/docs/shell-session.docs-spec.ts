@@ -40,7 +40,7 @@ describe('ShellSession', () => {
     expect(await session.run('no-such-command\n')).toMatchObject({ exitCode: 127 });
   });
 
-  it('presses Ctrl-C on what does not end, and goes on', async () => {
+  it('presses Ctrl-C on what does not end, and continues', async () => {
     const interruptWhen = (output: string): boolean => output.includes('ready');
     const { output } = await session.run('echo ready; exec_me() { sleep 60; }; exec_me\n', {
       interruptWhen,

@@ -406,7 +406,7 @@ describe('an upstream that fails', () => {
   });
 
   describe('and answers before it has read the body', () => {
-    it('gets its answer to the client, and the connection goes on when the body is through', async () => {
+    it('gets its answer to the client, and the connection stays open when the body is through', async () => {
       play = async (wire) => {
         await wire.until('\r\n\r\n');
         await wire.write('HTTP/1.1 409 Conflict\r\nContent-Length: 2\r\n\r\n{}');

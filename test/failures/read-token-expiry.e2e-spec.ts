@@ -91,7 +91,7 @@ describe('a read whose token expires', () => {
       answers.set(path, answer);
       return answer;
     }
-    /** Begins a read, and has it wait for an answer to begin, or to go on behind these first bytes. */
+    /** Begins a read, and has it wait for an answer to begin, or to continue behind these first bytes. */
     async function park(target: string, head?: Head, body = ''): Promise<Parked> {
       for (let ttlSeconds = TTL_SECONDS; ; ttlSeconds *= 2) {
         answers.delete(pathOf(target));
@@ -287,7 +287,7 @@ describe('a read whose token expires', () => {
     }
     const nextOffset = (answer: Response): string => answer.headers.get('stream-next-offset') ?? '';
 
-    it('goes on by long-poll with a fresh token from where it was', async () => {
+    it('continues by long-poll with a fresh token from where it was', async () => {
       await append(1);
       const caughtUp = await readWith('offset=-1', 60);
       expect(await caughtUp.json()).toEqual([{ seq: 1 }]);
@@ -304,7 +304,7 @@ describe('a read whose token expires', () => {
       expect([resumed.status, await resumed.json()]).toEqual([200, [{ seq: 2 }]]);
     });
 
-    it('goes on by events with a fresh token, with every event once', async () => {
+    it('continues by events with a fresh token, with every event once', async () => {
       const received: unknown[] = [];
       let offset = nextOffset(await readWith('offset=now', 60));
       // On a busy machine an append can outlast the token, and comes with the next one's stream.

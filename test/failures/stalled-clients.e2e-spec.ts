@@ -85,7 +85,7 @@ describe('a client that takes nothing of what waits for it', () => {
     expect(stopped.bytesRead).toBeLessThan(LARGE_BYTES);
   });
 
-  it('is broken off in an event stream, while another one of the same stream goes on', async () => {
+  it('is broken off in an event stream, while another one of the same stream continues', async () => {
     let events: ServerResponse | undefined;
     answer = (response) => {
       events = response;

@@ -110,7 +110,7 @@ describe('a credential that is withdrawn', () => {
     await taken(stays, ends);
     await withdraw();
     expect(problemOf(await ends.ended)).toEqual([401, 'invalid_credentials']);
-    // The one that shares its request goes on.
+    // The one that shares its request continues.
     expect(upstream.at('live=long-poll').all).toHaveLength(1);
     (await upstream.at('live=long-poll').nth(1)).answer(
       200,

@@ -85,7 +85,7 @@ describe.each([
 });
 
 describe('a log whose reader is away', () => {
-  it('goes on where it stopped when the reader is back, and tells how many lines are missing', async () => {
+  it('continues where it stopped when the reader is back, and tells how many lines are missing', async () => {
     const { path, fd } = makePipe();
     const reader = new Socket({ fd, readable: true, writable: false });
     closings.push(() => reader.destroy());
@@ -123,7 +123,7 @@ const canMount = process.platform === 'linux' && process.getuid?.() === 0 && mou
 // The first error with room again ended the process, as an exception.
 describe('a log in a file on a full disk', () => {
   (canMount ? it : it.skip)(
-    'goes on when there is room again, with no line torn (needs root, to mount a small disk)',
+    'continues when there is room again, with no line torn (needs root, to mount a small disk)',
     async () => {
       const disk = await mkdtemp(join(folder, 'disk-'));
       mount(['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);

@@ -44,7 +44,7 @@ describe('one upstream that answers nothing', () => {
       GATEWAY_RUNTIME_INGRESS_URL: await through('runtime', restate.ingressUrl),
       GATEWAY_HISTORY_URL: await through('history', history.url),
       GATEWAY_SYNC_URL: await through('sync', catalog.url),
-      // Longer than a test: what waits is answered when the line goes on, and by nothing else.
+      // Longer than a test: what waits is answered when the line continues, and by nothing else.
       GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '300000',
       GATEWAY_LIVE_TIMEOUT_MS: '300000',
     });

@@ -107,7 +107,7 @@ describe('bodies through a proxied route', () => {
     );
 
     it.each(['PUT', 'POST', 'DELETE'])(
-      'may be empty with %s, chunked or not, and the connection goes on',
+      'may be empty with %s, chunked or not, and the connection stays open',
       async (method) => {
         const line = `${method} /streams/x HTTP/1.1\r\nHost: g\r\n${KEY}\r\n`;
         const last = `${method} /streams/last HTTP/1.1\r\nHost: g\r\nConnection: close\r\n${KEY}\r\n`;
@@ -457,7 +457,7 @@ describe('bodies through a proxied route', () => {
     });
 
     it.each([204, 304])(
-      'are none with the status %i, and the connection goes on',
+      'are none with the status %i, and the connection stays open',
       async (status) => {
         script = (_request, response) => void response.writeHead(status, { etag: '"e"' }).end();
         const line = `GET /streams/x HTTP/1.1\r\nHost: g\r\n${KEY}\r\n`;

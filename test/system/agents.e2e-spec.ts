@@ -346,7 +346,7 @@ describe('assistant', () => {
     ]);
   });
 
-  it('says nothing while paused, and goes on where it was when resumed', async () => {
+  it('says nothing while paused, and continues where it was when resumed', async () => {
     const { url } = await spawn('assistant', 'paused');
     await send('assistant', 'paused', 'count to 20');
     await readUntil('assistant', 'paused', isWord(2));

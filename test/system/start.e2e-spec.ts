@@ -121,7 +121,7 @@ describe('the start', () => {
   });
 
   // GATEWAY_CORS_ALLOWED_ORIGINS was ignored in silence, and CORS stayed open to every origin.
-  it('warns of a misspelt setting by its name alone, and goes on', async () => {
+  it('warns of a misspelt setting by its name alone, and continues', async () => {
     const gateway = await built.start({
       ...REQUIRED,
       GATEWAY_CORS_ALLOWED_ORIGINS: 'https://app.example',

@@ -65,7 +65,7 @@ async function passedOn(method: string, path: string, headers: object, body?: st
 }
 
 describe('the trace of a client', () => {
-  it.each(ROUTES)('goes on unchanged from %s %s', async (method, path, body) => {
+  it.each(ROUTES)('is forwarded unchanged from %s %s', async (method, path, body) => {
     expect(await passedOn(method, path, TRACED, body)).toEqual(TRACED);
   });
 

@@ -90,7 +90,7 @@ async function onlyCallOf(id: string) {
 }
 
 describe('the trace of', () => {
-  it('a command goes on into the run of its handler', async () => {
+  it('a command continues into the run of its handler', async () => {
     const spawn = { method: 'POST', body: `{"type":"${TYPE}","id":"traced"}` };
     expect((await whole('t-command', '/api/spawn', spawn)).status).toBe(202);
     const { server, client } = await onlyCallOf('t-command');

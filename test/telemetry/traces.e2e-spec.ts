@@ -365,7 +365,7 @@ describe('a request that fails', () => {
 });
 
 describe('a trace that is not recorded', () => {
-  it('goes on as such, and leaves no span', async () => {
+  it('is forwarded, and leaves no span', async () => {
     answer = (_request, response) => response.end();
     const unsampled = { traceparent: `00-${TRACE_ID}-${CALLER}-00` };
     const { id } = await ask('GET', '/streams/t/unsampled', unsampled);

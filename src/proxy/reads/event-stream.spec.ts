@@ -121,7 +121,7 @@ const EVENT = 'event: control\ndata: {"offset":1}\n\n';
 const MIB = 1_048_576;
 
 describe('EventStream', () => {
-  it('has the upstream wait while every reader is behind, and goes on when one has taken all', () => {
+  it('has the upstream wait while every reader is behind, and continues when one has taken all', () => {
     const { read, join, send } = newStream();
     const [quick] = [join(), join()];
     for (let i = 0; i < 3; i++) send(EVENT);
@@ -147,7 +147,7 @@ describe('EventStream', () => {
   });
 
   // It went on waiting for the one that was behind, however long that took.
-  it('goes on for a reader that joins while all others are behind', () => {
+  it('continues for a reader that joins while all others are behind', () => {
     const { read, join, send } = newStream();
     join();
     for (let i = 0; i < 3; i++) send(EVENT);

@@ -177,7 +177,7 @@ describe('ReadConnection', () => {
     expect(await read(connection)).toMatchObject({ error: expect.anything(), reached });
   });
 
-  it('stops and goes on', async () => {
+  it('stops and continues', async () => {
     const size = 8_000_000;
     await connectToUpstream(
       `HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n${'x'.repeat(size)}`,

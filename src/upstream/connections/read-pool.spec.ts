@@ -184,7 +184,7 @@ describe('ReadPool', () => {
     expect(network.knocks).toHaveLength(count);
   });
 
-  it('goes on with those who wait when connections fail', async () => {
+  it('continues with those who wait when connections fail', async () => {
     const all = reads(MAX_OPENING_CONNECTIONS + 1);
     network.knocks[0]?.socket.destroy(new Error('refused'));
     expect(await all[0]?.answered).toEqual(new Error('refused'));
@@ -230,7 +230,7 @@ describe('ReadPool', () => {
     expect(network.knocks).toHaveLength(MAX_OPENING_CONNECTIONS);
   });
 
-  // The kernel goes on for two minutes where nothing answers.
+  // The kernel continues for two minutes where nothing answers.
   it('knocks no more for a read that is given up', () => {
     const [read] = reads(1);
     if (read?.connection) pool.drop(read.connection);

@@ -49,7 +49,7 @@ export async function checkOutages(
     });
   }
 
-  await checks.check('says that the gateway is away, and goes on when it is back', async () => {
+  await checks.check('says that the gateway is away, and continues when it is back', async () => {
     await page.route(`${local.baseUrl}/**`, (route) => route.abort('connectionrefused'));
     await page.reload();
     await status.getByText(/The gateway at http\S+ does not answer\./).waitFor();

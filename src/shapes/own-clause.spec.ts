@@ -16,19 +16,20 @@ describe('ownWhereProblem', () => {
     "type='chat' AND (status = 'idle' OR status IS NOT NULL)",
     'a BETWEEN 1 AND 2',
     'a NOT BETWEEN SYMMETRIC -1 AND +2.5e-3',
-    "a || 'x' <> 'yx'",
-    "a::text || 'x' = 'yx'",
+    "concat(a::text, 'x') <> 'y' || 'x'",
     "created_at > '2026-11-22'::timestamptz",
     "created_at > timestamp '2026-11-22' + interval '1 day'",
-    'CAST(n AS numeric(10, 2))::double precision > 1',
-    "a::timestamp(3) with time zone AT TIME ZONE 'UTC' = b",
+    'n > CAST($1 AS numeric(10, 2))::double precision',
+    "b = '2026-11-22'::timestamp(3) with time zone AT TIME ZONE 'UTC'",
+    'CAST(n AS text) = a::varchar(10)',
     'true',
     'archived IS NOT TRUE',
     'a IS DISTINCT FROM b',
     'a IS NOT DISTINCT FROM NULL',
     "a NOT IN ('x', 'y') AND a NOT ILIKE '%z%'",
     "tags @> ARRAY['x', 'y'] AND tags[1] = 'x' AND tags[:2] <> tags[2:]",
-    'n % 2 = 0 OR ~ n & 4 = |/ 16',
+    'n = 7 % 2 OR ~ 1 & 4 = |/ 16 AND n BETWEEN 1 + 1 AND 2 * 3',
+    "a LIKE 'x\\\\y%' AND upper(a) NOT ILIKE $1::text",
     "'{x,y}'::text[] && tags",
     // Words that PostgreSQL lets name a column.
     'date = text AND values = between',
@@ -75,6 +76,8 @@ describe('ownWhereProblem', () => {
     ['another unknown operator', 'a =# b'],
     ['clauses behind', 'a = 1 ORDER BY (b)'],
     ['clauses behind by a comma', 'a = 1, b = 2'],
+    ['NOT after an operator', '1 / NOT 1 = pay'],
+    ['NOT after a sign', '- NOT 1 = pay'],
     ['an alias', 'a b'],
     ['two strings', "a = 'x'\n'y'"],
     ['a bit string', "a = b'101'"],
@@ -95,6 +98,47 @@ describe('ownWhereProblem', () => {
     expect(ownWhereProblem(where)).toMatch(
       /^has at character \d+ what does not pass with a read token$/,
     );
+  });
+
+  // PostgreSQL may apply these to rows of other tenants before the fence, and their errors reveal values.
+  it.each([
+    ['a division', 'pay / pay IS NULL', 5],
+    ['a division beside a comparison', '1 = 2 / pay', 7],
+    ['an overflow', 'n + 1 > 2', 3],
+    ['a sign', '- n > 2', 1],
+    ['a sign before another', 'n = - @ n', 5],
+    ['an overflow in BETWEEN', 'n BETWEEN 1 AND n * 2', 19],
+    ['an overflow in parentheses', '(1 + (n)) = 2', 4],
+    ['a concatenation of arrays', "a || 'x' = b", 3],
+    ['a cast', 'a::int = 1', 2],
+    ['a cast to an array', 'a::text[] IS NULL', 2],
+    ['CAST', 'CAST(a AS date) IS NULL', 1],
+    ['a function that casts', 'int4(a) = 1', 1],
+    ['a time zone', 'made AT TIME ZONE zone IS NULL', 6],
+    ['an array of columns', 'ARRAY[a, b] IS NULL', 1],
+    ['a pattern in a column', 'a LIKE b', 8],
+    ['a pattern that is made of columns', 'a LIKE lower(b)', 8],
+    ['a pattern of an operator', 'a ~~ b', 6],
+    ['a pattern as a function', "like(a, 'x')", 1],
+    ['an overflow under NOT', 'NOT n + 1 = 2', 7],
+    ['an index that fails', 'tags[1 / n] IS NULL', 8],
+  ])('refuses %s of a column', (_, where, at) => {
+    expect(ownWhereProblem(where)).toBe(
+      `has at character ${at} an operation on a column that can fail, and its error could reveal other rows`,
+    );
+  });
+
+  it.each([
+    ['a constant', String.raw`a LIKE 'x\'`, ''],
+    ['a parameter', 'a NOT ILIKE $1', 'x\\'],
+  ])('refuses a pattern that ends with a backslash in %s', (_, where, param) => {
+    expect(ownWhereProblem(where, new Map([['1', param]]))).toMatch(
+      /^has at character \d+ a pattern that ends with a backslash$/,
+    );
+  });
+
+  it('refuses an encoding as the second argument of length', () => {
+    expect(ownWhereProblem("length(a, 'UTF8') = 1")).toMatch(/does not pass with a read token$/);
   });
 
   it('tells where, and not what', () => {

@@ -17,8 +17,12 @@ export function checkShapeRequest(
   if (pinned) checkPinned(request, pinned);
   // The minting back end wrote the pinned clause, and the request repeats it exactly.
   const isOwn = pinned?.where === undefined;
-  checkClause('where', request.where, isOwn ? ownWhereProblem : whereProblem);
-  checkClause('subset__where', request.subsetWhere, ownWhereProblem);
+  checkClause('where', request.where, (clause) =>
+    isOwn ? ownWhereProblem(clause, request.params) : whereProblem(clause),
+  );
+  checkClause('subset__where', request.subsetWhere, (clause) =>
+    ownWhereProblem(clause, request.subsetParams),
+  );
 }
 
 function checkTable(

@@ -14,6 +14,8 @@ export interface ShapeRequest {
   orderBy: readonly string[];
   /** The values of parameters by number, as in `$1`. */
   params: ReadonlyMap<string, string>;
+  /** The same of `subset__params`, for `subset__where`. */
+  subsetParams: ReadonlyMap<string, string>;
 }
 
 /** Throws `unknown_parameter`, `invalid_parameter` and `invalid_order_by`. */
@@ -22,7 +24,7 @@ export function shapeRequestOf(parameters: ReadonlyMap<string, ShapeParameter>):
   const orderBy = valueOf('subset__order_by');
   checkCount('subset__limit', valueOf('subset__limit'));
   checkCount('subset__offset', valueOf('subset__offset'));
-  checkSubsetParams(valueOf('subset__params'));
+  const subsetParams = subsetParamsOf(valueOf('subset__params'));
   const params = paramsByNumber(parameters);
   for (const [number, value] of params) checkText(`params[${number}]`, value);
   return {
@@ -32,6 +34,7 @@ export function shapeRequestOf(parameters: ReadonlyMap<string, ShapeParameter>):
     columns: valueOf('columns'),
     orderBy: orderBy === undefined ? [] : orderByColumns(orderBy),
     params,
+    subsetParams,
   };
 }
 
@@ -41,13 +44,14 @@ function checkCount(name: string, value: string | undefined): void {
 }
 
 /** `{"1":"x"}`: strings by number, each at most once, because JSON parsers differ on duplicates. */
-function checkSubsetParams(value: string | undefined): void {
-  if (value === undefined) return;
+function subsetParamsOf(value: string | undefined): Map<string, string> {
+  if (value === undefined) return new Map();
   const params = parseJson(value);
   if (!isParams(params) || topLevelKeys(value).length !== Object.keys(params).length) {
     throw invalid('Give "subset__params" as a JSON object of strings by number: {"1":"x"}.');
   }
   for (const param of Object.values(params)) checkText('subset__params', param);
+  return new Map(Object.entries(params));
 }
 
 function parseJson(text: string): unknown {

@@ -13,12 +13,15 @@ export function whereProblem(where: string): string | undefined {
   return problemOf(() => checkConditions(sqlTokens(where)));
 }
 
-/** The same check for a clause that a client wrote. Every part of it must be known. */
-export function ownWhereProblem(where: string): string | undefined {
+/** The same check for a clause that a client wrote. Every part of it must be known. `params` are the values of `$n`. */
+export function ownWhereProblem(
+  where: string,
+  params: ReadonlyMap<string, string> = new Map(),
+): string | undefined {
   return problemOf(() => {
     const tokens = sqlTokens(where);
     checkConditions(tokens);
-    checkOwnClause(tokens);
+    checkOwnClause(tokens, params);
   });
 }
 

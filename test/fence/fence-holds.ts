@@ -17,6 +17,11 @@ const PURE_TYPES = new Set(
    timestamp timestamptz timetz uuid varchar`.split(/\s+/),
 );
 
+/** The pure functions, types and operators that cannot fail for any value, also from PostgreSQL's manual. */
+const INFALLIBLE = new Set('lower upper length concat array_ndims text'.split(' '));
+const INFALLIBLE_TYPES = new Set(['text', 'varchar']);
+const INFALLIBLE_OPERATORS = new Set('= <> < > <= >= @> <@ && ~~ ~~* !~~ !~~* BETWEEN'.split(' '));
+
 /**
  * What is wrong with a clause that goes to the sync engine, for one that was asked for; undefined where
  * it is exactly the fence AND that clause, or no SQL at all. A pinned clause may hold anything.
@@ -85,9 +90,38 @@ function ownProblem(clause: SqlNode | undefined): string | undefined {
     if (!KNOWN_KINDS.has(kind) && /^[A-Z]/.test(kind)) return `holds a ${kind}`;
     if (kind === 'ColumnRef' && !isPlainColumn({ ColumnRef: node })) return 'holds a longer name';
     if (kind === 'FuncCall' && !PURE.has(unqualified(nameOf(funcname)))) return 'calls a function';
+    const fallible = fallibleProblem(kind, node as SqlNode);
+    if (fallible) return fallible;
     if (kind === 'typeName' && !PURE_TYPES.has(unqualified(nameOf(names)))) return 'casts oddly';
   }
   return undefined;
+}
+
+/**
+ * The problem with a node that can fail for some values of a column. PostgreSQL may apply it to rows of other tenants, and
+ * its error would reveal them.
+ */
+function fallibleProblem(kind: string, node: SqlNode): string | undefined {
+  const { name, kind: form, rexpr, funcname, typeName, arg } = node;
+  if (kind === 'A_Expr') {
+    const operator = nameOf(name);
+    const isKnown = INFALLIBLE_OPERATORS.has(operator) || /BETWEEN/.test(String(form));
+    if (!isKnown && namesColumn(node)) return `applies ${operator} to a column`;
+    if (operator.includes('~~') && namesColumn(rexpr)) return 'takes a pattern from a column';
+  }
+  if (kind === 'TypeCast' && namesColumn(arg)) {
+    const { names, arrayBounds } = typeName as SqlNode;
+    const isSafe = INFALLIBLE_TYPES.has(unqualified(nameOf(names))) && arrayBounds === undefined;
+    if (!isSafe) return 'casts a column';
+  }
+  if (kind === 'FuncCall' && !INFALLIBLE.has(unqualified(nameOf(funcname))) && namesColumn(node)) {
+    return 'calls a function that can fail with a column';
+  }
+  return kind === 'A_ArrayExpr' && namesColumn(node) ? 'makes an array of a column' : undefined;
+}
+
+function namesColumn(node: unknown): boolean {
+  return [...nodesOf({ node })].some(([kind]) => kind === 'ColumnRef');
 }
 
 /** The allowed kinds of nodes: columns, constants, operators and pure calls. A SubLink, for example, is not allowed. */

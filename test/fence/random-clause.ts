@@ -48,7 +48,7 @@ function predicate(random: Random, depth: number): string {
     case 3:
       return `${value()} IS ${not}DISTINCT FROM ${value()}`;
     case 4:
-      return `${randomValue(random, 'text', depth)} ${not}${wordOf(random, 'LIKE ILIKE ~~ !~~*')} ${randomValue(random, 'text', depth)}`;
+      return `${randomValue(random, 'text', depth)} ${not}${wordOf(random, 'LIKE ILIKE ~~ !~~*')} ${oneIn(random, 8) ? randomValue(random, 'text', depth) : wordOf(random, CONSTANT_OF.text)}`;
     case 5:
       return `${randomValue(random, 'text', depth)} ${compare} ${wordOf(random, 'ANY SOME ALL')}(${randomValue(random, 'text[]', depth)})`;
     case 6:
@@ -65,13 +65,17 @@ function randomValue(random: Random, type: Type, depth: number): string {
     return wordOf(random, (oneIn(random, 2) ? COLUMN_OF : CONSTANT_OF)[type]);
   }
   const of = (inner: Type): string => randomValue(random, inner, depth + 1);
+  /** Operations that can fail pass with constants only. */
+  const constant = (inner: Type): string =>
+    oneIn(random, 8) ? of(inner) : wordOf(random, CONSTANT_OF[inner]);
   if (oneIn(random, 8)) return `(${of(type)})`;
   if (oneIn(random, 8)) return `coalesce(${of(type)}, ${of(type)})`;
-  if (oneIn(random, 8)) return `${of(random.pick<Type>(['text', 'int', 'bool']))}::${type}`;
+  if (oneIn(random, 8))
+    return type === 'text' ? `${of('int')}::text` : `${constant('text')}::${type}`;
   switch (type) {
     case 'text':
       return random.pick([
-        `${of('text')} || ${of('text')}`,
+        `${constant('text')} || ${constant('text')}`,
         `${wordOf(random, 'lower upper')}(${of('text')})`,
         `CAST(${of('int')} AS text)`,
         `(${of('text[]')})[${whole(random, 3)}]`,
@@ -79,24 +83,24 @@ function randomValue(random: Random, type: Type, depth: number): string {
       ]);
     case 'int':
       return random.pick([
-        `${of('int')} ${wordOf(random, '+ - * / %')} ${of('int')}`,
+        `${constant('int')} ${wordOf(random, '+ - * / %')} ${constant('int')}`,
         `length(${of('text')})`,
-        `- ${of('int')}`,
-        `@${of('int')}`,
+        `- ${constant('int')}`,
+        `@${constant('int')}`,
       ]);
     case 'bool':
       // As a value: the sync engine may regenerate it without its parentheses.
       return grouped(random, randomCondition(random, depth + 1));
     case 'text[]':
       return random.pick([
-        `${of('text[]')} || ${of('text')}`,
-        `array_append(${of('text[]')}, ${of('text')})`,
+        `${constant('text[]')} || ${constant('text')}`,
+        `array_append(${constant('text[]')}, ${constant('text')})`,
         'tags[1:2]',
       ]);
     case 'timestamptz':
       return random.pick([
-        `${of('timestamptz')} + interval '1 day'`,
-        `${of('timestamptz')} AT TIME ZONE 'UTC'`,
+        `${constant('timestamptz')} + interval '1 day'`,
+        `${constant('timestamptz')} AT TIME ZONE 'UTC'`,
       ]);
   }
 }

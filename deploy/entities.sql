@@ -9,3 +9,6 @@ CREATE TABLE entities (
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now()
 );
+
+-- The condition that every read of a browser begins with.
+CREATE INDEX entities_tenant ON entities (tenant);

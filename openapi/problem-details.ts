@@ -44,7 +44,10 @@ export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
       'Give "subset__order_by" as plain column names, each with ASC or DESC and NULLS FIRST or NULLS LAST at most.',
   },
   invalid_parameter: { detail: 'Give "subset__limit" as a number of 1 to 9 digits.' },
-  invalid_where: { detail: 'The clause in "where" must not hold a subquery.' },
+  invalid_where: {
+    detail:
+      'The clause in "where" may only compare columns with constants, and holds something else at character 8.',
+  },
   runtime_rejected: {
     detail: 'The runtime rejected the command: the arguments do not fit the schema.',
   },

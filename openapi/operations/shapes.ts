@@ -39,8 +39,8 @@ const parameters: Parameter[] = [
   query('cursor', 'The last `electric-cursor`.'),
   query(
     'where',
-    'Only rows for which this holds: an SQL condition on the columns. Of a read token it may hold known ' +
-      'operators and functions only.',
+    'Only rows for which this holds: an SQL condition on the columns. With a read token it compares columns ' +
+      'with constants.',
     { example: "status = 'idle'" },
   ),
   query('params', 'Values for `$1`, `$2` and so on: `params[1]=…`, without a gap.', {

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
-import { withoutSecrets } from '../upstream/protocols/electric.ts';
+import { SECRETS } from '../upstream/protocols/electric.ts';
 
 /**
  * The parameters of a shape read with a read token, besides `params[n]`: those that `@electric-sql/client` sends.
@@ -27,44 +27,30 @@ const PARAMETERS: ReadonlySet<string> = new Set([
 ]);
 const PARAM = /^params\[([1-9]\d{0,3})\]$/;
 
-export interface ShapeParameter {
-  name: string;
-  /** The decoded value. */
-  value: string;
-  /** The pair as received if every server reads it alike, or else as this gateway encodes it. */
-  sent: string;
-}
-
 /**
- * The parameters of a raw query by name, in their order and without the client's secrets. Throws
- * `unknown_parameter` and `duplicate_parameter`, and for broken percent-encoding `invalid_where` or
- * `invalid_parameter`.
+ * The decoded parameters of a raw query in their order, without the client's secrets. Throws `unknown_parameter`,
+ * `duplicate_parameter`, and for broken percent-encoding `invalid_where` or `invalid_parameter`.
  */
-export function readShapeParameters(query: string): Map<string, ShapeParameter> {
-  const pairs = withoutSecrets(query)
-    .slice(1)
-    .split('&')
-    .filter((pair) => pair !== '')
-    .map(splitPair);
-  const names = pairs.map(({ name }) => name);
-  const parameters = new Map<string, ShapeParameter>();
-  for (const { pair, name, rawValue } of pairs) {
-    checkName(name, names);
+export function readShapeParameters(query: string): Map<string, string> {
+  const parameters = new Map<string, string>();
+  for (const pair of query.slice(1).split('&')) {
+    if (pair === '') continue;
+    const [rawName = '', ...rest] = pair.split('=');
+    const name = decode(rawName) ?? rawName;
+    if (SECRETS.includes(name)) continue;
+    if (!PARAMETERS.has(name) && !PARAM.test(name)) throw unknown(name);
     if (parameters.has(name)) throw duplicate(name);
-    const value = decode(rawValue);
+    const value = decode(rest.join('='));
     if (value === undefined) throw undecodable(name);
-    const sent = isPlain(pair) ? pair : `${encode(name)}=${encode(value)}`;
-    parameters.set(name, { name, value, sent });
+    parameters.set(name, value);
   }
   return parameters;
 }
 
 /** The values of `params[n]` by n. Throws `unknown_parameter` if a number is missing. */
-export function paramsByNumber(
-  parameters: ReadonlyMap<string, ShapeParameter>,
-): Map<string, string> {
+export function paramsByNumber(parameters: ReadonlyMap<string, string>): Map<string, string> {
   const params = new Map<string, string>();
-  for (const { name, value } of parameters.values()) {
+  for (const [name, value] of parameters) {
     const number = PARAM.exec(name)?.[1];
     if (number !== undefined) params.set(number, value);
   }
@@ -74,13 +60,13 @@ export function paramsByNumber(
   return params;
 }
 
-function splitPair(pair: string): { pair: string; name: string; rawValue: string } {
-  const equals = pair.indexOf('=');
-  const rawName = equals === -1 ? pair : pair.slice(0, equals);
-  const name = decode(rawName);
-  if (name === undefined) throw unknown(rawName);
-  return { pair, name, rawValue: equals === -1 ? '' : pair.slice(equals + 1) };
+/** A query with these parameters, encoded so that every server reads it alike. */
+export function printParameters(parameters: ReadonlyMap<string, string>): string {
+  const pairs = [...parameters].map(([name, value]) => `${encode(name)}=${encode(value)}`);
+  return `?${pairs.join('&')}`;
 }
+
+const encode = encodeURIComponent;
 
 /** Decodes like a form (WHATWG URL, "application/x-www-form-urlencoded"). Undefined if it is invalid. */
 function decode(text: string): string | undefined {
@@ -91,20 +77,6 @@ function decode(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-const encode = encodeURIComponent;
-
-/** Whether all servers read a pair in the same way. Some treat `;` like `&`. */
-function isPlain(pair: string): boolean {
-  return /^[\w-]+(?:\[\d+\]|%5[Bb]\d+%5[Dd])?=[\w\-.~!$'()*,:@/?+%]*$/.test(pair);
-}
-
-function checkName(name: string, names: readonly string[]): void {
-  if (PARAMETERS.has(name) || PARAM.test(name)) return;
-  // Some servers read `where[]` as a second `where`.
-  const [base = ''] = name.split('[');
-  throw names.includes(base) && PARAMETERS.has(base) ? duplicate(base) : unknown(name);
 }
 
 function duplicate(name: string): GatewayError {

@@ -98,16 +98,23 @@ describe('shapeQuery', () => {
       'secret=x',
       'secret=x&secret=y&%73ecret=z',
       '%73ecret=x',
-      'secret[]=x',
       'api_secret=x',
       'api_secret=x&api_secret=y',
       'secret',
+      'secret=%zz',
     ])('drops %s for a read token', (spelling) => {
       const expected = `?table=entities&where=${enc(FENCE)}`;
       expect(forToken(`?${spelling}&table=entities`)).toBe(expected);
     });
 
-    it('sets it exactly once, behind all else', () => {
+    it.each(['secret[]=x', 'secret%5B%5D=x', 'api_secret[0]=x', 'Secret=x'])(
+      'refuses %s with a read token, which is none of its parameters',
+      (spelling) => {
+        expect(codeOf(`?table=entities&${spelling}`)).toBe('unknown_parameter');
+      },
+    );
+
+    it('sets it exactly once, before all else', () => {
       for (const query of ['', '?', '?a=1', '?secret=1&secret=2&api_secret=3&a=1']) {
         const sent = new URLSearchParams(forApiKey(query, 's3cret'));
         expect(sent.getAll('secret')).toEqual(['s3cret']);
@@ -133,13 +140,33 @@ describe('shapeQuery', () => {
       );
     });
 
-    it('fences the clause of a read, wherever it stands, and leaves all else as it is', () => {
+    it('fences the clause of a read, wherever it stands, in its own words', () => {
       const query =
-        "?where=type%3D%24%31+OR%20id='x'&table=entities&params[1]=a%20b&live=true&handle=%2f";
+        "?where=Type%3D%24%31+OR+id='x'&table=entities&params[1]=a%20b&live=true&handle=%2f";
       expect(forToken(query)).toBe(
-        '?table=entities&params[1]=a%20b&live=true&handle=%2f' +
-          `&where=${enc(`(${FENCE}) AND (type=$1 OR id='x')`)}`,
+        '?table=entities&params%5B1%5D=a%20b&live=true&handle=%2F' +
+          `&where=${enc(`(${FENCE}) AND (("type" = $1 OR "id" = 'x'))`)}`,
       );
+    });
+
+    it('sends the clause of a subset and its order in its own words', () => {
+      const query = `?table=entities&subset__where=${enc('Not id=$1')}&subset__params=${enc('{"1":"x"}')}`;
+      const sent = new URLSearchParams(forToken(`${query}&subset__order_by=ID+desc`));
+      expect(Object.fromEntries(sent)).toEqual({
+        table: 'entities',
+        subset__where: '(NOT "id" = $1)',
+        subset__params: '{"1":"x"}',
+        subset__order_by: '"id" DESC',
+        where: FENCE,
+      });
+    });
+
+    it('looks at the values of the subset for its patterns, and of the clause for its own', () => {
+      const like = enc('type LIKE $1');
+      const params = `&params[1]=a&subset__params=${enc('{"1":"a\\\\"}')}`;
+      expect(codeOf(`?table=entities&where=${like}${params}`)).toBe('passed');
+      expect(codeOf(`?table=entities&subset__where=${like}${params}`)).toBe('invalid_where');
+      expect(codeOf(`?table=entities&subset__where=${like}&params[1]=a`)).toBe('invalid_where');
     });
 
     it.each([
@@ -150,7 +177,7 @@ describe('shapeQuery', () => {
       ['a quote', 'table=entities&columns="id"', 'table=entities&columns=%22id%22'],
       ['a parameter without a value', 'table=entities&live', 'table=entities&live='],
       ['a pair of nothing', '&table=entities&&', 'table=entities'],
-      ['nothing odd', 'table=entities&columns=a,%62+', 'table=entities&columns=a,%62+'],
+      ['a plus', 'table=entities&handle=a+%62', 'table=entities&handle=a%20b'],
     ])('sends %s in the one way that it was read', (_, query, sent) => {
       expect(forToken(`?${query}`)).toBe(`?${sent}&where=${enc(FENCE)}`);
     });
@@ -165,7 +192,10 @@ describe('shapeQuery', () => {
     it('does not fence where the setting is empty, and checks all the same', () => {
       const shapes = { tables: ['entities'], tenantColumn: '' };
       const query = '?table=entities&where=a%3D1';
-      expect(forToken(query, { rules: { shapes } })).toBe(query);
+      expect(forToken(query, { rules: { shapes } })).toBe(
+        `?table=entities&where=${enc('"a" = 1')}`,
+      );
+      expect(forToken('?table=entities', { rules: { shapes } })).toBe('?table=entities');
       const breakout = '?table=entities&where=1=1)+OR+(1=1';
       expect(codeOf(breakout, { rules: { shapes } })).toBe('invalid_where');
     });
@@ -251,8 +281,10 @@ describe('shapeQuery', () => {
           if (codeOf(query) !== 'passed') return;
           const sent = new URLSearchParams(forToken(query));
           const asked = new URLSearchParams(query).get('where');
+          const printed = { 'a=1': '"a" = 1', entities: '"entities"' }[asked ?? ''];
+          expect([asked, printed === undefined]).toEqual([asked, asked === null]);
           expect(sent.getAll('where')).toEqual([
-            asked === null ? FENCE : `(${FENCE}) AND (${asked})`,
+            printed === undefined ? FENCE : `(${FENCE}) AND (${printed})`,
           ]);
           expect(sent.getAll('table')).toEqual(['entities']);
           for (const key of ['columns', 'params[1]']) {
@@ -276,7 +308,7 @@ describe('shapeQuery', () => {
 
     it('passes what it pins, be its table on the list or not, and fences it', () => {
       expect(forToken(`?${good}`, { shape: pinned })).toBe(
-        '?table=secrets&params[1]=alice&columns=id,%22Note%22' +
+        '?table=secrets&params%5B1%5D=alice&columns=id%2C%22Note%22' +
           `&where=${enc(`(${FENCE}) AND (owner = $1)`)}`,
       );
     });
@@ -331,7 +363,7 @@ describe('shapeQuery', () => {
       const shape = { table: 'entities' };
       const query = `?table=entities&where=${enc('type = $1')}&params[1]=chat&columns=id`;
       expect(new URLSearchParams(forToken(query, { shape })).get('where')).toBe(
-        `(${FENCE}) AND (type = $1)`,
+        `(${FENCE}) AND ("type" = $1)`,
       );
     });
 
@@ -373,19 +405,13 @@ describe('shapeQuery', () => {
       expect(codeOf(`${query}&subset__where=${enc(where)}`, { shape })).toBe('invalid_where');
     });
 
-    it.each(['1=1) OR (1=1', '(a OR b) IS NOT NULL'])(
-      'lets even the pinned clause %j not out of the fence',
-      (where) => {
-        const shape = { table: 'entities', where };
-        expect(codeOf(`?table=entities&where=${enc(where)}`, { shape })).toBe('invalid_where');
-      },
-    );
-
-    it('lets a pinned clause call what a client may not', () => {
-      const where = 'starts_with(id, current_user)';
+    it('sends a pinned clause as it is pinned, and refuses the same of a client', () => {
+      const where = "starts_with(id, current_user)  AND lower(Type)='x' -- why\n";
       const shape = { table: 'entities', where };
       const query = `?table=entities&where=${enc(where)}`;
-      expect(codeOf(query, { shape })).toBe('passed');
+      expect(new URLSearchParams(forToken(query, { shape })).get('where')).toBe(
+        `(${FENCE}) AND (${where})`,
+      );
       expect(codeOf(query)).toBe('invalid_where');
     });
   });

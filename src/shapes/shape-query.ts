@@ -2,10 +2,7 @@ import type { ReadToken } from '../auth/read-token.ts';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { withoutSecrets } from '../upstream/protocols/electric.ts';
-import { checkShapeRequest } from './shape-check.ts';
-import { readShapeParameters } from './shape-parameters.ts';
-import { shapeRequestOf } from './shape-request.ts';
-import { fencedWhere } from './where-clause.ts';
+import { tokenQuery } from './token-query.ts';
 
 const SHAPE_PATH = '/shapes/v1/shape';
 
@@ -31,12 +28,10 @@ interface ShapeRules extends Pick<GatewayConfig, 'shapes' | 'tenant'> {
  */
 export function shapeQuery(
   { path, query, readToken }: ShapeRead,
-  { shapes, syncSecret, tenant }: ShapeRules,
+  { syncSecret, ...rules }: ShapeRules,
 ): string {
   if (readToken) checkPath(path);
-  const forwarded = readToken
-    ? tokenQuery(query, readToken, shapes, tenant)
-    : withoutSecrets(query);
+  const forwarded = readToken ? tokenQuery(query, readToken.shape, rules) : withoutSecrets(query);
   if (syncSecret === undefined) return forwarded;
   // The secret comes first, because a "#" of the client would end the query for some servers.
   const secret = `?secret=${encodeURIComponent(syncSecret)}`;
@@ -49,24 +44,4 @@ function checkPath(path: string): void {
     'prefix_not_covered',
     `Under /shapes a read token opens ${SHAPE_PATH} only.`,
   );
-}
-
-/** Builds the query from the checked parts, so that no server can read it in another way. */
-function tokenQuery(
-  query: string,
-  token: ReadToken,
-  { tables, tenantColumn }: GatewayConfig['shapes'],
-  tenant: string,
-): string {
-  const parameters = readShapeParameters(query);
-  const request = shapeRequestOf(parameters);
-  checkShapeRequest(request, token.shape, tables);
-  const isFenced = tenantColumn !== '';
-  const passed = [...parameters.values()]
-    .filter(({ name }) => !isFenced || name !== 'where')
-    .map(({ sent }) => sent);
-  const forwarded = `?${passed.join('&')}`;
-  if (!isFenced) return forwarded;
-  const where = encodeURIComponent(fencedWhere(tenantColumn, tenant, request.where));
-  return `${forwarded}${passed.length > 0 ? '&' : ''}where=${where}`;
 }

@@ -1,6 +1,6 @@
-/** A token of SQL. White space is left out. `text` is the token as written. */
+/** A token of a clause. White space is left out. `text` is the token as written. */
 export interface SqlToken {
-  kind: 'word' | 'name' | 'string' | 'number' | 'parameter' | 'operator' | 'mark';
+  kind: 'parameter' | 'number' | 'word' | 'name' | 'string' | 'symbol';
   text: string;
   /** The position, counted from 1. */
   at: number;
@@ -14,91 +14,46 @@ export class SqlRefusal extends Error {
   }
 }
 
-/** The same as in PostgreSQL's `scan.l`. Versions differ only on `\v` as white space. */
-const SPACE = /[ \t\n\r\f]+/y;
-const PATTERNS: readonly (readonly [SqlToken['kind'], RegExp])[] = [
-  ['parameter', /\$\d+/y],
-  ['number', /(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y],
-  // PostgreSQL treats every byte from 0x80 on as a letter, also Unicode's white space.
-  ['word', /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y],
-  ['operator', /[-+*/<>=~!@#%^&|`?]+/y],
-  ['mark', /::|[()[\],.:]/y],
-];
+/** The longest name in bytes. PostgreSQL truncates longer ones, so that they name another column. */
+const MAX_NAME_BYTES = 63;
 
 /**
- * Splits SQL like PostgreSQL (manual, "Lexical Structure", §4.1). It refuses everything that could hide a quote
- * from this parser but not from PostgreSQL, or not from one of its versions: comments, dollar quotes, `E''` and
- * `U&''`, a number directly before a word. Throws `SqlRefusal`.
+ * All tokens that conditions and orders consist of. None of them is a comment, a dollar quote, an operator of
+ * PostgreSQL's own or a zero byte. A number that runs into a word is no token either.
  */
+const TOKEN = new RegExp(
+  [
+    String.raw`[ \t\n\r\f]+`,
+    String.raw`(?<parameter>\$[1-9]\d{0,3})(?![\w$\u0080-\uffff])`,
+    String.raw`(?<number>-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.$\u0080-\uffff])`,
+    // PostgreSQL reads every byte from 0x80 on as a letter, also Unicode's white space.
+    String.raw`(?<word>[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)`,
+    String.raw`(?<name>"(?:[^"\0]|"")+"(?!"))`,
+    String.raw`(?<string>'(?:[^'\0]|'')*'(?!'))`,
+    String.raw`(?<symbol><=|>=|<>|!=|[=<>(),])`,
+  ].join('|'),
+  'y',
+);
+
+/** Splits a clause into tokens, in one pass without going back. Throws `SqlRefusal`. */
 export function sqlTokens(sql: string): SqlToken[] {
-  // This applies inside quotes too: a parser in C would take it for the end of the clause.
-  if (sql.includes('\0')) throw new SqlRefusal('must not hold a zero byte');
   const tokens: SqlToken[] = [];
-  for (let index = afterSpace(sql, 0); index < sql.length;) {
-    const token = tokenAt(sql, index);
-    tokens.push(token);
-    index += token.text.length;
-    checkEnd(token, sql.slice(index, index + 2));
-    index = afterSpace(sql, index);
+  for (let index = 0; index < sql.length;) {
+    TOKEN.lastIndex = index;
+    const found = TOKEN.exec(sql);
+    if (!found) throw refusalAt(index + 1);
+    const [kind, text] = Object.entries(found.groups ?? {}).find(([, part]) => part) ?? [];
+    if (text) tokens.push({ kind: kind as SqlToken['kind'], text, at: index + 1 });
+    index = TOKEN.lastIndex;
   }
   return tokens;
 }
 
-function afterSpace(sql: string, index: number): number {
-  SPACE.lastIndex = index;
-  return SPACE.test(sql) ? SPACE.lastIndex : index;
-}
-
-function tokenAt(sql: string, index: number): SqlToken {
-  const at = index + 1;
-  const quote = sql[index];
-  if (quote === "'" || quote === '"') {
-    const text = sql.slice(index, afterQuoted(sql, index));
-    if (text === '""') throw new SqlRefusal('has an empty name');
-    return { kind: quote === "'" ? 'string' : 'name', text, at };
-  }
-  for (const [kind, pattern] of PATTERNS) {
-    pattern.lastIndex = index;
-    const text = pattern.exec(sql)?.[0];
-    if (text !== undefined) return { kind, text: kind === 'operator' ? operator(text) : text, at };
-  }
-  throw new SqlRefusal(characterProblem(quote));
-}
-
-/** The index after the closing quote. A doubled quote is part of the text. */
-function afterQuoted(sql: string, start: number): number {
-  const quote = sql[start];
-  for (let i = start + 1; i < sql.length; i++) {
-    if (sql[i] !== quote) continue;
-    if (sql[i + 1] !== quote) return i + 1;
-    i++;
-  }
-  throw new SqlRefusal('has an unclosed quote');
-}
-
-/** The longest operator, without a final `+` or `-` that PostgreSQL reads as an operator of its own. */
-function operator(text: string): string {
-  if (/--|\/\*|\*\//.test(text)) throw new SqlRefusal('must not hold a comment');
-  return /[~!@#%^&|`?]/.test(text) ? text : text.replace(/(?<=.)[-+]+$/, '');
-}
-
-/** Refuses a token whose meaning changes with the text that follows without a space. */
-function checkEnd({ kind, text }: SqlToken, next: string): void {
-  const isNumber = kind === 'number' || kind === 'parameter';
-  if (isNumber && /^[A-Za-z0-9_$\u0080-\uffff]/.test(next)) {
-    throw new SqlRefusal('has a number that runs into a word');
-  }
-  const opens = `${text}${next}`;
-  if (kind === 'word' && (/^e'/i.test(opens) || /^u&['"]/i.test(opens))) {
-    throw new SqlRefusal("must not hold an E'' or U&'' string");
-  }
-}
-
-function characterProblem(char: string | undefined): string {
-  if (char === ';') return 'must not hold a semicolon';
-  if (char === '$') return 'must not hold a dollar quote';
-  if (char === '\\') return 'must not hold a backslash outside of quotes';
-  return 'holds a character that SQL does not have';
+/** Gives the position but not the text, because a clause may contain private data. */
+export function refusalAt(at: number): SqlRefusal {
+  return new SqlRefusal(
+    `may only compare columns with constants, and holds something else at character ${at}`,
+  );
 }
 
 /** The word of a token in lower case, as PostgreSQL compares it. Undefined for any other token. */
@@ -106,8 +61,36 @@ export function wordOf(token: SqlToken | undefined): string | undefined {
   return token?.kind === 'word' ? foldedName(token.text) : undefined;
 }
 
+/** The column that a token names. Undefined if it names none. */
+export function columnOf(token: SqlToken | undefined): string | undefined {
+  const isName = token?.kind === 'name' || !RESERVED_WORDS.has(wordOf(token) ?? 'null');
+  const column = isName && token ? foldedName(token.text) : '';
+  return column === '' || Buffer.byteLength(column) > MAX_NAME_BYTES ? undefined : column;
+}
+
 /** A name without its quotes. An unquoted name is folded to lower case, only in ASCII. */
 export function foldedName(text: string): string {
   if (text.startsWith('"')) return text.slice(1, -1).replaceAll('""', '"');
   return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
+
+export function quotedName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * Words that PostgreSQL never reads as the name of a column without quotes: its reserved words, including those
+ * "(can be function or type)" (manual, appendix C; versions 14 to 18).
+ */
+const RESERVED_WORDS: ReadonlySet<string> = new Set(
+  `all analyse analyze and any array as asc asymmetric authorization binary both case cast check
+   collate collation column concurrently constraint create cross current_catalog current_date
+   current_role current_schema current_time current_timestamp current_user default deferrable desc
+   distinct do else end except false fetch for foreign freeze from full grant group having ilike in
+   initially inner intersect into is isnull join lateral leading left like limit localtime
+   localtimestamp natural not notnull null offset on only or order outer overlaps placing primary
+   references returning right select session_user similar some symmetric system_user table
+   tablesample then to trailing true union unique user using variadic verbose when where window with`
+    .trim()
+    .split(/\s+/),
+);

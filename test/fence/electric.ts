@@ -1,4 +1,5 @@
-import { rewritten } from './syntax.ts';
+import { comparesAny, rewritten } from './syntax.ts';
+import { NOT_COMPARED } from './world.ts';
 
 /** Decodes a query like Plug: pairs between "&", the last one of a name wins, broken escapes stay unchanged. */
 export function paramsOf(query: string, separator: RegExp = /&/): Map<string, string> {
@@ -20,15 +21,17 @@ function decoded(text: string): string {
 
 /**
  * The clause that Electric 1.4 to 1.7 puts into its SQL: regenerated from its tree, with the params in
- * it (`rebuild_query_with_substituted_parts`). Throws where it is no clause.
+ * it (`rebuild_query_with_substituted_parts`). Throws where it is no clause, and where it compares a column whose type
+ * Electric does not know (its `known_functions.ex`).
  */
 export function electricWhere(where: string, params: ReadonlyMap<string, string>): string {
   const prefix = 'SELECT 1 WHERE ';
   const withParams = where.replace(PARAM_OR_QUOTED, (text, number?: string) =>
-    number === undefined ? text : `'${(params.get(number) ?? '').replaceAll("'", "''")}'::text`,
+    number === undefined ? text : `'${(params.get(number) ?? '').replaceAll("'", "''")}'`,
   );
   const sql = rewritten(prefix + withParams);
   if (!sql.startsWith(prefix)) throw new Error(`no longer a clause: ${sql}`);
+  if (comparesAny(sql, NOT_COMPARED)) throw new Error(`has a type without operators: ${sql}`);
   return sql.slice(prefix.length);
 }
 

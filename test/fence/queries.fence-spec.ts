@@ -53,6 +53,9 @@ function printable(text: string): string {
 const LISTED =
   /^(?:table|where|columns|params\[[1-9]\d*\]|offset|handle|live|live_sse|experimental_live_sse|cursor|log|replica|expired_handle|cache-buster|subset__(?:where|params|order_by|limit|offset))$/;
 
+/** The gateway sends these in its own words. */
+const PRINTED = new Set(['where', 'subset__where', 'subset__order_by']);
+
 describe('a query that passes', () => {
   it('says one thing, however it is read', () => {
     const random = seededRandom('queries');
@@ -72,8 +75,9 @@ describe('a query that passes', () => {
       expect([query, paramsOf(sent, /[&;]/)]).toEqual([query, params]);
       expect([query, /[^\x21-\x7e]/.exec(sent)]).toEqual([query, null]);
       for (const [name, value] of paramsOf(query)) {
-        const kept = name === '' || /^(?:api_)?secret(?:\[|$)/.test(name) ? undefined : value;
-        if (name !== 'where') expect([query, params.get(name)]).toEqual([query, kept]);
+        const kept = name === '' || /^(?:api_)?secret$/.test(name) ? undefined : value;
+        if (PRINTED.has(name)) continue;
+        expect([query, params.get(name)]).toEqual([query, kept]);
       }
     }
     expect(passed).toBeGreaterThan(ROUNDS / 30);

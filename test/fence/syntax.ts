@@ -57,9 +57,20 @@ export function* nodesOf(value: unknown): Generator<[kind: string, node: unknown
   }
 }
 
+/** Whether an operator stands beside one of these columns. */
+export function comparesAny(sql: string, columns: readonly string[]): boolean {
+  const expressions = [...nodesOf(parser17.parseSync(sql))].filter(([kind]) => kind === 'A_Expr');
+  return [...nodesOf(expressions.map(([, node]) => node))].some(
+    ([kind, node]) =>
+      kind === 'ColumnRef' && columns.includes(nameOf((node as { fields: unknown }).fields)),
+  );
+}
+
 /** The text of a node that is a `String`, or of a list of them with dots between. */
 export function nameOf(nodes: unknown): string {
-  return (nodes as { String: { sval: string } }[]).map(({ String: { sval } }) => sval).join('.');
+  return (nodes as { String?: { sval: string } }[])
+    .map(({ String: text }) => text?.sval ?? '*')
+    .join('.');
 }
 
 /**

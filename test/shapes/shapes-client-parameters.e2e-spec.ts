@@ -72,15 +72,15 @@ describe('the parameters of the Electric client', () => {
 
     expect(lastAsked()).toEqual({
       table: 'entities',
-      where: `("tenant" = 'default') AND (type = $1)`,
+      where: `("tenant" = 'default') AND ("type" = $1)`,
       'params[1]': 'chat',
       columns: '"id","Created At"',
       replica: 'full',
       log: 'changes_only',
       offset: '-1',
-      subset__where: '"id" = ANY($1) AND status LIKE $2',
+      subset__where: '("id" = ANY($1) AND "status" LIKE $2)',
       subset__params: '{"1":"{a,b}","2":"i%"}',
-      subset__order_by: '"created_at" DESC NULLS LAST, id',
+      subset__order_by: '"created_at" DESC NULLS LAST, "id"',
       subset__limit: '10',
       subset__offset: '5',
     });

@@ -14,4 +14,3 @@ export { isControlPlanePath, parsePathScope, scopeCovers } from '../../../src/ht
 export { pathProblem } from '../../../src/http/request-path.ts';
 export { isBelow, isReadPath } from '../../../src/http/routes.ts';
 export { shapeQuery } from '../../../src/shapes/shape-query.ts';
-export { whereProblem } from '../../../src/shapes/where-clause.ts';

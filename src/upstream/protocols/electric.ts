@@ -26,7 +26,8 @@ export const electric: ReadProtocol = {
 /** A parameter beside `live=true` selects events. */
 const LIVE_SSE = /[?&](?:experimental_)?live_sse=true(?:&|$)/;
 
-const SECRETS = ['secret', 'api_secret'];
+/** The parameters that carry Electric's credential. */
+export const SECRETS: readonly string[] = ['secret', 'api_secret'];
 
 const CURSOR = /^cursor=\d+$/;
 

@@ -1,0 +1,85 @@
+import type { ShapeScope } from '../auth/shape-scope.ts';
+import { GatewayError } from '../errors/gateway-error.ts';
+import type { OrderedColumn } from './order-by.ts';
+import { foldedName } from './sql-tokens.ts';
+
+/** The parts of a shape read that a read token can pin. Values are decoded. */
+interface Asked {
+  parameters: ReadonlyMap<string, string>;
+  /** The values of `params[n]` by n. */
+  params: ReadonlyMap<string, string>;
+  order: readonly OrderedColumn[];
+}
+
+/** Throws `shape_not_covered` for a request that asks for something else than what the token pins. */
+export function checkPinned(asked: Asked, pinned: ShapeScope): void {
+  const where = asked.parameters.get('where');
+  if (pinned.where !== undefined && where !== pinned.where) throw notCovered('where');
+  if (pinned.columns) checkColumns(asked, pinned.columns, pinned.where !== undefined);
+  const pinsParams = pinned.params !== undefined || pinned.where !== undefined;
+  if (pinsParams && !sameParams(asked.params, pinned.params ?? {})) throw notCovered('params');
+}
+
+/**
+ * Pinned columns hide the others. A condition on a hidden column would reveal its value by the returned rows, and
+ * so would an order by it.
+ */
+function checkColumns(
+  { parameters, order }: Asked,
+  pinned: readonly string[],
+  pinsWhere: boolean,
+): void {
+  if (!sameColumns(parameters.get('columns'), pinned)) throw notCovered('columns');
+  const clause = [...(pinsWhere ? [] : ['where']), 'subset__where'].find((name) =>
+    parameters.has(name),
+  );
+  if (clause) {
+    throw new GatewayError(
+      'shape_not_covered',
+      `The read token pins "columns", and "${clause}" could tell of others; leave it out.`,
+    );
+  }
+  if (!order.every(({ column }) => pinned.includes(column))) {
+    throw new GatewayError(
+      'shape_not_covered',
+      'The read token pins "columns"; order by these alone.',
+    );
+  }
+}
+
+function sameParams(
+  asked: ReadonlyMap<string, string>,
+  pinned: Readonly<Record<string, string>>,
+): boolean {
+  const entries = Object.entries(pinned);
+  return (
+    entries.length === asked.size && entries.every(([number, value]) => asked.get(number) === value)
+  );
+}
+
+function sameColumns(asked: string | undefined, pinned: readonly string[]): boolean {
+  const columns = asked === undefined ? undefined : columnNames(asked);
+  return columns?.length === pinned.length && columns.every((name, i) => name === pinned[i]);
+}
+
+/**
+ * Parses comma-separated SQL identifiers like the engine: unquoted names are folded to lower case, so that an
+ * unquoted `Note` is not the `Note` that a token pins. Undefined if it is not a list.
+ */
+function columnNames(columns: string): string[] | undefined {
+  const identifier = /\s*("(?:[^"]|"")+"|[^\s",]+)\s*(,|$)/y;
+  const names: string[] = [];
+  for (;;) {
+    const [whole, name = '', separator] = identifier.exec(columns) ?? [];
+    if (whole === undefined) return undefined;
+    names.push(foldedName(name));
+    if (separator === '') return names;
+  }
+}
+
+function notCovered(what: string): GatewayError {
+  return new GatewayError(
+    'shape_not_covered',
+    `The read token pins "${what}"; request exactly what it pins.`,
+  );
+}

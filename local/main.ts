@@ -108,6 +108,8 @@ function sayMovedPorts(wanted: Ports, chosen: Ports): void {
   }
 }
 
+// Whatever a part writes is for its owner only.
+process.umask(0o077);
 try {
   await main();
   process.exit(0);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isFromPage } from '../stack/door.ts';
 import { ChangeLog } from './change-log.ts';
 import { answerPreflight, NO_STORE, sendJson, setElectricCors } from './http-answers.ts';
 import { RowStore } from './row-store.ts';
@@ -100,6 +101,8 @@ async function route(
   const [root, name, ...rest] = segments;
   if (root === 'rows' && name !== undefined && rest.length === 0) {
     const table = findTable(name);
+    // Rows have no secret: agents write them with nothing but the address.
+    if (isFromPage(req)) return sendJson(res, 403, { message: 'No page may write rows' });
     if (table) return serveRows(engine, table, query, req, res);
     return sendJson(res, 404, { message: `There is no table ${JSON.stringify(name)}` });
   }

@@ -170,13 +170,14 @@ describe('/rows', () => {
     expect(await response.json()).toEqual({ message });
   });
 
-  it('gives a browser no leave to write from another origin', async () => {
-    const response = await fetch(`${catalog.url}/rows/entities`, {
-      method: 'OPTIONS',
-      headers: { origin: 'https://evil.example', 'access-control-request-method': 'PUT' },
-    });
+  it.each([
+    ['OPTIONS', { origin: 'https://evil.example', 'access-control-request-method': 'PUT' }],
+    ['PUT', { origin: 'https://evil.example' }],
+    ['DELETE', { 'sec-fetch-site': 'same-site' }],
+  ])('refuses %s of a page', async (method, headers) => {
+    const response = await fetch(`${catalog.url}/rows/entities`, { method, headers });
 
-    expect(response.status).toBe(405);
+    expect(response.status).toBe(403);
     expect(response.headers.get('access-control-allow-origin')).toBeNull();
   });
 });

@@ -24,6 +24,7 @@ describe('openDataFolder', () => {
       consoleKey: expect.stringMatching(/^dev_[\w-]{43}$/),
       readTokenSecret: expect.stringMatching(/^[\w-]{43}$/),
       catalogSecret: expect.stringMatching(/^[\w-]{43}$/),
+      upstreamToken: expect.stringMatching(/^[\w-]{43}$/),
     });
     expect(second.settings).toEqual(first.settings);
     expect(statSync(join(path, 'settings.json')).mode & 0o777).toBe(0o600);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -13,6 +13,8 @@ export interface Settings {
   consoleKey: string;
   readTokenSecret: string;
   catalogSecret: string;
+  /** What Restate and the history store ask the gateway for. */
+  upstreamToken: string;
   /** Restate remembers the agents' address, so they use the same port again if it is free. */
   agentsPort?: number;
 }
@@ -30,13 +32,15 @@ export interface DataFolder {
 export class AlreadyRunningError extends Error {}
 
 const DATABASE_BUSY = 5;
+/** Timelines and the journal hold what people write to agents. */
+const OWNER_ONLY = 0o700;
 
 /**
  * Opens the folder for this process alone and creates it if necessary. @throws AlreadyRunningError while another
  * process has it open.
  */
 export function openDataFolder(path: string, { fresh }: { fresh: boolean }): DataFolder {
-  mkdirSync(path, { recursive: true });
+  mkdirSync(path, { recursive: true, mode: OWNER_ONLY });
   const unlock = lock(path);
   const parts = {
     restate: join(path, 'restate'),
@@ -47,6 +51,7 @@ export function openDataFolder(path: string, { fresh }: { fresh: boolean }): Dat
     // Nothing else is deleted, because the user named the folder.
     if (fresh) rmSync(part, { recursive: true, force: true });
     mkdirSync(part, { recursive: true });
+    chmodSync(part, OWNER_ONLY);
   }
   const settingsFile = join(path, 'settings.json');
   const save = (settings: Settings) =>
@@ -67,6 +72,7 @@ function newSettings(): Settings {
     consoleKey: key(),
     readTokenSecret: secret(),
     catalogSecret: secret(),
+    upstreamToken: secret(),
   };
 }
 

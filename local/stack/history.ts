@@ -1,5 +1,6 @@
-import type { Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { DurableStreamTestServer } from '@durable-streams/server';
+import { withCredential } from './door.ts';
 import { FileStoreServer } from './file-store.ts';
 
 /** The conventional mount path of Durable Streams servers. This one serves every path. */
@@ -14,6 +15,8 @@ export interface HistoryOptions {
   /** The most open files of streams. By default as many as the process can have. */
   maxFileHandles?: number;
   longPollTimeoutMs?: number;
+  /** Only callers with this credential get an answer. Without it the store opens all to everybody, any page included. */
+  credential?: string;
 }
 
 export interface RunningHistory {
@@ -37,6 +40,7 @@ export async function startHistory(options: HistoryOptions = {}): Promise<Runnin
       ? new DurableStreamTestServer(settings)
       : new FileStoreServer({ ...settings, dataDir, maxFileHandles });
   const origin = await server.start();
+  if (options.credential !== undefined) askForCredential(server, options.credential);
   return {
     url: `${origin}${MOUNT_PATH}`,
     port: Number(new URL(origin).port),
@@ -50,9 +54,20 @@ export async function startHistory(options: HistoryOptions = {}): Promise<Runnin
 
 /**
  * The server's own stop waits for clients to leave: a connection that never sent a request, or that
- * goes idle after it, holds it for seconds. It keeps its HTTP server to itself, hence `Reflect`.
+ * goes idle after it, holds it for seconds.
  */
 function cutConnections(server: DurableStreamTestServer): void {
-  const http = Reflect.get(server, 'server') as Server;
+  const http = httpServerOf(server);
   setImmediate(() => http.closeAllConnections());
+}
+
+function askForCredential(server: DurableStreamTestServer, credential: string): void {
+  const http = httpServerOf(server);
+  const [serve] = http.listeners('request') as [RequestListener];
+  http.removeAllListeners('request').on('request', withCredential(credential, serve));
+}
+
+/** The server keeps its HTTP server to itself. */
+function httpServerOf(server: DurableStreamTestServer): Server {
+  return Reflect.get(server, 'server') as Server;
 }

@@ -13,7 +13,6 @@ const ROOT = join(import.meta.dirname, '../..');
 export const USUAL_PORTS = {
   ingress: 8080,
   admin: 9070,
-  node: 5122,
   history: 4437,
   catalog: 3000,
   agents: 9080,
@@ -51,7 +50,7 @@ function startRuntime({ data, ports }: Context): Promise<RunningPart> {
     dataDir: data.restate,
     ingressPort: ports.ingress,
     adminPort: ports.admin,
-    nodePort: ports.node,
+    credential: data.settings.upstreamToken,
     onOutput: (line) => say('restate', line),
   });
 }
@@ -60,6 +59,7 @@ async function startHistory({ data, ports }: Context): Promise<RunningPart> {
   const history = startNode('history', 'local/stack/history-main.ts', {
     HISTORY_PORT: ports.history,
     HISTORY_DATA: data.history,
+    HISTORY_TOKEN: data.settings.upstreamToken,
   });
   await untilListening(history);
   return history;
@@ -98,8 +98,11 @@ async function startGateway({ data, ports }: Context): Promise<RunningPart> {
     ].join(','),
     GATEWAY_READ_TOKEN_SECRETS: data.settings.readTokenSecret,
     GATEWAY_RUNTIME_INGRESS_URL: loopback(ports.ingress),
+    GATEWAY_RUNTIME_INGRESS_TOKEN: data.settings.upstreamToken,
     GATEWAY_RUNTIME_ADMIN_URL: loopback(ports.admin),
+    GATEWAY_RUNTIME_ADMIN_TOKEN: data.settings.upstreamToken,
     GATEWAY_HISTORY_URL: `${loopback(ports.history)}/v1/stream`,
+    GATEWAY_HISTORY_TOKEN: data.settings.upstreamToken,
     GATEWAY_SYNC_URL: loopback(ports.catalog),
     GATEWAY_SYNC_SECRET: data.settings.catalogSecret,
   };

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { awaitOk } from './await-ok.ts';
+import { openDoor, type Door } from './door.ts';
 import { startProcess, untilReady, type RunningPart, type RunningProcess } from './process.ts';
 
 const START_TIMEOUT_MS = 30_000;
@@ -11,7 +12,8 @@ export interface RestateOptions {
   /** 0 or undefined means a free port. */
   ingressPort?: number;
   adminPort?: number;
-  nodePort?: number;
+  /** It listens on Unix sockets, with doors at its ports for callers with this credential. Without it on TCP, for all. */
+  credential?: string;
   /** Receives Restate's warnings and errors, line by line. */
   onOutput?: (line: string) => void;
 }
@@ -31,8 +33,9 @@ export interface RunningRestate extends RunningPart {
 const LISTENERS = {
   ingress: 'http-ingress-server',
   admin: 'admin-api-server',
-  node: 'message-fabric-server',
 };
+/** What Linux and macOS allow (`sun_path`, with a zero byte at its end). */
+const MAX_SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
 type Ports = Record<keyof typeof LISTENERS, number>;
 
 /** Starts the Restate server of `@restatedev/restate-server`. Resolves when it accepts requests. */
@@ -40,7 +43,6 @@ export async function startRestate(options: RestateOptions): Promise<RunningRest
   let running = await launch(options, {
     ingress: options.ingressPort ?? 0,
     admin: options.adminPort ?? 0,
-    node: options.nodePort ?? 0,
   });
   const { ports } = running;
   return {
@@ -68,6 +70,12 @@ async function launch(
   wanted: Ports,
 ): Promise<{ process: RunningProcess; ports: Ports }> {
   const dataDir = resolve(options.dataDir);
+  const tooLong = Buffer.byteLength(socketPath(dataDir, 'ingress')) - MAX_SOCKET_PATH_BYTES;
+  if (options.credential !== undefined && tooLong > 0) {
+    throw new Error(
+      `The path of the data folder is ${tooLong} bytes too long for Restate's Unix sockets. Name a shorter one with --data DIR.`,
+    );
+  }
   const temporaryDir = join(dataDir, 'tmp');
   await mkdir(temporaryDir, { recursive: true });
 
@@ -79,8 +87,7 @@ async function launch(
       `--base-dir=${join(dataDir, 'data')}`,
       // The data belong to the node's name, which would otherwise be the machine's.
       '--node-name=local',
-      // By default its Unix sockets are in folders that two instances would share.
-      '--listen-mode=tcp',
+      `--listen-mode=${options.credential === undefined ? 'tcp' : 'unix'}`,
       '--bind-ip=127.0.0.1',
       '--use-random-ports=true',
     ],
@@ -88,17 +95,26 @@ async function launch(
     readable,
     onLine: options.onOutput,
   });
+  const { credential } = options;
+  const doors: Door[] = [];
+  void restate.exited.then(() => doors.forEach((door) => void door.close()));
   const ports = await untilReady(restate, START_TIMEOUT_MS, async (signal) => {
-    const [ingress, admin, node] = await Promise.all([
-      listeningPort(restate, LISTENERS.ingress),
-      listeningPort(restate, LISTENERS.admin),
-      listeningPort(restate, LISTENERS.node),
-    ]);
-    await awaitOk(`http://127.0.0.1:${admin}/health`, signal);
-    await awaitOk(`http://127.0.0.1:${ingress}/restate/health`, signal);
-    return { ingress, admin, node };
+    const open = async (listener: keyof Ports): Promise<number> => {
+      const line = await listeningLine(restate, LISTENERS[listener]);
+      if (credential === undefined) return Number(line.span?.['server.port']);
+      doors.push(await openDoor(wanted[listener], socketPath(dataDir, listener), credential));
+      return doors.at(-1)!.port;
+    };
+    const [ingress, admin] = await Promise.all([open('ingress'), open('admin')]);
+    await awaitOk(`http://127.0.0.1:${admin}/health`, signal, credential);
+    await awaitOk(`http://127.0.0.1:${ingress}/restate/health`, signal, credential);
+    return { ingress, admin };
   });
   return { process: restate, ports };
+}
+
+function socketPath(dataDir: string, listener: keyof Ports): string {
+  return join(dataDir, 'data/local', `${listener}.sock`);
 }
 
 /** Finds the binary like `@restatedev/restate-server`, whose own script would be one more process. */
@@ -116,7 +132,6 @@ function environment(temporaryDir: string, ports: Ports): NodeJS.ProcessEnv {
     TMPDIR: temporaryDir,
     ...(ports.ingress && { RESTATE_INGRESS__BIND_ADDRESS: bind(ports.ingress) }),
     ...(ports.admin && { RESTATE_ADMIN__BIND_ADDRESS: bind(ports.admin) }),
-    ...(ports.node && { RESTATE_BIND_ADDRESS: bind(ports.node) }),
     RESTATE_DISABLE_TELEMETRY: 'true',
     // It asks GitHub for its newest release at every start, and no setting turns that off. Its complaint about a
     // missing internet connection is hidden.
@@ -139,12 +154,12 @@ interface LogLine {
   span?: { server_name?: string; 'server.port'?: number };
 }
 
-async function listeningPort(restate: RunningProcess, server: string): Promise<number> {
+async function listeningLine(restate: RunningProcess, server: string): Promise<LogLine> {
   const line = await restate.waitForLine((text) => {
     const log = parse(text);
     return log?.span?.server_name === server && log.fields.message?.endsWith('listening') === true;
   });
-  return Number(parse(line)?.span?.['server.port']);
+  return parse(line)!;
 }
 
 /** A warning or error in one line, and nothing for other lines. Output that is not JSON is a panic and stays. */

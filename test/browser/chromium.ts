@@ -10,6 +10,9 @@ export const HOW_TO_GET_CHROMIUM = `There is no Chromium here, so nothing was te
 On Debian or Ubuntu: apt-get install --no-install-recommends chromium
 Elsewhere: install Chromium or Chrome and name its program in CHROMIUM_PATH.`;
 
+/** A name of a page's own site that leads to this machine: what DNS rebinding does. */
+export const REBOUND_HOST = 'rebound.example';
+
 /** The path of Chromium, or undefined if it is not installed. */
 export function findChromium(): string | undefined {
   return PATHS.find((path) => {
@@ -33,6 +36,7 @@ export function launchChromium(executablePath: string): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      `--host-resolver-rules=MAP ${REBOUND_HOST} 127.0.0.1`,
     ],
   });
 }

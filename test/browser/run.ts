@@ -5,6 +5,7 @@ import { checkAccess } from './console/access.ts';
 import { checkAgents } from './console/agents.ts';
 import { withConsole } from './console/console-page.ts';
 import { checkDeployments } from './console/deployments.ts';
+import { checkForeignPages } from './console/foreign-pages.ts';
 import { checkOutages } from './console/outages.ts';
 import { checkRound } from './console/round.ts';
 import { checkScale } from './console/scale.ts';
@@ -40,6 +41,7 @@ async function main(executablePath: string): Promise<void> {
         checkScale,
         checkAccess,
         checkDeployments,
+        checkForeignPages,
       ]) {
         await check(checks, browser, world);
       }

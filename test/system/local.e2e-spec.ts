@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { listeningPorts } from '../support/listening-ports.ts';
 import { runMain, startLocalSystem, type LocalSystem } from '../support/local-system.ts';
 
 const run = promisify(execFile);
@@ -155,6 +156,68 @@ describe('npm run local', () => {
     },
   );
 
+  it('listens nowhere that a page of another site could use, but for the gateway and the console', async () => {
+    const { process: main, partPid, baseUrl, said } = await start();
+    const open = [
+      baseUrl,
+      ...said.flatMap((line) => /^(?:The console|How it is).*(http\S+)/.exec(line)?.[1] ?? []),
+    ];
+    const meant = open.map((url) => Number(new URL(url).port));
+    expect(meant).toHaveLength(3);
+    const ports = await listeningPorts([main.pid, ...PARTS.map(partPid)]);
+    const others = ports.filter((port) => !meant.includes(port));
+    // Restate's ingress and admin API, the history store, the catalog engine and the agents.
+    expect(others).toHaveLength(5);
+
+    const requests = [
+      'GET /v1/stream/t/default?offset=-1',
+      'PUT /v1/stream/t/default/evil',
+      'DELETE /v1/stream/t/default/evil',
+      'GET /v1/shape?table=entities&offset=-1',
+      'PUT /rows/entities',
+      'DELETE /rows/entities?url=x',
+      'GET /deployments',
+      'POST /deployments',
+      'POST /echo/x/wake/send',
+    ];
+    for (const port of others) {
+      const own = `Host: 127.0.0.1:${port}`;
+      // The last: DNS rebinding, by which a name of the page's own site leads here.
+      for (const headers of [
+        `${own}\r\nOrigin: http://evil.example`,
+        `${own}\r\nSec-Fetch-Site: cross-site`,
+        `Host: evil.example:${port}`,
+      ]) {
+        for (const line of requests) {
+          const text = `${line} HTTP/1.1\r\n${headers}\r\nContent-Length: 2\r\n\r\n{}`;
+          // The agents speak HTTP/2 without TLS only, which no browser does.
+          expect([port, text, await sendRaw(port, text)]).toEqual([
+            port,
+            text,
+            expect.stringMatching(/^(?:HTTP\/1\.1 40[134] |$|[^H])/),
+          ]);
+        }
+      }
+    }
+  });
+
+  it('keeps its data for its owner', async () => {
+    const system = await start();
+    const written = timelineWritten(system);
+    await paste(system.commands[0] ?? '');
+    await written;
+    const { stdout } = await run('find', [dataDir, '-mindepth', '1', '-perm', '/077']);
+    expect(stdout).toBe('');
+  });
+
+  it('says what to do about a data folder whose path is too long for a Unix socket', async () => {
+    const main = runMain(join(dataDir, 'x'.repeat(100)), []);
+    expect(await main.exited).toEqual({ code: 1, signal: null });
+    expect(main.lastLines().at(-1)).toMatch(
+      /^The path of the data folder is \d+ bytes too long for Restate's Unix sockets\. Name a shorter one with --data DIR\.$/,
+    );
+  });
+
   it('takes its parts along when it is killed itself', async () => {
     const { process: main, baseUrl } = await start();
     const gateway = connect(Number(new URL(baseUrl).port), '127.0.0.1');
@@ -220,6 +283,16 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Everything that comes back before the connection ends, or before it has been silent after an answer. */
+async function sendRaw(port: number, text: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.end(text);
+  let answer = '';
+  for await (const chunk of socket.setEncoding('latin1')) answer += chunk;
+  return answer;
 }
 
 async function listenOn(port: number): Promise<Server> {

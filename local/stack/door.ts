@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { Agent, createServer, request as askPart } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+
+export interface Door {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * An HTTP server on the loopback interface in front of a part that listens on a Unix socket. Callers with the
+ * credential use it like the part itself.
+ */
+export async function openDoor(
+  port: number,
+  socketPath: string,
+  credential: string,
+): Promise<Door> {
+  const agent = new Agent({ keepAlive: true });
+  const server = createServer(
+    withCredential(credential, (request, response) => {
+      pass(request, response, agent, socketPath);
+    }),
+  );
+  // Longer than the gateway keeps an idle connection, so that it does not meet a closed one.
+  server.keepAliveTimeout = 60_000;
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : port,
+    close: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      agent.destroy();
+      await closed;
+    },
+  };
+}
+
+/**
+ * A listener for callers with this credential, which it keeps to itself. A page of another site cannot know it, and
+ * neither can another local system on this machine.
+ */
+export function withCredential(credential: string, listener: RequestListener): RequestListener {
+  return (request, response) => {
+    const isKnown = request.headers.authorization === `Bearer ${credential}`;
+    delete request.headers.authorization;
+    if (isKnown) listener(request, response);
+    else refuse(response, 401, 'This part of the local system answers its own gateway only.');
+  };
+}
+
+/**
+ * Whether a page in a browser may have sent the request. A page of another site sends `Origin` or `Sec-Fetch-Site`.
+ * With DNS rebinding a page has this address as its own, but `Host` is still the page's name.
+ */
+export function isFromPage({ headers, socket }: IncomingMessage): boolean {
+  const ownHosts = ['127.0.0.1', 'localhost'].map((name) => `${name}:${socket.localPort}`);
+  const isForeignHost = !ownHosts.includes(headers.host ?? '');
+  return isForeignHost || headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
+}
+
+function refuse(response: ServerResponse, status: number, reason: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' });
+  response.end(`${reason}\n`);
+}
+
+function pass(
+  request: IncomingMessage,
+  response: ServerResponse,
+  agent: Agent,
+  socketPath: string,
+): void {
+  const { method, url: path, headers } = request;
+  const asked = askPart({ socketPath, agent, method, path, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    response.flushHeaders();
+    answer.on('error', () => response.destroy());
+    answer.pipe(response);
+  });
+  // The part is gone: the client sees what it would see of the part itself.
+  asked.on('error', () => request.socket.destroy());
+  response.on('close', () => asked.destroy());
+  request.pipe(asked);
+}

@@ -1,3 +1,5 @@
+import { checkedPath } from './path.ts';
+
 /** An entity: `type/id`, its URL `/t/<tenant>/a/<type>/<id>`, or the result of `spawn`. */
 export type EntityAddress = string | { readonly url: string };
 
@@ -43,18 +45,20 @@ export function timelinePath(
 ): string {
   if (typeof timeline === 'object' && 'streamUrl' in timeline) {
     // The URL is absolute if the gateway has a public URL. The request still goes to this client's gateway.
-    return timelinePath(new URL(timeline.streamUrl, 'http://x').pathname, tenant);
+    return streamPath(timeline.streamUrl.replace(/^https?:\/\/[^/?#]*/, ''));
   }
   const text = typeof timeline === 'string' ? timeline : timeline.url;
   if (text.startsWith('/') && !ENTITY_URL.test(text)) return streamPath(text);
   const { tenant: own = tenant, type, id } = entityOf(text);
-  return `/streams/t/${own}/agents/${type}/${id}/timeline`;
+  return checkedPath(`/streams/t/${own}/agents/${type}/${id}/timeline`);
 }
 
 /**
- * The path of a stream on the gateway, given with or without `/streams`. Throws a TypeError if it is not a path.
+ * The path of a stream on the gateway, given with or without `/streams`. Throws a TypeError if it is not a path below
+ * that.
  */
 export function streamPath(path: string): string {
-  if (!path.startsWith('/')) throw new TypeError(`"${path}" is not the path of a stream.`);
-  return path.startsWith('/streams/') ? path : `/streams${path}`;
+  if (!/^\/./.test(path))
+    throw new TypeError(`${JSON.stringify(path)} is not the path of a stream.`);
+  return checkedPath(path.startsWith('/streams/') ? path : `/streams${path}`);
 }

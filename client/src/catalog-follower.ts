@@ -54,7 +54,7 @@ async function followOnce<R extends Row>(
     return retryInMs;
   };
   const stream = new protocol.ShapeStream<R>({
-    url: `${transport.url}/shapes/v1/shape`,
+    url: transport.urlOf('/shapes/v1/shape'),
     params,
     fetchClient: watched(withStallGuard(transport.fetch, SILENCE_MS), wait, signal),
     backoffOptions: BACKOFF,

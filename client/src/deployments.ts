@@ -75,8 +75,15 @@ export class Deployments {
 
   /** Removes a deployment. Rejects with an `APIError`, which has the status 404 if it does not exist. */
   async remove(id: string, { force = false, ...options }: RemoveOptions = {}): Promise<void> {
-    const path = `/registry/deployments/${encodeURIComponent(id)}?force=${force}`;
-    await this.#transport.request({ ...options, method: 'DELETE', path, isIdempotent: false });
+    const path = `/registry/deployments/${encodeURIComponent(id)}`;
+    const query = { force: String(force) };
+    await this.#transport.request({
+      ...options,
+      method: 'DELETE',
+      path,
+      query,
+      isIdempotent: false,
+    });
   }
 }
 

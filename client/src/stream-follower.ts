@@ -185,7 +185,7 @@ export class StreamFollower {
 
   #options(signal: AbortSignal): StreamOptions {
     return {
-      url: `${this.#transport.url}${this.#read.path}`,
+      url: this.#transport.urlOf(this.#read.path),
       offset: this.#offset,
       json: this.#isJson(),
       fetch: this.#fetch,

@@ -1,5 +1,6 @@
 import { APIError, errorOfAnswer, isPassing } from './api-error.ts';
 import type { Credential } from './credential.ts';
+import { checkedPath } from './path.ts';
 import { pause, pauseMs } from './pause.ts';
 
 /** Options of a single call. */
@@ -26,6 +27,7 @@ export interface TransportOptions extends Pick<RequestOptions, 'timeoutMs' | 'ma
 interface Call extends RequestOptions {
   method: string;
   path: string;
+  query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: BodyInit;
   /** The request has its effect once, however often it arrives. */
@@ -43,12 +45,16 @@ const DEFAULT_MAX_RETRIES = 4;
 
 /** Sends requests to one gateway, and the credential to no other server. */
 export class Transport {
-  readonly url: string;
   readonly #options: TransportOptions;
 
   constructor(options: TransportOptions) {
-    this.url = options.url;
     this.#options = options;
+  }
+
+  /** The only place where an address is made. Throws a TypeError for a path that leads elsewhere. */
+  urlOf(path: string, query: Record<string, string> = {}): string {
+    const search = new URLSearchParams(query).toString();
+    return `${this.#options.url}${checkedPath(path)}${search && `?${search}`}`;
   }
 
   /** Resolves with a successful response. Rejects with an `APIError`, or with the reason of the caller's signal. */
@@ -84,11 +90,12 @@ export class Transport {
   };
 
   async #try(call: Call): Promise<Answer | APIError> {
-    const { method, path, headers, body, signal, timeoutMs, isIdempotent } = call;
+    const { method, path, query, headers, body, signal, timeoutMs, isIdempotent } = call;
+    const url = this.urlOf(path, query);
     const timeout = AbortSignal.timeout(timeoutMs ?? this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
     const signals = signal ? [signal, timeout] : [timeout];
     try {
-      const response = await this.fetch(`${this.url}${path}`, {
+      const response = await this.fetch(url, {
         method,
         ...(headers && { headers }),
         ...(body !== undefined && { body }),

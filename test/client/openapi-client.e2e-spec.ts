@@ -29,7 +29,7 @@ describe('the client of docs/http-api.md', () => {
     const page = await readFile(join(ROOT, 'docs/http-api.md'), 'utf8');
     const [, program] = /```ts spawn\.ts\n(.*?)```/s.exec(page) ?? [];
     await writeFile(join(folder, 'spawn.ts'), program ?? '');
-    const [, command] = /^npx (redocly generate-client .*)$/m.exec(page) ?? [];
+    const [, command] = /^npx -p @redocly\/cli (redocly generate-client .*)$/m.exec(page) ?? [];
     const [tool = '', ...args] = (command ?? '').split(' ');
     const output = args.indexOf('--output') + 1;
     args[output] = join(folder, args[output] ?? '');

@@ -2,6 +2,7 @@ import { TerminalError } from '@restatedev/restate-sdk';
 import type { ObjectContext } from '@restatedev/restate-sdk';
 import { describe, request } from './gateway-client.ts';
 import type { Answer, GatewayAccess } from './gateway-client.ts';
+import { checkedPath } from '../path.ts';
 import type { Json } from './json.ts';
 
 /** An event without its number and time. */
@@ -138,7 +139,7 @@ function headers(access: GatewayAccess): Record<string, string> {
 }
 
 function streamUrl(access: GatewayAccess, stream: string): string {
-  return `${access.streamsUrl ?? `${access.gatewayUrl}/streams`}${stream}`;
+  return `${access.streamsUrl ?? `${access.gatewayUrl}/streams`}${checkedPath(stream)}`;
 }
 
 function isSuccess(answer: Answer): boolean {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, createServer, request as askPart } from 'node:http';
+import { createServer, request as askPart } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
 export interface Door {
@@ -16,10 +16,9 @@ export async function openDoor(
   socketPath: string,
   credential: string,
 ): Promise<Door> {
-  const agent = new Agent({ keepAlive: true });
   const server = createServer(
     withCredential(credential, (request, response) => {
-      pass(request, response, agent, socketPath);
+      pass(request, response, socketPath);
     }),
   );
   // Longer than the gateway keeps an idle connection, so that it does not meet a closed one.
@@ -33,7 +32,6 @@ export async function openDoor(
       const closed = once(server, 'close');
       server.close();
       server.closeAllConnections();
-      agent.destroy();
       await closed;
     },
   };
@@ -67,14 +65,10 @@ function refuse(response: ServerResponse, status: number, reason: string): void 
   response.end(`${reason}\n`);
 }
 
-function pass(
-  request: IncomingMessage,
-  response: ServerResponse,
-  agent: Agent,
-  socketPath: string,
-): void {
+function pass(request: IncomingMessage, response: ServerResponse, socketPath: string): void {
   const { method, url: path, headers } = request;
-  const asked = askPart({ socketPath, agent, method, path, headers }, (answer) => {
+  // A connection of its own, which the part cannot have closed in the meantime.
+  const asked = askPart({ socketPath, agent: false, method, path, headers }, (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     response.flushHeaders();
     answer.on('error', () => response.destroy());

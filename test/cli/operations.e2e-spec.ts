@@ -216,7 +216,11 @@ describe('agent-gateway deployments', () => {
     const { out } = await cli('deployments', 'ls');
     expect(out).toContain(`\n${id}  ${uri}  assistant, catalogRow, echo\n`);
     const dry = await cli('deployments', 'register', uri, '--dry-run', '--force');
-    expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('(nothing is changed)') });
+    expect(dry).toMatchObject({
+      code: 0,
+      err: '',
+      out: expect.stringContaining('(nothing is changed)'),
+    });
     expect(await cli('dp', 'register', uri)).toMatchObject({ code: 0, err: '' });
     expect((await cli('deployments', 'remove', id)).code).not.toBe(0);
     expect(await cli('deployments', 'rm', id, '--force')).toEqual({

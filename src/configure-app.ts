@@ -8,6 +8,7 @@ import { Connections } from './server/connections.ts';
 import { GatewayAdapter } from './server/gateway.adapter.ts';
 import { GatewayState } from './server/gateway-state.ts';
 import { AcceptBurst } from './server/accept-burst.ts';
+import { refuseHiddenHeaders } from './server/hidden-headers.ts';
 import { OpenRequests } from './server/open-requests.ts';
 import { closeInOrder } from './server/orderly-close.ts';
 import { refuseUnparsed } from './server/parser-refusals.ts';
@@ -50,11 +51,13 @@ export function configureApp(
   });
   catchStrayErrors(server, app.get(LOGGER, { strict: false }));
   closeInOrder(server);
-  server.on('request', connections.inTurn(way.take));
+  const onRequest = refuseHiddenHeaders(server, connections.inTurn(way.take));
+  const onExpectation = refuseHiddenHeaders(server, connections.inTurn(way.takeAtOnce));
+  server.on('request', onRequest);
   // Without this listener Node would ask for the body before the credential is checked. Other expectations are
   // ignored, as RFC 9110 §10.1.1 allows.
-  server.on('checkContinue', connections.inTurn(way.takeAtOnce));
-  server.on('checkExpectation', connections.inTurn(way.takeAtOnce));
+  server.on('checkContinue', onExpectation);
+  server.on('checkExpectation', onExpectation);
   server.on('connect', refuseConnect(connections, observers));
   server.on('clientError', refuseUnparsed(connections, observers));
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { destroyAnswer } from '../http/break-off.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import type { HeldBytes } from '../memory/held-bytes.ts';
-import { endsInDoubt } from './request-body.ts';
+import { asksForUpgrade, endsInDoubt } from './request-body.ts';
 
 /** How many requests of one connection are processed at once, although they are answered one after the other. */
 const MAX_STARTED_REQUESTS = 8;
@@ -129,6 +129,14 @@ export class Connections {
       this.take(request, response, () => listener(request as ClientRequest, response));
   }
 
+  /** Whether the last request of a connection is complete and in progress, so that nothing after it matters. */
+  hasItsLast(socket: Socket): boolean {
+    const connection = this.open.get(socket);
+    return (
+      connection?.takesNoMore === true && connection.exchanges.at(-1)?.request.complete === true
+    );
+  }
+
   /** The requests in progress on a connection, in their order. */
   exchanges(socket: Socket): readonly Exchange[] {
     return this.open.get(socket)?.exchanges ?? [];
@@ -185,8 +193,8 @@ export class Connections {
       return;
     }
     connection.exchanges.push({ request, response });
-    if (endsInDoubt(request)) {
-      // Node closes the connection after this response and begins no other one.
+    if (endsInDoubt(request) || asksForUpgrade(request)) {
+      // Nobody knows where the next request begins. Node closes the connection after this response and begins no other one.
       response.shouldKeepAlive = false;
       connection.takesNoMore = true;
     }

@@ -40,6 +40,11 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
     }
     // The parser refuses everything after it too.
     if (refused.has(socket)) return;
+    // What comes after the last request of a connection is no request. The earlier ones get their responses.
+    if (connections.hasItsLast(socket)) {
+      socket.pause();
+      return;
+    }
     refused.add(socket);
     const status = STATUS_BY_CODE[reason] ?? 400;
     const dropped = connections.dropWaiting(socket);

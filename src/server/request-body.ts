@@ -32,6 +32,14 @@ export function endsInDoubt({ headers, httpVersion }: IncomingMessage): boolean 
 }
 
 /**
+ * Whether a request asks to change the protocol (RFC 9110 §7.8). The gateway offers no other one and answers it as an
+ * ordinary request. Node 22 to 26 drop what was read together with it, and parse what comes later as a request.
+ */
+export function asksForUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined;
+}
+
+/**
  * Tells a client that waits for it (`Expect: 100-continue`, RFC 9110 §10.1.1) to send its body. It is called only
  * after the request was admitted, so a refused client never sends its body.
  */

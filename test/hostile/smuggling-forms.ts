@@ -239,6 +239,20 @@ const MEANINGS: SmugglingForm[] = [
     post(['Upgrade: websocket', 'Connection: Upgrade', 'Content-Length: 5'], 'hello'),
   ),
   passed(
+    'an upgrade and a request behind it',
+    get('GET /streams/t/a HTTP/1.1', ['Upgrade: x', 'Connection: Upgrade']) + HIDDEN,
+    ['GET /history/t/a '],
+  ),
+  passed(
+    'an upgrade that Connection does not name, and a request behind it',
+    post(['Upgrade: x', 'Content-Length: 5'], `hello${HIDDEN}`),
+  ),
+  refused(
+    'a length behind a thousand headers',
+    post([...Array.from({ length: 1_000 }, () => 'a:'), 'Content-Length: 5'], `hello${HIDDEN}`),
+    431,
+  ),
+  passed(
     'an upgrade to HTTP/2',
     get('GET /streams/t/a HTTP/1.1', [
       'Upgrade: h2c',

@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { openWire, type Wire } from '../support/wire.ts';
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const OWN = `Host: g\r\nAuthorization: ${AUTHORIZED.authorization}`;
+const UPGRADE = 'Connection: Upgrade\r\nUpgrade: websocket';
+/** The bytes that must never become a request. */
+const HIDDEN = `DELETE /streams/hidden HTTP/1.1\r\n${OWN}\r\n\r\n`;
+/** A write whose head comes in one read and whose body, another request, in the next. */
+const CARRIER = `POST /streams/carrier HTTP/1.1\r\n${OWN}\r\nContent-Length: ${HIDDEN.length}\r\n\r\n`;
+
+describe('a request with Upgrade', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+  let wire: Wire;
+  let answers: (() => void)[];
+
+  beforeEach(async () => {
+    answers = [];
+    upstream = await startScriptedUpstream((_, response) => {
+      answers.push(() => response.writeHead(200, { 'content-length': 2 }).end('ok'));
+    });
+    gateway = await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url });
+    wire = await openWire(gateway.port);
+  });
+  afterEach(async () => {
+    wire.reset();
+    await gateway.stop();
+    await upstream.stop();
+  });
+
+  const request = (method: string, headers: string, body = ''): string =>
+    `${method} /streams/a HTTP/1.1\r\n${OWN}\r\n${headers}\r\n\r\n${body}`;
+  const untilAsked = async (): Promise<void> => {
+    while (answers.length === 0) await turn();
+  };
+  /** The gateway has read all that was sent before. */
+  const untilRead = async (): Promise<void> => {
+    await fetch(`${gateway.url}/health`);
+  };
+  const seen = (): string[] =>
+    upstream.seen.map(({ method, target, body }) => `${method} ${target} ${body.toString()}`);
+
+  /** Sends the first bytes, then the others in a read of their own, and lets the upstream answer. */
+  async function exchange(first: string, later: string): Promise<void> {
+    await wire.write(first);
+    await untilAsked();
+    await wire.write(later);
+    await untilRead();
+    for (const answer of answers.splice(0)) answer();
+    expect(await wire.ended).toBe('end');
+    expect(wire.received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nConnection: close\r\n\r\nok$/);
+    expect(wire.received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  }
+
+  // Node drops what it reads together with the upgrade. The head of the POST was gone, and its body ran.
+  it('is the last one of its connection: nothing behind it runs', async () => {
+    await exchange(request('GET', UPGRADE) + CARRIER, HIDDEN);
+    expect(seen()).toEqual(['GET /a ']);
+  });
+
+  it('is the last one whatever else it says', async () => {
+    const headers = 'Connection: keep-alive, Upgrade\r\nUpgrade:\r\nExpect: x';
+    await exchange(request('GET', headers) + CARRIER, HIDDEN);
+    expect(seen()).toEqual(['GET /a ']);
+  });
+
+  it('has its own body, however it is cut, and nothing behind that runs', async () => {
+    const head = request('POST', `${UPGRADE}\r\nContent-Length: ${HIDDEN.length}`);
+    await wire.write(head + HIDDEN.slice(0, 10));
+    await untilRead();
+    await exchange(HIDDEN.slice(10) + CARRIER, HIDDEN);
+    expect(seen()).toEqual([`POST /a ${HIDDEN}`]);
+  });
+
+  it('has its own body in chunks, and nothing behind that runs', async () => {
+    const chunks = `${HIDDEN.length.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`;
+    await exchange(
+      request('POST', `${UPGRADE}\r\nTransfer-Encoding: chunked`, chunks) + CARRIER,
+      HIDDEN,
+    );
+    expect(seen()).toEqual([`POST /a ${HIDDEN}`]);
+  });
+
+  it('is asked for its body where it waits for that', async () => {
+    await wire.write(request('PUT', `${UPGRADE}\r\nExpect: 100-continue\r\nContent-Length: 2`));
+    await wire.until('HTTP/1.1 100 Continue\r\n\r\n');
+    wire.received = '';
+    await exchange('hi', CARRIER + HIDDEN);
+    expect(seen()).toEqual(['PUT /a hi']);
+  });
+
+  // The frames of the protocol that it hoped for broke off its answer.
+  it('is answered although what comes behind it is no HTTP', async () => {
+    await exchange(request('GET', UPGRADE), '\x81\x05hello'.repeat(100));
+    expect(seen()).toEqual(['GET /a ']);
+  });
+
+  it('leaves those before it as they were', async () => {
+    await wire.write(request('GET', 'X-A: b') + request('GET', UPGRADE) + CARRIER);
+    while (answers.length < 2) await turn();
+    await wire.write(HIDDEN);
+    await untilRead();
+    for (const answer of answers) answer();
+    expect(await wire.ended).toBe('end');
+    expect(wire.received.match(/^Connection: .*$/gm)).toEqual([
+      'Connection: keep-alive',
+      'Connection: close',
+    ]);
+    expect(seen()).toEqual(['GET /a ', 'GET /a ']);
+  });
+
+  it('is refused like any other, and nothing behind it runs', async () => {
+    await wire.write(`GET /registry/x HTTP/1.1\r\nHost: g\r\n${UPGRADE}\r\n\r\n${CARRIER}`);
+    wire.socket.write(HIDDEN, () => undefined);
+    await wire.ended;
+    expect(wire.received).toMatch(/^HTTP\/1\.1 401 [^]*\r\nConnection: close\r\n/);
+    expect(wire.received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    await untilRead();
+    expect(seen()).toEqual([]);
+  });
+
+  it('may say so in its trailers, where that has no meaning', async () => {
+    const body = `2\r\nhi\r\n0\r\n${UPGRADE}\r\n\r\n`;
+    await wire.write(request('POST', 'Transfer-Encoding: chunked', body) + HIDDEN);
+    while (answers.length < 2) await turn();
+    expect(seen()).toEqual(['POST /a hi', 'DELETE /hidden ']);
+  });
+});
+
+describe('a request with a thousand headers or more', () => {
+  let upstream: ScriptedUpstream;
+  let gateway: TestGateway;
+
+  beforeEach(async () => {
+    upstream = await startScriptedUpstream((_, response) => void response.end('ok'));
+    gateway = await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url });
+  });
+  afterEach(async () => {
+    await gateway.stop();
+    await upstream.stop();
+  });
+
+  const MANY = 'a:\r\n'.repeat(1_000);
+
+  // Node 22 hid the last headers, and obeyed them: the gateway sent a POST without its body, and took what followed an
+  // upgrade for a request.
+  it.each([
+    ['an upgrade', 'GET', UPGRADE, CARRIER],
+    ['a length', 'POST', `Content-Length: ${HIDDEN.length}`, HIDDEN],
+    ['chunks', 'POST', 'Transfer-Encoding: chunked', `2\r\nhi\r\n0\r\n\r\n${HIDDEN}`],
+    ['another coding', 'POST', 'Transfer-Encoding: gzip, chunked', `0\r\n\r\n${HIDDEN}`],
+    ['what asks for leave', 'PUT', 'Content-Length: 2\r\nExpect: 100-continue', ''],
+    ['nothing more', 'GET', 'X-Last: x', HIDDEN],
+  ])('is refused, and nothing behind it runs: %s at their end', async (_, method, last, rest) => {
+    const wire = await openWire(gateway.port);
+    await wire.write(`${method} /streams/a HTTP/1.1\r\n${OWN}\r\n${MANY}${last}\r\n\r\n${rest}`);
+    wire.socket.write(HIDDEN, () => undefined);
+    await wire.ended;
+    expect(wire.received).toMatch(/^HTTP\/1\.1 431 [^]*\r\nConnection: close\r\n\r\n$/);
+    await fetch(`${gateway.url}/health`);
+    expect(upstream.seen).toEqual([]);
+    const line = gateway.logLines.map((text) => JSON.parse(text) as Record<string, unknown>);
+    expect(line.find(({ status }) => status === 431)).toMatchObject({
+      reason: 'HPE_HEADER_OVERFLOW',
+      path: '(no path)',
+    });
+  });
+});

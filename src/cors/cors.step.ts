@@ -3,6 +3,8 @@ import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext, setAnswerHeaders } from '../server/request-context.ts';
 import { isReadMethod, isReadPath } from '../http/routes.ts';
+import { hasBody } from '../server/request-body.ts';
+import { dropBody } from '../server/unwanted-body.ts';
 import type { Step } from '../server/request-way.ts';
 
 const ALLOWED_METHODS = 'GET, HEAD';
@@ -86,6 +88,7 @@ function answerPreflight(
     response.setHeader('Access-Control-Allow-Headers', ALLOWED_HEADERS);
     response.setHeader('Access-Control-Max-Age', PREFLIGHT_MAX_AGE_SECONDS);
   }
+  if (hasBody(request)) dropBody(request, response);
   response.statusCode = 204;
   response.end();
 }

@@ -1,18 +1,17 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { awaitsContinue, hasBody } from './request-body.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../errors/problem.ts';
+import type { ClientRequest } from '../http/client-request.ts';
+import { dropBody } from './unwanted-body.ts';
 
-/**
- * A refused body is read and dropped, so that the client receives the response: as long as bytes arrive within the
- * first time, and for the second time at most.
- */
+/** A refused body is read as long as bytes arrive within the first time, and for the second time at most. */
 const LINGER_IDLE_MS = 2_000;
 const LINGER_MAX_MS = 30_000;
 
 /** Answers a request with the problem document of an error. The response must not have begun. */
 export function sendProblem(
-  request: IncomingMessage,
+  request: ClientRequest,
   response: ServerResponse,
   error: GatewayError,
   requestId: string,
@@ -30,15 +29,13 @@ export function sendProblem(
   }
   // The rest of the body would be read as the next request, so the connection has to close.
   response.setHeader('Connection', 'close');
+  dropBody(request, response);
   if (awaitsContinue(request)) response.end(body);
   else endAfterBody(request, response, body);
 }
 
-/**
- * Closing with unread bytes in the socket resets the connection, and the client may lose the response (RFC 9112
- * §9.6). So the whole response is sent at once, and the end waits a while for the body.
- */
-function endAfterBody(request: IncomingMessage, response: ServerResponse, body: Buffer): void {
+/** Sends the whole response at once. Its end waits a while for the body, after which Node closes the connection. */
+function endAfterBody(request: ClientRequest, response: ServerResponse, body: Buffer): void {
   const finish = (): void => {
     clearTimeout(idleTimer);
     clearTimeout(lastTimer);
@@ -47,7 +44,7 @@ function endAfterBody(request: IncomingMessage, response: ServerResponse, body: 
   const idleTimer = setTimeout(finish, LINGER_IDLE_MS);
   const lastTimer = setTimeout(finish, LINGER_MAX_MS);
   request.once('end', finish).once('close', finish).once('error', finish);
-  request.on('data', () => idleTimer.refresh()).resume();
+  request.on('data', () => idleTimer.refresh());
   if (request.method === 'HEAD') response.flushHeaders();
   else response.write(body);
 }

@@ -37,6 +37,10 @@ const ANSWER_ONLY = [
   'electric-server',
   'surrogate-control',
   'access-control-allow-origin',
+  'x-accel-redirect',
+  'x-accel-expires',
+  'x-sendfile',
+  'x-litespeed-location',
 ];
 const PLAIN = ['accept', 'content-type', 'if-none-match', 'producer-seq', 'x-own', '__proto__'];
 

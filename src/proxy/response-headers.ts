@@ -4,7 +4,7 @@ import { eachEndToEndHeader } from '../http/hop-by-hop.ts';
 import { extendVary, privateCacheControl } from './read-caching.ts';
 import { publicLocation, type LocationContext } from './location.ts';
 
-/** Headers of an upstream's response that are not for the client. CORS headers come only from the gateway. */
+/** Headers of an upstream's response that are not for the client. */
 const DROPPED = new Set([
   'server',
   'electric-server',
@@ -12,8 +12,14 @@ const DROPPED = new Set([
   'set-cookie',
   'set-cookie2',
   'surrogate-control',
+  'x-sendfile',
   'x-request-id',
 ]);
+/**
+ * CORS headers come only from the gateway. The others tell a server in front of the gateway to send another of its own
+ * files or addresses in place of the response, or how to cache it.
+ */
+const DROPPED_PREFIXES = ['access-control-', 'x-accel-', 'x-litespeed-'];
 
 export interface ResponseHeaderRules extends LocationContext {
   /** The request headers on which a read's response depends, for `Vary`. */
@@ -49,7 +55,9 @@ export function clientResponseHeaders(
     if (vary !== undefined) headers.push('Vary', vary);
   }
   // After that header Node treats a `Content-Disposition` as UTF-8 and refuses one that is not (seen on Node 24).
-  if (contentLength !== undefined) headers.push('Content-Length', contentLength);
+  if (contentLength !== undefined && mayHaveContent(rules.status)) {
+    headers.push('Content-Length', contentLength);
+  }
   return headers;
 }
 
@@ -58,8 +66,14 @@ function joined(before: string | undefined, value: string): string {
   return before === undefined ? value : `${before}, ${value}`;
 }
 
+/** A 204 must have no `Content-Length` (RFC 9110 §8.6). With a 304 some clients wait for as many bytes. */
+function mayHaveContent(status: number): boolean {
+  return status !== 204 && status !== 304;
+}
+
 function isDropped(lowerName: string, { upstream }: ResponseHeaderRules): boolean {
-  if (DROPPED.has(lowerName) || lowerName.startsWith('access-control-')) return true;
+  if (DROPPED.has(lowerName)) return true;
+  if (DROPPED_PREFIXES.some((prefix) => lowerName.startsWith(prefix))) return true;
   return upstream.isRead && isSharedCacheHeader(lowerName);
 }
 

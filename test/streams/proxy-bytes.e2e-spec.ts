@@ -472,6 +472,23 @@ describe('bodies through a proxied route', () => {
       },
     );
 
+    // A 204 must not say a length, and a client that believed that of a 304 waited for a body.
+    it.each([
+      [204, 'GET', '/streams/x', '5'],
+      [204, 'PUT', '/streams/x', '0'],
+      [204, 'DELETE', '/registry/x', '5'],
+      [304, 'GET', '/streams/x', '1234'],
+      [304, 'HEAD', '/streams/x', '1234'],
+      [304, 'GET', '/registry/x', '0'],
+    ])('have no length with the status %i of %s %s', async (status, method, path, length) => {
+      script = (_request, response) =>
+        void response.writeHead(status, { 'content-length': length, etag: '"e"' }).end();
+      const line = `${method} ${path} HTTP/1.1\r\nHost: g\r\n${KEY}\r\nConnection: close\r\n\r\n`;
+      const answer = await sendRaw(gateway.port, line);
+      expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} [^]*\r\netag: "e"\r\n[^]*\r\n\r\n$`));
+      expect(answer).not.toMatch(/content-length|transfer-encoding/i);
+    });
+
     it('are none on HEAD, whose headers are those of GET', async () => {
       script = (_request, response) => void response.setHeader('Content-Length', 1234).end();
       const answer = await ask('HEAD', '/streams/x');

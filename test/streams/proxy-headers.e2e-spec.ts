@@ -230,6 +230,9 @@ describe('headers through a proxied route', () => {
         [
           ['Server', 'upstream/1', 'X-Powered-By', 'Express', 'Set-Cookie', 'a=1'],
           ['Set-Cookie2', 'a=1', 'electric-server', 'ElectricSQL/1.4', 'Surrogate-Control', 'x'],
+          // A server in front of the gateway would send its own files, or another address, for the answer.
+          ['X-Accel-Redirect', '/private/x', 'x-accel-buffering', 'yes', 'X-Accel-Whatever', 'x'],
+          ['X-Sendfile', '/etc/passwd', 'x-litespeed-location', '/x', 'X-LiteSpeed-Cache', 'x'],
           ['Access-Control-Allow-Origin', '*', 'access-control-allow-credentials', 'true'],
           ['Access-Control-Expose-Headers', 'x', 'Access-Control-Whatever', 'x'],
           ['Connection', 'keep-alive, X-Nominated', 'X-Nominated', '1'],

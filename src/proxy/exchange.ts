@@ -1,5 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { ClientGone } from '../http/client-gone.ts';
+import { expectAnswer, refuseExcess } from '../upstream/connections/excess-bytes.ts';
+import { bodyMayFollow } from '../upstream/connections/idle-time.ts';
 import { isIdempotent, isStale, maySendAgain, type Reached } from '../upstream/send-again.ts';
 import { upstreamError, type UpstreamFailure } from '../upstream/upstream-error.ts';
 import { answerFault, RefusedCredential, UnusableAnswer } from '../upstream/usable-answer.ts';
@@ -46,6 +48,7 @@ export class Exchange {
   /** The request has a connection. Its headers are not rendered before this. */
   begin(upstreamRequest: ClientRequest): void {
     this.upstreamRequest = upstreamRequest;
+    if (upstreamRequest.socket) expectAnswer(upstreamRequest.socket);
     this.bytesReadBefore = upstreamRequest.socket?.bytesRead ?? 0;
     // The package would drop a lone "?".
     upstreamRequest.path = this.call.target;
@@ -83,6 +86,11 @@ export class Exchange {
       this.cancel(this.toError({ reached: 'answered', cause, isRefused }));
       return;
     }
+    // Node's agent then closes the connection after the response.
+    if (this.upstreamRequest && bodyMayFollow(this.call.client.method, statusCode, header)) {
+      this.upstreamRequest.shouldKeepAlive = false;
+    }
+    refuseExcess(answer);
     this.upstreamAnswer = answer;
     this.settle(() => this.resolve(answer));
   }

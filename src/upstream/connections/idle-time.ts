@@ -8,6 +8,21 @@ import { headerValue, type HeaderList } from '../../http/header-list.ts';
 export const IDLE_TIMEOUT_MS = 60_000;
 export const IDLE_MARGIN_MS = 2_000;
 
+/**
+ * Whether a body may still come after the end of a response. One to HEAD, a 204 and a 304 have none (RFC 9112 §6.3),
+ * whatever they declare. An upstream that sends it all the same may send it late, and the next request on the connection
+ * would get it.
+ */
+export function bodyMayFollow(
+  method: string | undefined,
+  status: number,
+  header: (lowerName: string) => string | undefined,
+): boolean {
+  if (method === 'HEAD') return true;
+  if (status !== 204 && status !== 304) return false;
+  return header('transfer-encoding') !== undefined || (header('content-length') ?? '0') !== '0';
+}
+
 /** How long to keep a connection after a response with these headers, in milliseconds. */
 export function idleTimeoutMs(headers: HeaderList): number {
   const keepAlive = headerValue(headers, 'keep-alive') ?? '';

@@ -62,10 +62,14 @@ interface Outcome {
   reached?: Reached;
 }
 
-function read(connection: ReadConnection, target = '/x'): Promise<Outcome> {
+function read(
+  connection: ReadConnection,
+  target = '/x',
+  method: 'GET' | 'HEAD' = 'GET',
+): Promise<Outcome> {
   const outcome: Outcome = { status: undefined, headers: [], body: '' };
   return new Promise((resolve) => {
-    connection.send('GET', target, ['host', 'store.test', 'x-latin1', '\xe4'], {
+    connection.send(method, target, ['host', 'store.test', 'x-latin1', '\xe4'], {
       mayBeSilent: false,
       onHead: (status, headers) => Object.assign(outcome, { status, headers }),
       onChunk: (chunk) => {
@@ -151,6 +155,18 @@ describe('ReadConnection', () => {
   ])('is not kept behind an answer with %s', async (_what, answer) => {
     await connectToUpstream(answer);
     expect(await read(connection)).toMatchObject({ status: 200, body: 'hello' });
+    expect(connection.usableUntilMs).toBe(0);
+  });
+
+  // The late body of a HEAD reached the next reader.
+  it.each([
+    ['HEAD', 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'],
+    ['HEAD', 'HTTP/1.1 404 None\r\nContent-Length: 0\r\n\r\n'],
+    ['GET', 'HTTP/1.1 204 None\r\nContent-Length: 5\r\n\r\n'],
+    ['GET', 'HTTP/1.1 304 Same\r\nTransfer-Encoding: chunked\r\n\r\n'],
+  ] as const)('is not kept where a body may follow: %s, %j', async (method, answer) => {
+    await connectToUpstream(answer);
+    expect(await read(connection, '/x', method)).toMatchObject({ body: '' });
     expect(connection.usableUntilMs).toBe(0);
   });
 

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { joined } from '../../collections/joined.ts';
-import type { HeaderList } from '../../http/header-list.ts';
+import { headerValue, type HeaderList } from '../../http/header-list.ts';
 import type { Reached } from '../send-again.ts';
 import { AnswerParser } from '../../private-parts/answer-parser.ts';
 import { BodyStalled, ConnectionClosed, ConnectTimeout } from './connection-errors.ts';
-import { IDLE_TIMEOUT_MS, idleTimeoutMs } from './idle-time.ts';
+import { bodyMayFollow, IDLE_TIMEOUT_MS, idleTimeoutMs } from './idle-time.ts';
 import { requestText } from './request-text.ts';
 import { mayReadOn, type TurnWaiter } from './turn-share.ts';
 import { unprovenEnd } from './unproven-end.ts';
@@ -69,6 +69,7 @@ export class ReadConnection implements TurnWaiter {
   private pieces: Buffer[] = [];
   /** The observer of the current read. */
   private handler: AnswerHandler | undefined;
+  private method: 'GET' | 'HEAD' = 'GET';
   private reached: Reached = 'nowhere';
   private idleTimeoutMs = IDLE_TIMEOUT_MS;
   private isOpen = false;
@@ -101,6 +102,7 @@ export class ReadConnection implements TurnWaiter {
   /** Sends a request. There may be only one at a time. */
   send(method: 'GET' | 'HEAD', target: string, headers: HeaderList, handler: AnswerHandler): void {
     this.handler = handler;
+    this.method = method;
     this.reached = 'nowhere';
     this.usableUntilMs = 0;
     this.parser.expect(method);
@@ -182,7 +184,9 @@ export class ReadConnection implements TurnWaiter {
   }
 
   private onHead(statusCode: number, headers: HeaderList): void {
-    this.idleTimeoutMs = idleTimeoutMs(headers);
+    const header = (name: string): string | undefined => headerValue(headers, name);
+    const isOpenEnded = bodyMayFollow(this.method, statusCode, header);
+    this.idleTimeoutMs = isOpenEnded ? 0 : idleTimeoutMs(headers);
     this.handler?.onHead(statusCode, headers);
   }
 

@@ -1,6 +1,9 @@
 import type { INestApplication, Type } from '@nestjs/common';
+import { ApiKeys } from './auth/api-keys.ts';
+import { credentialDigest } from './auth/bearer.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { corsStep } from './cors/cors.step.ts';
+import type { CredentialCheck } from './log/logged-path.ts';
 import { LOGGER } from './log/log.module.ts';
 import { admissionStep } from './server/admission.step.ts';
 import { ConnectionCap } from './server/connection-cap.ts';
@@ -38,7 +41,7 @@ export function configureApp(
 
   const way = new RequestWay({
     steps: [
-      requestContextStep(observers, part(OpenRequests)),
+      requestContextStep(observers, part(OpenRequests), apiKeyCheck(app)),
       corsStep(corsOrigins),
       admissionStep(part(GatewayState), part(ConnectionCap)),
       requestTargetStep,
@@ -60,4 +63,10 @@ export function configureApp(
   server.on('checkExpectation', onExpectation);
   server.on('connect', refuseConnect(connections, observers));
   server.on('clientError', refuseUnparsed(connections, observers));
+}
+
+/** Tells the API keys, for paths that are logged. */
+export function apiKeyCheck(app: INestApplication): CredentialCheck {
+  const apiKeys = app.get(ApiKeys, { strict: false });
+  return (text) => apiKeys.find(credentialDigest(text)) !== undefined;
 }

@@ -10,7 +10,7 @@ import { DeclaredAccess } from './auth/declared-access.ts';
 import type { TokenKeySet } from './auth/token-key-set.ts';
 import type { SecretList } from './config/secret-list.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
-import { configureApp } from './configure-app.ts';
+import { apiKeyCheck, configureApp } from './configure-app.ts';
 import { HeldBytes } from './memory/held-bytes.ts';
 import { MemoryWatch } from './memory/memory-watch.ts';
 import { Connections } from './server/connections.ts';
@@ -100,7 +100,7 @@ export async function startGateway(
           options,
         );
   if (management) {
-    configureManagement(management, logger);
+    configureManagement(management, logger, apiKeyCheck(app));
     requestMetrics?.announce(part(DeclaredAccess).routes());
     addGauges(telemetry.registry, {
       state,

@@ -17,7 +17,7 @@ export class AuditLog implements RequestObserver {
   }
 
   ended({ method, status, isWhole, context }: EndedRequest): void {
-    const { credential, subject, route, path, entityUrl, requestId, errorCode } = context;
+    const { credential, subject, route, entityUrl, isCredential, requestId, errorCode } = context;
     if (credential === undefined || isReadMethod(method)) return;
     this.logger.info(
       {
@@ -25,8 +25,8 @@ export class AuditLog implements RequestObserver {
         ...(subject === undefined ? {} : { sub: loggedSubject(subject) }),
         method,
         route,
-        path: loggedPath(path),
-        ...(entityUrl === undefined ? {} : { entity: entityUrl }),
+        path: context.loggedPath,
+        ...(entityUrl === undefined ? {} : { entity: loggedPath(entityUrl, isCredential) }),
         status,
         outcome: outcomeOf(status, isWhole),
         ...(errorCode === undefined ? {} : { code: errorCode }),

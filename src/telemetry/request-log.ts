@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { infoLines } from '../log/create-logger.ts';
 import type { InfoLines } from '../log/info-lines.ts';
-import { loggedPath } from '../log/logged-path.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 import { ProbeSampling } from './probe-sampling.ts';
 
@@ -36,23 +35,14 @@ export class RequestLog implements RequestObserver {
     { method, status, isWhole, durationMs, context }: EndedRequest,
     leftOut: number,
   ): void {
-    const {
-      route,
-      path,
-      upstream,
-      requestId,
-      traceId,
-      errorCode,
-      errorReason,
-      credential,
-      subject,
-    } = context;
+    const { route, upstream, requestId, traceId, errorCode, errorReason, credential, subject } =
+      context;
     const tenths = Math.round(durationMs * 10);
     this.lines.write(
       // The method of bytes that are not a request is unknown.
       text(',"method":"', method || undefined) +
         text(',"route":"', route) +
-        `,"path":${quoted(loggedPath(path))}` +
+        `,"path":${quoted(context.loggedPath)}` +
         `,"status":${status},"durationMs":${Math.trunc(tenths / 10)}.${tenths % 10}` +
         text(',"credential":"', credential) +
         (subject === undefined ? '' : `,"sub":${quoted(loggedSubject(subject))}`) +

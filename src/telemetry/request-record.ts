@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { ErrorReason, ParserReason } from '../errors/gateway-error.ts';
+import { loggedPath, type CredentialCheck } from '../log/logged-path.ts';
 import type { CommandVerb } from './command-verb.ts';
 import type { LiveMode } from './shared-reads.ts';
 
@@ -8,6 +9,8 @@ export class RequestRecord {
   requestId: string;
   /** The raw request target without its query. It may contain a credential and is not bounded. */
   path: string;
+  /** Tells the credentials that a path may contain. Without it, only what looks like a token is known. */
+  isCredential?: CredentialCheck;
   /** Milliseconds of `performance.now()`. */
   startedAtMs: number;
   /** The trace id, 32 hex digits, if the client sent one or tracing is on. */
@@ -53,5 +56,10 @@ export class RequestRecord {
     this.requestId = requestId;
     this.path = path;
     this.startedAtMs = performance.now();
+  }
+
+  /** The path without a credential, for logs and spans. */
+  get loggedPath(): string {
+    return loggedPath(this.path, this.isCredential);
   }
 }

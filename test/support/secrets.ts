@@ -4,6 +4,11 @@ import { rawRequest, sendRaw } from './raw-client.ts';
 /** A secret that a test puts into every place of a credential, to search for it where none may appear. */
 export const SECRET = 'Zq7-secret-Zq7';
 
+/** The text with each character percent-encoded. */
+function percentEncoded(text: string): string {
+  return text.replace(/./g, (char) => `%${char.charCodeAt(0).toString(16)}`);
+}
+
 /** The forms in which the secret could leak, also as digits, because a Buffer is logged that way. */
 const FORMS = [
   SECRET,
@@ -12,6 +17,8 @@ const FORMS = [
   Buffer.from(SECRET).toString('base64url').slice(0, 16),
   [...Buffer.from(SECRET)].join(','),
   API_KEY,
+  percentEncoded(API_KEY),
+  percentEncoded(SECRET),
 ];
 
 /** The forms of the secret that a text contains. */
@@ -76,6 +83,13 @@ export async function sendSecrets(port: number): Promise<number> {
     // What a client has put into the path by mistake is not to be kept either, where it can be told.
     ['GET', `/streams/${token}`, ''],
     ['GET', `/${token}${query}`, ''],
+    ['GET', `/streams/${percentEncoded(token)}`, ''],
+    ['GET', `/registry/${percentEncoded(percentEncoded(token))}`, ''],
+    ['GET', `/streams/x/${API_KEY}/y`, ''],
+    ['PUT', `/streams/${percentEncoded(API_KEY)}`, ''],
+    ['GET', `/nothing/key=${percentEncoded(percentEncoded(API_KEY))}`, ''],
+    ['POST', `/api/a/chat/${API_KEY}/send`, ''],
+    ['POST', `/api/a/${API_KEY}/${percentEncoded(API_KEY)}/control`, '{"verb":"pause"}'],
     ['GET', `/streams/x#${SECRET}`, ''],
     ['GET', `http://user:${SECRET}@host/health`, ''],
     ['CONNECT', `user:${SECRET}@host:443`, ''],

@@ -47,7 +47,7 @@ export class CallSpans implements UpstreamCallObserver {
         attributes: {
           'http.request.method': knownMethod(call.method),
           // The query is left out, because it contains the sync engine's secret.
-          'url.full': origin + loggedPath(pathOf(call.target)),
+          'url.full': origin + loggedPath(pathOf(call.target), call.context.isCredential),
           'server.address': host,
           'server.port': port,
           'peer.service': call.upstream,

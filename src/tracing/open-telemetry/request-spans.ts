@@ -9,7 +9,6 @@ import {
   type SpanContext,
   type Tracer,
 } from '@opentelemetry/api';
-import { loggedPath } from '../../log/logged-path.ts';
 import { CLIENT_GONE_STATUS } from '../../http/client-gone.ts';
 import type { RequestRecord } from '../../telemetry/request-record.ts';
 import type { EndedRequest, RequestObserver } from '../../telemetry/request-observer.ts';
@@ -55,7 +54,7 @@ export class RequestSpans implements RequestObserver {
         kind: SpanKind.SERVER,
         attributes: {
           'http.request.method': knownMethod(method),
-          'url.path': loggedPath(context.path),
+          'url.path': context.loggedPath,
           'url.scheme': 'http',
           'gateway.request.id': context.requestId,
         },
@@ -84,7 +83,7 @@ function parentOf(request: IncomingMessage): Context | undefined {
 }
 
 function describe(span: Span, { method, status, isWhole, context }: EndedRequest): void {
-  const { route, errorCode, live, entityType, invocationId } = context;
+  const { route, errorCode, live, entityType, invocationId, isCredential } = context;
   if (route !== undefined) {
     span.updateName(`${methodInName(method)} ${route}`);
     span.setAttribute('http.route', route);
@@ -96,7 +95,9 @@ function describe(span: Span, { method, status, isWhole, context }: EndedRequest
   if (!isWhole) span.setAttribute('gateway.response.broken', true);
   if (context.sharedWith) describeShare(span, context.sharedWith);
   if (live !== undefined) span.setAttribute('gateway.read.live', live);
-  if (entityType !== undefined) span.setAttribute('gateway.entity.type', entityType);
+  if (entityType !== undefined && !isCredential?.(entityType)) {
+    span.setAttribute('gateway.entity.type', entityType);
+  }
   if (invocationId !== undefined) span.setAttribute('gateway.invocation.id', invocationId);
   const errorType = errorCode ?? (status >= 500 ? String(status) : undefined);
   if (errorType !== undefined) span.setAttribute('error.type', errorType);

@@ -5,6 +5,7 @@ import { AppModule } from '../src/app.module.ts';
 import type { AccessRule } from '../src/auth/access.decorator.ts';
 import { DeclaredAccess } from '../src/auth/declared-access.ts';
 import { loadConfig } from '../src/config/load-config.ts';
+import { NameResolver } from '../src/names/name-resolver.ts';
 import { GatewayAdapter } from '../src/server/gateway.adapter.ts';
 import { GatewayState } from '../src/server/gateway-state.ts';
 import { Telemetry } from '../src/telemetry/telemetry.ts';
@@ -31,6 +32,7 @@ export async function declaredRoutes(): Promise<DeclaredRoute[]> {
     adapter,
     state: new GatewayState(),
     logger: pino({ level: 'silent' }),
+    names: new NameResolver(0),
     telemetry: new Telemetry(),
   });
   const app = await NestFactory.create(module, adapter, { logger: false, abortOnError: false });

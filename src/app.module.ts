@@ -10,6 +10,8 @@ import { ProblemFilter } from './server/problem.filter.ts';
 import { HealthModule } from './health/health.module.ts';
 import { LimitsModule } from './limits/limits.module.ts';
 import { LogModule } from './log/log.module.ts';
+import type { NameResolver } from './names/name-resolver.ts';
+import { NamesModule } from './names/names.module.ts';
 import { RegistryModule } from './registry/registry.module.ts';
 import { BodyCapGuard } from './limits/body-cap.guard.ts';
 import { RateLimit } from './limits/rate-limit.ts';
@@ -26,6 +28,7 @@ import type { Telemetry } from './telemetry/telemetry.ts';
 export interface AppParts {
   config: GatewayConfig;
   logger: Logger;
+  names: NameResolver;
   telemetry: Telemetry;
   adapter: GatewayAdapter;
   state: GatewayState;
@@ -34,12 +37,13 @@ export interface AppParts {
 /** The public port's application. */
 @Module({})
 export class AppModule {
-  static with({ config, logger, telemetry, adapter, state }: AppParts): DynamicModule {
+  static with({ config, logger, names, telemetry, adapter, state }: AppParts): DynamicModule {
     return {
       module: AppModule,
       imports: [
         GatewayConfigModule.with(config),
         LogModule.with(logger),
+        NamesModule.with(names),
         TelemetryModule.with(telemetry),
         ServerModule.with(adapter, state),
         LimitsModule,

@@ -27,6 +27,7 @@ import { NestLogger } from './log/nest-logger.ts';
 import { GatewayAdapter } from './server/gateway.adapter.ts';
 import { serverOptions } from './server/server-options.ts';
 import { createExpress } from './server/create-express.ts';
+import { NameResolver } from './names/name-resolver.ts';
 import { AuditLog } from './telemetry/audit-log.ts';
 import { RequestLog } from './telemetry/request-log.ts';
 import { addGauges } from './management/gauges.ts';
@@ -75,16 +76,17 @@ export async function startGateway(
   if (config.auditLog) telemetry.requests.push(new AuditLog(logger));
   // Without the management port nobody could request the metrics.
   const requestMetrics = config.managementPort === 0 ? undefined : addMetrics(telemetry);
-  const tracing = await startTracing(config, telemetry, logger);
+  const names = new NameResolver(config.timeouts.connectMs);
+  const tracing = await startTracing(config, telemetry, logger, names.lookup);
   const adapter = new GatewayAdapter(serverOptions(config.maxBodyBytes));
   const app = await NestFactory.create(
-    AppModule.with({ config, logger, telemetry, adapter, state }),
+    AppModule.with({ config, logger, names, telemetry, adapter, state }),
     adapter,
     options,
   );
   configureApp(app, config, telemetry, expressForReads);
   const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
-  const probes = new UpstreamProbes(config);
+  const probes = new UpstreamProbes(config, names.lookup);
   const secretFiles = [
     ...[API_KEY_LIST, READ_TOKEN_SECRET_LIST].map((list) =>
       app.get<SecretList<object>>(list, { strict: false }),

@@ -28,6 +28,7 @@ const FLOORS = [
   'telemetry',
   'log',
   'config',
+  'names',
   'memory',
   'errors',
   'private-parts',

@@ -7,6 +7,7 @@ import type { ApiKey } from '../config/api-key.ts';
 import { SecretList } from '../config/secret-list.ts';
 import { parseApiKeys, parseReadTokenSecrets } from '../config/secret-lists.ts';
 import { LOGGER } from '../log/log.module.ts';
+import { NameResolver } from '../names/name-resolver.ts';
 import { AccessGuard } from './access.guard.ts';
 import { ApiKeyGuard } from './api-key.guard.ts';
 import { ApiKeys } from './api-keys.ts';
@@ -54,9 +55,9 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
     },
     {
       provide: READ_TOKEN_KEY_SET,
-      inject: [CONFIG, LOGGER],
-      useFactory: ({ readTokens }: GatewayConfig, logger: Logger) =>
-        readTokens.jwks === undefined ? undefined : startKeySet(readTokens.jwks, logger),
+      inject: [CONFIG, LOGGER, NameResolver],
+      useFactory: ({ readTokens: { jwks } }: GatewayConfig, logger: Logger, names: NameResolver) =>
+        jwks === undefined ? undefined : startKeySet(jwks, logger, names),
     },
     {
       provide: ReadTokenVerifier,
@@ -84,8 +85,8 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 })
 export class AuthModule {}
 
-function startKeySet(location: string, logger: Logger): TokenKeySet {
-  const keySet = new TokenKeySet(jwkSetSource(location), logger);
+function startKeySet(location: string, logger: Logger, names: NameResolver): TokenKeySet {
+  const keySet = new TokenKeySet(jwkSetSource(location, names.lookup), logger);
   // Not awaited, because a missing key set must not keep the gateway from starting.
   void keySet.start();
   return keySet;

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { request } from 'undici';
+import type { LookupFunction } from 'node:net';
+import { Agent, request, type Dispatcher } from 'undici';
 
 const FETCH_TIMEOUT_MS = 3_000;
 const MAX_SET_BYTES = 1_048_576;
@@ -14,16 +15,22 @@ export interface JwkSetSource {
   minIntervalMs: number;
 }
 
-/** The source that GATEWAY_READ_TOKEN_JWKS names: an http(s) URL, or the path of a file. */
-export function jwkSetSource(location: string): JwkSetSource {
-  return /^https?:\/\//i.test(location)
-    ? { read: () => fetchText(location), refreshMs: 20_000, minIntervalMs: 5_000 }
-    : { read: () => readFile(location, 'utf8'), refreshMs: 1_000, minIntervalMs: 1_000 };
+/**
+ * The source that GATEWAY_READ_TOKEN_JWKS names: an http(s) URL, or the path of a file. `lookup` finds the server of a
+ * URL.
+ */
+export function jwkSetSource(location: string, lookup?: LookupFunction): JwkSetSource {
+  if (!/^https?:\/\//i.test(location)) {
+    return { read: () => readFile(location, 'utf8'), refreshMs: 1_000, minIntervalMs: 1_000 };
+  }
+  const dispatcher = new Agent({ connect: { lookup } });
+  return { read: () => fetchText(location, dispatcher), refreshMs: 20_000, minIntervalMs: 5_000 };
 }
 
 /** Redirects are not followed, because only the setting decides whose keys are trusted. */
-async function fetchText(url: string): Promise<string> {
+async function fetchText(url: string, dispatcher: Dispatcher): Promise<string> {
   const { statusCode, body } = await request(url, {
+    dispatcher,
     signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
     headers: { accept: 'application/jwk-set+json, application/json' },
   });

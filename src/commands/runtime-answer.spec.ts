@@ -3,9 +3,11 @@ import type { GatewayError } from '../errors/gateway-error.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
 import { interpretAnswer, type SentCommand } from './runtime-answer.ts';
+import { NameResolver } from '../names/name-resolver.ts';
 
 const SENT: SentCommand = {
-  upstream: new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) })).runtimeIngress,
+  upstream: new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }), new NameResolver(2_000))
+    .runtimeIngress,
   method: 'POST',
   target: '/chat/a1/wake/send',
 };

@@ -48,14 +48,14 @@ export class RuntimeClient implements OnApplicationShutdown {
 
   constructor(
     @InjectConfig() { timeouts }: GatewayConfig,
-    { runtimeIngress }: Upstreams,
+    { runtimeIngress, names }: Upstreams,
     private readonly upstreamCalls: UpstreamCalls,
   ) {
     this.upstream = runtimeIngress;
     this.budgetMs = timeouts.responseMs;
     this.pool = new Pool(runtimeIngress.base.origin, {
       ...KEPT_BY_UNDICI,
-      connect: { timeout: timeouts.connectMs },
+      connect: { timeout: timeouts.connectMs, lookup: names.lookup },
       pipelining: 1,
       // Over HTTP/2 undici replays requests by itself, after a GOAWAY or a refused stream.
       allowH2: false,

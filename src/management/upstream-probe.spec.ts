@@ -11,6 +11,9 @@ import {
 import { describe, expect, it } from '@jest/globals';
 import { TLS_IDENTITY } from '../../test/support/tls-identity.ts';
 import { UpstreamProbe } from './upstream-probe.ts';
+import { NameResolver } from '../names/name-resolver.ts';
+
+const { lookup } = new NameResolver(2_000);
 
 /** Many containers have none. */
 const HAS_IPV6 = Object.values(networkInterfaces()).some((addresses) =>
@@ -52,18 +55,18 @@ describe('UpstreamProbe', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/stream`;
-    expect(await new UpstreamProbe(url).state()).toBe('reachable');
+    expect(await new UpstreamProbe(url, lookup).state()).toBe('reachable');
 
     server.close();
     await once(server, 'close');
-    expect(await new UpstreamProbe(url).state()).toBe('unreachable');
+    expect(await new UpstreamProbe(url, lookup).state()).toBe('unreachable');
   });
 
   (HAS_IPV6 ? it : it.skip)('takes an address in brackets', async () => {
     const server = createServer().listen(0, '::1');
     await once(server, 'listening');
     const url = `http://[::1]:${(server.address() as AddressInfo).port}`;
-    expect(await new UpstreamProbe(url).state()).toBe('reachable');
+    expect(await new UpstreamProbe(url, lookup).state()).toBe('reachable');
     server.close();
   });
 
@@ -78,10 +81,10 @@ describe('UpstreamProbe', () => {
     const url = urlOf(server);
     const trusted = getCACertificates('default');
     try {
-      expect(await new UpstreamProbe(url).state()).toBe('unreachable');
-      expect(await new UpstreamProbe(urlOf(plain)).state()).toBe('unreachable');
+      expect(await new UpstreamProbe(url, lookup).state()).toBe('unreachable');
+      expect(await new UpstreamProbe(urlOf(plain), lookup).state()).toBe('unreachable');
       setDefaultCACertificates([...trusted, TLS_IDENTITY.cert]);
-      expect(await new UpstreamProbe(url).state()).toBe('reachable');
+      expect(await new UpstreamProbe(url, lookup).state()).toBe('reachable');
     } finally {
       setDefaultCACertificates(trusted);
       server.close();
@@ -90,7 +93,9 @@ describe('UpstreamProbe', () => {
   });
 
   it('does not fail for a host name that nobody knows', async () => {
-    expect(await new UpstreamProbe('http://no-such-host.invalid').state()).toBe('unreachable');
+    expect(await new UpstreamProbe('http://no-such-host.invalid', lookup).state()).toBe(
+      'unreachable',
+    );
   });
 
   // A probe of Kubernetes waits one second: an upstream behind a lost route made ready too slow for
@@ -99,7 +104,9 @@ describe('UpstreamProbe', () => {
     const deaf = await startDeafServer();
     try {
       // By itself a connection that hangs takes longer than a test may.
-      expect(await new UpstreamProbe(`http://127.0.0.1:${deaf.port}`).state()).toBe('unreachable');
+      expect(await new UpstreamProbe(`http://127.0.0.1:${deaf.port}`, lookup).state()).toBe(
+        'unreachable',
+      );
     } finally {
       await deaf.stop();
     }

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { connectorTo, type Connector } from '../upstream/connections/upstream-socket.ts';
 
 export type UpstreamState = 'reachable' | 'unreachable';
@@ -19,8 +20,8 @@ export class UpstreamProbe {
   private probedAtMs = Number.NEGATIVE_INFINITY;
   private answer: Promise<UpstreamState> = Promise.resolve('unreachable');
 
-  constructor(url: string) {
-    this.connect = connectorTo(new URL(url));
+  constructor(url: string, lookup: LookupFunction) {
+    this.connect = connectorTo(new URL(url), lookup);
   }
 
   /** Never rejects. */

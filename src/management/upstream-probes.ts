@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import { UpstreamProbe, type UpstreamState } from './upstream-probe.ts';
 
@@ -5,12 +6,12 @@ import { UpstreamProbe, type UpstreamState } from './upstream-probe.ts';
 export class UpstreamProbes {
   private readonly probes: Readonly<Record<string, UpstreamProbe>>;
 
-  constructor({ runtime, history, sync }: GatewayConfig) {
+  constructor({ runtime, history, sync }: GatewayConfig, lookup: LookupFunction) {
     this.probes = {
-      'runtime-ingress': new UpstreamProbe(runtime.ingressUrl),
-      'runtime-admin': new UpstreamProbe(runtime.adminUrl),
-      history: new UpstreamProbe(history.url),
-      sync: new UpstreamProbe(sync.url),
+      'runtime-ingress': new UpstreamProbe(runtime.ingressUrl, lookup),
+      'runtime-admin': new UpstreamProbe(runtime.adminUrl, lookup),
+      history: new UpstreamProbe(history.url, lookup),
+      sync: new UpstreamProbe(sync.url, lookup),
     };
   }
 

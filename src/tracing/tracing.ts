@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import type { Logger } from 'pino';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -16,8 +17,9 @@ export async function startTracing(
   config: GatewayConfig,
   telemetry: Telemetry,
   logger: Logger,
+  lookup: LookupFunction,
 ): Promise<Tracing | undefined> {
   if (!config.traces) return undefined;
   const { OpenTelemetryTracing } = await import('./open-telemetry/open-telemetry-tracing.ts');
-  return new OpenTelemetryTracing(config, config.traces, telemetry, logger);
+  return new OpenTelemetryTracing(config, config.traces, telemetry, logger, lookup);
 }

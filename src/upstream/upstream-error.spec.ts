@@ -3,9 +3,11 @@ import { loadConfig } from '../config/load-config.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { upstreamError, type FailedRequest, type UpstreamFailure } from './upstream-error.ts';
 import { Upstreams } from './upstreams.ts';
+import { NameResolver } from '../names/name-resolver.ts';
 
 const { history, sync, runtimeAdmin, runtimeIngress } = new Upstreams(
   loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }),
+  new NameResolver(2_000),
 );
 const READ = { upstream: sync, method: 'GET', target: '/v1/shape?table=t' };
 const APPEND = { upstream: history, method: 'POST', target: '/v1/stream/t/x' };

@@ -3,6 +3,7 @@ import { getConfigToken } from '@nestjs/config';
 import type { Logger } from 'pino';
 import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
 import { LOGGER } from '../log/log.module.ts';
+import { NameResolver } from '../names/name-resolver.ts';
 import { RotatingCredentials } from './upstream-credentials.ts';
 import { Upstreams } from './upstreams.ts';
 
@@ -19,9 +20,9 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
     },
     {
       provide: Upstreams,
-      inject: [CONFIG, RotatingCredentials],
-      useFactory: (config: GatewayConfig, credentials: RotatingCredentials) =>
-        new Upstreams(config, credentials),
+      inject: [CONFIG, NameResolver, RotatingCredentials],
+      useFactory: (config: GatewayConfig, names: NameResolver, credentials: RotatingCredentials) =>
+        new Upstreams(config, names, credentials),
     },
   ],
   exports: [Upstreams],

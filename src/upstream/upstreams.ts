@@ -3,9 +3,11 @@ import https from 'node:https';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { ProxiedPrefix } from '../http/routes.ts';
+import type { NameResolver } from '../names/name-resolver.ts';
 import type { UpstreamName } from '../telemetry/upstream-calls.ts';
 import { KEPT_BY_AGENT } from './connections/idle-time.ts';
 import { ReadPool } from './connections/read-pool.ts';
+import { connectorTo } from './connections/upstream-socket.ts';
 import { durableStreams } from './protocols/durable-streams.ts';
 import { electric } from './protocols/electric.ts';
 import { restateAdmin, restateIngress } from './protocols/restate.ts';
@@ -61,17 +63,23 @@ export class Upstreams implements OnApplicationShutdown {
   readonly runtimeIngress: Upstream;
   private readonly syncCredential: UpstreamCredential;
 
-  constructor(config: GatewayConfig, credentials: UpstreamCredentials = givenCredentials(config)) {
+  constructor(
+    config: GatewayConfig,
+    readonly names: NameResolver,
+    credentials: UpstreamCredentials = givenCredentials(config),
+  ) {
     const { history, sync, runtime, timeouts } = config;
+    const { lookup } = names;
     const readable = (url: string) => ({
       ...location(url),
-      agent: keepingAgent(url),
+      agent: agentFor(url, { ...KEPT_BY_AGENT, lookup }),
       timeoutMs: timeouts.responseMs,
       isRead: true as const,
-      pool: new ReadPool(new URL(url), {
-        connectMs: timeouts.connectMs,
-        stallMs: timeouts.upstreamStallMs,
-      }),
+      pool: new ReadPool(
+        new URL(url),
+        { connectMs: timeouts.connectMs, stallMs: timeouts.upstreamStallMs },
+        connectorTo(new URL(url), lookup),
+      ),
       readTimeoutMs: timeouts.liveMs,
     });
     this.history = {
@@ -103,7 +111,10 @@ export class Upstreams implements OnApplicationShutdown {
       },
       credentialSetting: credentials.runtimeAdmin.setting,
       ...location(runtime.adminUrl),
-      agent: singleUseAgent(runtime.adminUrl),
+      // Each request gets a connection of its own. If Restate refuses a request before it has read the body, it closes the
+      // connection without announcing it. The next request would meet the closed connection, and one with a body cannot be
+      // sent again. Registrations are rare enough for this.
+      agent: agentFor(runtime.adminUrl, { lookup }),
       timeoutMs: timeouts.responseMs,
       isRead: false,
     };
@@ -139,19 +150,7 @@ function bearer({ value }: UpstreamCredential): string | undefined {
   return value && `Bearer ${value}`;
 }
 
-function keepingAgent(url: string): http.Agent {
-  return isTls(url) ? new https.Agent(KEPT_BY_AGENT) : new http.Agent(KEPT_BY_AGENT);
-}
-
-/**
- * Each request gets a connection of its own. If Restate refuses a request before it has read the body, it closes
- * the connection without announcing it. The next request would meet the closed connection, and one with a body
- * cannot be sent again. Registrations are rare enough for this.
- */
-function singleUseAgent(url: string): http.Agent {
-  return isTls(url) ? new https.Agent() : new http.Agent();
-}
-
-function isTls(url: string): boolean {
-  return new URL(url).protocol === 'https:';
+function agentFor(url: string, options: http.AgentOptions): http.Agent {
+  const isTls = new URL(url).protocol === 'https:';
+  return isTls ? new https.Agent(options) : new http.Agent(options);
 }

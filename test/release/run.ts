@@ -104,7 +104,10 @@ try {
   await checks.check('the packed client and command line run from an empty folder', async () => {
     const client = `node -e 'import("@agent-gateway/client").then(({ AgentGateway }) => console.log(typeof AgentGateway))'`;
     assert.equal(installed('client', names.client, client), 'function\n');
-    assert.equal(installed('cli', names.cli, 'npx -p @agent-gateway/cli agent-gateway --version'), `${version}\n`);
+    assert.equal(
+      installed('cli', names.cli, 'npx -p @agent-gateway/cli agent-gateway --version'),
+      `${version}\n`,
+    );
   });
 
   await checks.check('the chart asks for the image that was made', async () => {

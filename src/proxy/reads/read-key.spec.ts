@@ -4,8 +4,12 @@ import { Upstreams } from '../../upstream/upstreams.ts';
 import { dependsOnReader, readKey } from './read-key.ts';
 import { RequestContext } from '../../server/request-context.ts';
 import type { ReadCall } from './upstream-read.ts';
+import { NameResolver } from '../../names/name-resolver.ts';
 
-const upstreams = new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }));
+const upstreams = new Upstreams(
+  loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }),
+  new NameResolver(2_000),
+);
 
 function callWith(more: Partial<ReadCall> = {}): ReadCall {
   return {

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { diag, DiagLogLevel } from '@opentelemetry/api';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
@@ -20,13 +21,19 @@ import { spanExport } from './span-export.ts';
 export class OpenTelemetryTracing implements Tracing {
   private readonly provider: TracerProvider;
 
-  constructor(config: GatewayConfig, traces: TraceConfig, telemetry: Telemetry, logger: Logger) {
+  constructor(
+    config: GatewayConfig,
+    traces: TraceConfig,
+    telemetry: Telemetry,
+    logger: Logger,
+    lookup: LookupFunction,
+  ) {
     const exportLog = new ExportLog(logger);
     listenToSdk(exportLog);
     this.provider = new TracerProvider({
       resource: gatewayResource(config, traces),
       sampler: samplerOf(traces),
-      spanProcessors: [spanExport(traces, exportLog)],
+      spanProcessors: [spanExport(traces, exportLog, lookup)],
     });
     const tracer = this.provider.getTracer('agent-gateway');
     // Tracing comes first, because the log and the metrics may need the trace of a request.

@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace';
 import type { TraceConfig } from '../../config/trace-config.ts';
@@ -10,14 +11,18 @@ type ResultCallback = Parameters<SpanExporter['export']>[1];
 const SUCCESS = 0;
 
 /** Collects spans in a bounded queue and posts them to the collector in batches. */
-export function spanExport(config: TraceConfig, log: ExportLog): BatchSpanProcessor {
+export function spanExport(
+  config: TraceConfig,
+  log: ExportLog,
+  lookup: LookupFunction,
+): BatchSpanProcessor {
   const exporter = new OTLPTraceExporter({
     url: config.url,
     headers: config.headers,
     timeoutMillis: config.timeoutMs,
     compression: config.compression as ExporterOptions['compression'],
     // The exporter ignores the certificates for a plain http address.
-    httpAgentOptions: { keepAlive: true, ...config.tls },
+    httpAgentOptions: { keepAlive: true, lookup, ...config.tls },
   });
   return new BatchSpanProcessor({
     exporter: new WatchedExporter(exporter, log),

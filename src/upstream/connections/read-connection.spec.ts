@@ -13,7 +13,9 @@ import type { Reached } from '../send-again.ts';
 import { ConnectTimeout } from './connection-errors.ts';
 import { ReadConnection } from './read-connection.ts';
 import { connectorTo } from './upstream-socket.ts';
+import { NameResolver } from '../../names/name-resolver.ts';
 
+const { lookup } = new NameResolver(2_000);
 const HELLO = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 
 /** One end of what is tested: sends what the test says. */
@@ -91,7 +93,7 @@ describe('ReadConnection', () => {
     upstream?.close();
   });
 
-  function connectTo(url: URL, connect = connectorTo(url)): ReadConnection {
+  function connectTo(url: URL, connect = connectorTo(url, lookup)): ReadConnection {
     const { promise, resolve } = Promise.withResolvers<void>();
     lost = promise;
     connection = new ReadConnection({
@@ -300,7 +302,7 @@ describe('ReadConnection', () => {
 
     it('reads from a server that can prove who it is, the second time more quickly', async () => {
       setDefaultCACertificates([TLS_IDENTITY.cert]);
-      const connect = connectorTo(url);
+      const connect = connectorTo(url, lookup);
       for (let time = 0; time < 2; time++) {
         connectTo(url, connect);
         expect(await read(connection)).toMatchObject({ status: 200, body: 'hello' });

@@ -1,7 +1,7 @@
 import { awakeMs } from '../../clock/awake-clock.ts';
 import { ConnectionLine, type ConnectionTaker } from './connection-line.ts';
 import { ReadConnection, type ConnectionTimeouts } from './read-connection.ts';
-import { connectorTo, type Connector } from './upstream-socket.ts';
+import type { Connector } from './upstream-socket.ts';
 
 /**
  * The most connections that open at once. When an upstream or a gateway was restarted, thousands of readers return
@@ -38,7 +38,7 @@ export class ReadPool {
   constructor(
     origin: URL,
     timeouts: ConnectionTimeouts,
-    connect: Connector = connectorTo(origin),
+    connect: Connector,
     nowMs: () => number = awakeMs,
   ) {
     this.timeouts = timeouts;

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { promises as dns } from 'node:dns';
+import { addressesInHosts } from './hosts-file.ts';
+import { searchedNames } from './search-list.ts';
+
+/** A second try, also at the next name server, within the time that a connection may take. */
+const TRY_MS = 400;
+const MAX_TRIES = 4;
+/** RFC 8305 §3: how long to wait for addresses of the other family once there are some. */
+const RESOLUTION_DELAY_MS = 50;
+
+/** No address is known for the name. */
+export class NameNotFound extends Error {
+  readonly code = 'ENOTFOUND';
+
+  constructor(name: string, reason: string) {
+    super(`no address found for ${name}: ${reason}`);
+  }
+}
+
+/** The files of the system that say how names are found. */
+export interface NameFiles {
+  hosts: string;
+  resolvConf: string;
+}
+
+const SYSTEM_FILES: NameFiles = { hosts: '/etc/hosts', resolvConf: '/etc/resolv.conf' };
+
+/**
+ * The addresses of a name: those in the hosts file, else those in DNS, IPv4 first. The C library's own look-up
+ * (`getaddrinfo`) would block a thread of the process until the name server answers, and cannot be cancelled: two silent
+ * names would hold up all others, and the end of the process. Rejects with `NameNotFound`, or when the signal aborts.
+ */
+export async function lookUp(
+  name: string,
+  signal: AbortSignal,
+  files: NameFiles = SYSTEM_FILES,
+): Promise<string[]> {
+  const inHosts = addressesInHosts(textOf(files.hosts), name.replace(/\.$/, ''));
+  if (inHosts.length > 0) return inHosts;
+  // A new one reads the name servers again, which may have changed.
+  const resolver = new dns.Resolver({ timeout: TRY_MS, tries: MAX_TRIES });
+  const cancel = (): void => resolver.cancel();
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    let reason = '';
+    for (const searched of searchedNames(textOf(files.resolvConf), name)) {
+      signal.throwIfAborted();
+      try {
+        return await addressesOf(resolver, searched);
+      } catch (error) {
+        reason = (error as AggregateError).errors.map(String).join(', ');
+      }
+    }
+    throw new NameNotFound(name, reason);
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    resolver.cancel();
+  }
+}
+
+/** Both families, or one of them if the other takes longer or has none. Rejects if none has an address. */
+async function addressesOf(resolver: dns.Resolver, name: string): Promise<string[]> {
+  const families = [resolver.resolve4(name), resolver.resolve6(name)];
+  const first = await Promise.any(families);
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, RESOLUTION_DELAY_MS);
+  const found = await Promise.race([Promise.allSettled(families), late]);
+  clearTimeout(timer);
+  return found
+    ? found.flatMap((family) => (family.status === 'fulfilled' ? family.value : []))
+    : first;
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

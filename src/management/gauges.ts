@@ -158,7 +158,7 @@ function addMemoryMetrics(
   );
   new Counter({
     name: 'gateway_clients_ended_total',
-    help: 'Clients whose connection was ended, by why: they took nothing for too long, what was held for them was needed, or they sent too many requests ahead.',
+    help: 'Clients whose connection was ended, by why: they took nothing for too long, what was held for them was needed, they sent too many requests ahead, or another client needed the place of their idle connection.',
     labelNames: ['reason'],
     registers: [registry],
     collect() {
@@ -169,6 +169,7 @@ function addMemoryMetrics(
         stalledClients.shedCount + held.shedCount + connections.shedCount,
       );
       this.inc({ reason: 'waiting_requests' }, connections.overfullCount);
+      this.inc({ reason: 'idle' }, connections.displacedCount);
     },
   });
 }

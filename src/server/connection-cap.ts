@@ -9,17 +9,21 @@ const REFUSAL_TIMEOUT_MS = 5_000;
 const DROP_FACTOR = 1.1;
 
 /**
- * Caps the connections of a server. A connection beyond the cap learns of it: its first request gets 503 and it is
- * closed. Far beyond the cap, connections are closed at once.
+ * Caps the connections of a server. A connection beyond the cap takes the place of the one that has been idle for longest.
+ * If none is idle, its first request gets 503 and it is closed. Far beyond the cap, connections are closed at once.
  */
 export class ConnectionCap {
   private readonly refused = new WeakSet<Socket>();
 
   /** `connections` observes the same server and counts a new connection before this class does. */
-  constructor(server: Server, connections: Pick<Connections, 'count'>, maxConnections: number) {
+  constructor(
+    server: Server,
+    connections: Pick<Connections, 'count' | 'closeLongestIdle'>,
+    maxConnections: number,
+  ) {
     server.maxConnections = Math.ceil(maxConnections * DROP_FACTOR);
     server.on('connection', (socket: Socket) => {
-      if (connections.count <= maxConnections) return;
+      if (connections.count <= maxConnections || connections.closeLongestIdle()) return;
       this.refused.add(socket);
       socket.setTimeout(REFUSAL_TIMEOUT_MS, () => socket.destroy());
     });

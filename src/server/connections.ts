@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { destroyAnswer } from '../http/break-off.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import type { HeldBytes } from '../memory/held-bytes.ts';
+import { IdleConnections } from './idle-connections.ts';
 import { asksForUpgrade, endsInDoubt } from './request-body.ts';
 
 /** How many requests of one connection are processed at once, although they are answered one after the other. */
@@ -65,6 +66,9 @@ export class Connections {
   /** Connections closed because too many requests waited on them, or because there was no memory for another one. */
   overfullCount = 0;
   shedCount = 0;
+  /** Idle connections that were closed because another client needed their place. */
+  displacedCount = 0;
+  private readonly idle = new IdleConnections();
   private readonly held: HeldBytes;
   private readonly open = new Map<Socket, Connection>();
   private acceptedCount = 0;
@@ -90,6 +94,7 @@ export class Connections {
         sampledAtMs: 0,
         isStill: false,
       });
+      this.idle.addUnused(socket);
       socket.once('close', () => this.onClosed(socket));
     });
   }
@@ -174,6 +179,23 @@ export class Connections {
     for (const [socket, connection] of this.open) this.closeIfIdle(socket, connection);
   }
 
+  /**
+   * Closes the connection that has been idle for longest, so that those who sit do not keep out those who work.
+   *
+   * @returns whether there was one
+   */
+  closeLongestIdle(): boolean {
+    for (;;) {
+      const socket = this.idle.takeLongest();
+      const connection = socket && this.open.get(socket);
+      if (!connection) return false;
+      if (this.closeIfIdle(socket, connection)) {
+        this.displacedCount++;
+        return true;
+      }
+    }
+  }
+
   /** Breaks off everything that is still open. */
   destroyAll(): void {
     for (const socket of this.open.keys()) socket.destroy();
@@ -192,6 +214,7 @@ export class Connections {
       ignore(socket, connection);
       return;
     }
+    if (connection.exchanges.length === 0) this.idle.delete(socket);
     connection.exchanges.push({ request, response });
     if (endsInDoubt(request) || asksForUpgrade(request)) {
       // Nobody knows where the next request begins. Node closes the connection after this response and begins no other one.
@@ -242,7 +265,10 @@ export class Connections {
       if (waiting.length === 0 && socket.isPaused()) socket.resume();
       next.start();
     }
-    if (exchanges.length === 0) connection.onAnswered?.();
+    if (exchanges.length === 0) {
+      if (this.open.has(socket)) this.idle.addAnswered(socket);
+      connection.onAnswered?.();
+    }
     if (this.closesIdle) this.closeIfIdle(socket, connection);
   }
 
@@ -251,14 +277,15 @@ export class Connections {
     // Node emits `close` for waiting responses, but not on a connection that it has passed on for a CONNECT.
     for (const { response } of this.exchanges(socket)) destroyAnswer(response);
     this.open.delete(socket);
+    this.idle.delete(socket);
     addBytes(this.closedBytes, socket);
   }
 
   /** A request whose head is still arriving is accepted, or its client would see a broken connection. */
-  private closeIfIdle(socket: Socket, { exchanges, bytesRead }: Connection): void {
-    if (exchanges.length === 0 && socket.bytesRead <= bytesRead) {
-      socket.end(() => socket.destroy());
-    }
+  private closeIfIdle(socket: Socket, { exchanges, bytesRead }: Connection): boolean {
+    if (exchanges.length > 0 || socket.bytesRead > bytesRead) return false;
+    socket.end(() => socket.destroy());
+    return true;
   }
 }
 

@@ -142,10 +142,9 @@ describe('limits', () => {
     expect(await (await open).text()).toBe('in the end');
   });
 
-  it('answers a connection beyond the cap 503 and closes it, and serves those that are open', async () => {
+  it('answers a connection beyond the cap 503 and closes it where none is idle, and serves those that are open', async () => {
     await start({ GATEWAY_MAX_CONNECTIONS: '2' });
-    const first = await openConnection();
-    const second = await openConnection();
+    const [first, second] = [await parkedConnection(), await parkedConnection()];
     const third = await openConnection();
 
     const refused = await ask(third, '/health');
@@ -156,17 +155,36 @@ describe('limits', () => {
     await once(third, 'close');
     expect((await fetch(`${gateway.managementUrl}/health/ready`)).status).toBe(200);
 
-    expect(await ask(first, '/health')).toMatch(/^HTTP\/1\.1 200 /);
     first.destroy();
     await serverSees(1);
     const fourth = await openConnection();
     expect(await ask(fourth, '/health')).toMatch(/^HTTP\/1\.1 200 /);
-    expect(await ask(second, '/health')).toMatch(/^HTTP\/1\.1 200 /);
+    for (const finish of parked) finish();
+    expect(await nextAnswer(second)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  // 200 connections that each sent one GET /health, without a credential, kept all others out for as long as they were kept.
+  it('closes the connections that have been idle for longest before it refuses one', async () => {
+    await start({ GATEWAY_MAX_CONNECTIONS: '3' });
+    const idle = [await openConnection(), await openConnection(), await openConnection()];
+    for (const socket of idle) expect(await ask(socket, '/health')).toMatch(/^HTTP\/1\.1 200 /);
+    // The first one is no longer the one that has been idle for longest.
+    expect(await ask(idle[0]!, '/health')).toMatch(/^HTTP\/1\.1 200 /);
+    const closed = [once(idle[1]!, 'close'), once(idle[2]!, 'close')];
+
+    const readers = [await parkedConnection(), await parkedConnection()];
+    await Promise.all(closed);
+    expect(await ask(idle[0]!, '/health')).toMatch(/^HTTP\/1\.1 200 /);
+    for (const finish of parked) finish();
+    for (const reader of readers) expect(await nextAnswer(reader)).toMatch(/^HTTP\/1\.1 200 /);
+    const metrics = await (await fetch(`${gateway.managementUrl}/metrics`)).text();
+    expect(metrics).toContain('gateway_clients_ended_total{reason="idle"} 2\n');
   });
 
   it('drops a connection far beyond the cap unheard', async () => {
     await start({ GATEWAY_MAX_CONNECTIONS: '10' });
-    for (let i = 0; i < 11; i++) await openConnection();
+    for (let i = 0; i < 10; i++) await parkedConnection();
+    await openConnection();
     const dropped = await openConnection();
     await once(dropped, 'close');
     expect(dropped.bytesRead).toBe(0);
@@ -231,6 +249,20 @@ describe('limits', () => {
     socket.setEncoding('latin1').write(`GET ${path} HTTP/1.1\r\nHost: gateway.test\r\n\r\n`);
     const [answer] = (await once(socket, 'data')) as [string];
     return answer;
+  }
+
+  /** A connection with a read that the history store has not answered yet. */
+  async function parkedConnection(): Promise<Socket> {
+    const socket = await openConnection();
+    const head = `Host: g\r\nAuthorization: ${AUTHORIZED.authorization}`;
+    const before = parked.length;
+    socket.write(`GET /streams/parked/${before} HTTP/1.1\r\n${head}\r\n\r\n`);
+    await untilParked(before + 1);
+    return socket;
+  }
+
+  async function nextAnswer(socket: Socket): Promise<string> {
+    return String(socket.read() ?? (await once(socket, 'data'))[0]);
   }
 
   async function serverSees(connections: number): Promise<void> {

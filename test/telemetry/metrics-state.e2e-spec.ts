@@ -193,14 +193,15 @@ describe('limits', () => {
   });
 
   it('count the connections beyond the cap', async () => {
-    const gateway = await start({ GATEWAY_MAX_CONNECTIONS: '1' });
-    const first = connect(gateway.port, '127.0.0.1');
-    await once(first, 'connect');
-    await gateway.until('gateway_connections', {}, 1);
+    const { url } = await startHolding();
+    const gateway = await start({ GATEWAY_MAX_CONNECTIONS: '1', GATEWAY_HISTORY_URL: url });
+    const first = await openWire(gateway.port);
+    await first.write(rawRequest('GET /streams/a', [`Authorization: ${AUTHORIZED.authorization}`]));
+    await gateway.until('gateway_open_reads', {}, 1);
     expect(await sendRaw(gateway.port, rawRequest('GET /health'))).toMatch(/^HTTP\/1\.1 503 /);
     await gateway.until('gateway_limit_refusals_total', { limit: 'connections' }, 1);
     expect(await gateway.value('gateway_connections_limit')).toBe(1);
-    first.destroy();
+    first.reset();
   });
 });
 

@@ -117,7 +117,7 @@ describe('the names of upstreams (needs root)', () => {
 
   itWithOwnFiles('do not hold up the end of the process', async () => {
     names.silent.add('silent.agents.svc.test').add('mute.agents.svc.test');
-    const { signal, exited } = await start({
+    const child = await start({
       GATEWAY_SYNC_URL: at('silent'),
       GATEWAY_HISTORY_URL: at('mute'),
       GATEWAY_DRAIN_TIMEOUT_MS: '1000',
@@ -128,9 +128,9 @@ describe('the names of upstreams (needs root)', () => {
     ];
     await askedFor('silent.agents.svc.test');
     await askedFor('mute.agents.svc.test');
-    signal('SIGTERM');
+    child.signal('SIGTERM');
     // With a thread that waits for the C library it took as long as that.
-    expect(await exited).toEqual({ code: 0, signal: null });
+    expect(await child.exited).toEqual({ code: 0, signal: null });
     await Promise.allSettled(waits);
   });
 

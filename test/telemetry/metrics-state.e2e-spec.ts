@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
 import { getHeapStatistics } from 'node:v8';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { memoryPlan } from '../../src/memory/memory-plan.ts';

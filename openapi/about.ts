@@ -59,7 +59,8 @@ export const SECURITY_SCHEMES = {
   apiKey: {
     type: 'http',
     scheme: 'bearer',
-    description: 'For servers: an API key of the deployment opens everything.',
+    description:
+      'For servers: an API key of the deployment. It opens what its scopes and paths say; without scopes, everything.',
   },
   readToken: {
     type: 'http',

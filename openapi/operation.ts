@@ -8,14 +8,10 @@ import { standingParameters } from './parameters.ts';
 import { problemAnswers } from './problems.ts';
 
 /** The gateway's errors that any request may get. */
-const ANYWHERE: ErrorCode[] = [
-  'invalid_body',
-  'malformed_path',
-  'body_too_large',
-  'internal_error',
-  'draining',
-  'overloaded',
-];
+const ANYWHERE: ErrorCode[] = ['malformed_path', 'internal_error', 'draining', 'overloaded'];
+/** Those about a body, for a request that may have none, and for any other. */
+const OF_NO_BODY: ErrorCode[] = ['unexpected_body'];
+const OF_BODY: ErrorCode[] = ['invalid_body', 'body_too_large'];
 
 const API_KEY: ErrorCode[] = [
   'missing_credentials',
@@ -66,7 +62,7 @@ export function describeOperation(
 function problemCodes(route: DeclaredRoute, path: string, part: OperationPart): ErrorCode[] {
   return [
     ...ANYWHERE,
-    ...(route.method === 'get' || route.method === 'head' ? (['unexpected_body'] as const) : []),
+    ...(route.method === 'get' || route.method === 'head' ? OF_NO_BODY : OF_BODY),
     ...OF_ACCESS[route.access],
     ...(isProxiedPath(path) ? OF_PROXY : []),
     ...(path.includes('{tenant}') ? (['tenant_not_served'] as const) : []),

@@ -30,14 +30,29 @@ function isTaken(parse: (bytes: Buffer) => unknown, body: object): boolean {
 const name = fc.oneof(
   { weight: 12, arbitrary: fc.stringMatching(/^[A-Za-z][A-Za-z0-9_.-]{0,4}$/) },
   fc.stringMatching(/^[A-Za-z0-9_.:@~-]{1,5}$/),
-  fc.constantFrom('restate', 'ReState', 'OPENAPI', 'openapi2', '', '-a', 'a b', 'é', 'a/b', 'a\n'),
+  fc.constantFrom(
+    'restate',
+    'ReState',
+    'OPENAPI',
+    'openapi2',
+    '',
+    '-a',
+    '_a',
+    '.a',
+    'a b',
+    'é',
+    'a/b',
+    'a\n',
+  ),
   fc.integer({ min: 60, max: 66 }).map((length) => 'a'.repeat(length)),
   fc.integer({ min: 126, max: 130 }).map((length) => '1'.repeat(length)),
 );
 const entityUrl = fc.tuple(name, name).map(([type, id]) => `/t/default/a/${type}/${id}`);
 const workspaceRef = name.map((value) => `default/${value}`);
 const field = (value: fc.Arbitrary<unknown>) =>
-  fc.option(fc.oneof({ weight: 12, arbitrary: value }, fc.jsonValue()), { nil: undefined });
+  fc.option(fc.oneof({ weight: 12, arbitrary: value }, fc.constant(null), fc.jsonValue()), {
+    nil: undefined,
+  });
 
 const spawnBody = fc.record({
   type: field(name),

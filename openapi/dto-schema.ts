@@ -50,7 +50,8 @@ export function dtoSchema<Dto extends object>(
       if (!convert) throw new Error(`${Dto.name}.${field}: no schema for the validator "${name}"`);
       return convert(constraints);
     });
-    return [field, Object.assign({}, ...schemas, descriptions[field as keyof Dto]) as Schema];
+    const schema = Object.assign({}, ...schemas, descriptions[field as keyof Dto]) as Schema;
+    return [field, required.includes(field) ? schema : orNull(schema)];
   });
   return {
     type: 'object',
@@ -59,6 +60,13 @@ export function dtoSchema<Dto extends object>(
     properties: Object.fromEntries(properties) as Schema,
     additionalProperties: false,
   };
+}
+
+/** In place of an optional field, `null` is as if the field were absent. */
+function orNull(schema: Schema): Schema {
+  return typeof schema['type'] === 'string'
+    ? { ...schema, type: [schema['type'], 'null'] }
+    : schema;
 }
 
 function validatorsOf(Dto: Function, field: string): Validator[] {

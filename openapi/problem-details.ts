@@ -22,14 +22,15 @@ export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
   },
   invalid_entity_id: {
     detail:
-      'The entity id must be 1 to 128 characters of A-Z a-z 0-9 . _ ~ : @ -, the first a letter or a digit.',
+      'The entity id must be 1 to 128 characters of A-Z a-z 0-9 . _ ~ : @ -, the first a letter, a digit, _ or -.',
   },
   unknown_verb: {
     detail: 'The body is not valid: "verb" must be one of interrupt, pause, resume, archive.',
     errors: [{ field: 'verb', message: 'must be one of interrupt, pause, resume, archive' }],
   },
   invalid_idempotency_key: {
-    detail: 'Idempotency-Key must be 1 to 255 visible ASCII characters, given once.',
+    detail:
+      'Idempotency-Key must be 1 to 1,024 characters of visible ASCII and inner spaces, given once.',
   },
   malformed_path: {
     detail: 'The path holds a dot segment ("." or ".."); send it in its plain, normalized form.',

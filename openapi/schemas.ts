@@ -23,7 +23,7 @@ const spawnCommand = dtoSchema(SpawnDto, 'What to spawn. Each field may be given
   parent: {
     description: "The parent's entity URL; it must be of this deployment's tenant.",
     pattern: `^/t/${TENANT}/a/${TYPE}/${ID}$`,
-    not: { pattern: `^/t/[^/]*/a/(?:${reservedTypes()})/` },
+    not: { type: 'string', pattern: `^/t/[^/]*/a/(?:${reservedTypes()})/` },
   },
   workspaceRef: {
     description:

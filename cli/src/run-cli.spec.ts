@@ -19,7 +19,7 @@ describe('the usage of the command line', () => {
     [['send', 'a/b', 'hi', '--file', 'x'], 'Nothing to send.'],
     [['send', 'a/b', '--file', '/nowhere/x'], '/nowhere/x cannot be read (ENOENT).'],
     [['send', 'a/b', 'hi', '--until', 'reply'], '--until goes with --tail.'],
-    [['send', 'a/b', 'hi', '--idempotency-key', 'a b'], '--idempotency-key must be 1 to 255'],
+    [['send', 'a/b', 'hi', '--idempotency-key', 'a\tb'], '--idempotency-key must be 1 to 1,024'],
     [['send', 'a/b', 'hi', '--retry-for', 'long'], '--retry-for must be a number of seconds.'],
     [['send', 'a/b', 'hi', 'more'], "too many arguments for 'send'"],
     [['spawn', 'restate'], 'The entity type "restate" must not be "restate" or "openapi"'],

@@ -5,7 +5,7 @@ export type EntityAddress = string | { readonly url: string };
 
 const ENTITY_URL = /^\/t\/([^/]+)\/a\/([^/]+)\/([^/]+)$/;
 /** The gateway's rules for names. A name that breaks them would change the path. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._~:@-]*$/;
+const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._~:@-]*$/;
 
 interface Entity {
   /** Undefined if the address names none. */

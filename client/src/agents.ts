@@ -5,7 +5,7 @@ import type { Answer, RequestOptions, Transport } from './transport.ts';
 
 export interface CommandOptions extends RequestOptions {
   /**
-   * The idempotency key, 1 to 255 visible ASCII characters. The runtime handles one key only once for an entity,
+   * The idempotency key, 1 to 1,024 visible ASCII characters and inner spaces. The runtime handles one key only once for an entity,
    * for 24 hours by default. Each call gets a random key. Set one so that another process can repeat the call.
    */
   idempotencyKey?: string;

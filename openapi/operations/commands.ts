@@ -1,4 +1,4 @@
-import { IDEMPOTENCY_KEY } from '../../src/commands/idempotency-key.interceptor.ts';
+import { IDEMPOTENCY_KEY } from '../../src/commands/idempotency-key.ts';
 import type { ErrorCode } from '../../src/errors/error-codes.ts';
 import { ANYTHING, type Answer } from '../answers.ts';
 import type { Parameter, RequestBody } from '../openapi.ts';

@@ -50,7 +50,10 @@ export function parseCommandBody<Dto extends object>(
   ];
   const dto = new Dto();
   for (const field of Dto.fields) {
-    if (Object.hasOwn(object, field)) Object.assign(dto, { [field]: object[field] });
+    // `null` is as if the field were absent.
+    if (Object.hasOwn(object, field) && object[field] !== null) {
+      Object.assign(dto, { [field]: object[field] });
+    }
   }
   errors.push(...validateSync(dto, { stopAtFirstError: true }).map(toFieldError), ...check(dto));
   if (errors.length > 0) throw invalidFields(errors);

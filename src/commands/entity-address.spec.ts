@@ -50,17 +50,27 @@ describe('entityTypeProblem', () => {
 });
 
 describe('entityIdProblem', () => {
-  it.each(['a', '1', 'A.b_c~d:e@f-g', 'x..', 'a'.repeat(128)])('lets %j pass', (id) =>
-    expect(entityIdProblem(id)).toBeUndefined(),
-  );
+  it.each([
+    'a',
+    '1',
+    'A.b_c~d:e@f-g',
+    'x..',
+    '_a',
+    '-a',
+    '-',
+    '__ds',
+    'V1StGXR8_Z5jdHi6B-myT',
+    'a'.repeat(128),
+  ])('lets %j pass', (id) => expect(entityIdProblem(id)).toBeUndefined());
 
   it.each([
     '',
     '.',
     '..',
-    '-a',
-    '_a',
+    '.a',
+    '~a',
     ':a',
+    '@a',
     'a b',
     'a/b',
     'a%2Fb',
@@ -71,7 +81,7 @@ describe('entityIdProblem', () => {
     {},
   ])('refuses %j', (id) =>
     expect(entityIdProblem(id)).toBe(
-      'must be 1 to 128 characters of A-Z a-z 0-9 . _ ~ : @ -, the first a letter or a digit',
+      'must be 1 to 128 characters of A-Z a-z 0-9 . _ ~ : @ -, the first a letter, a digit, _ or -',
     ),
   );
 });

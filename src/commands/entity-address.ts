@@ -21,7 +21,7 @@ export function entityTypeProblem(type: unknown): string | undefined {
 export function entityIdProblem(id: unknown): string | undefined {
   return typeof id === 'string' && ADDRESS_PATTERNS.id.test(id)
     ? undefined
-    : 'must be 1 to 128 characters of A-Z a-z 0-9 . _ ~ : @ -, the first a letter or a digit';
+    : 'must be 1 to 128 characters of A-Z a-z 0-9 . _ ~ : @ -, the first a letter, a digit, _ or -';
 }
 
 /** Builds an address from checked parts. Throws `invalid_entity_type` or `invalid_entity_id`. */

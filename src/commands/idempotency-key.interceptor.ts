@@ -9,9 +9,7 @@ import { map, type Observable } from 'rxjs';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { ContextSlot, requestContext, type RequestContext } from '../server/request-context.ts';
 import type { CommandOutcome, CommandResponse } from './commands.service.ts';
-
-/** Visible ASCII characters. */
-export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from './idempotency-key.ts';
 
 const KEY = new ContextSlot<string>();
 
@@ -53,7 +51,7 @@ function idempotencyKeyOf(request: Request): string | undefined {
   if (key === undefined || more.length > 0 || !IDEMPOTENCY_KEY.test(key)) {
     throw new GatewayError(
       'invalid_idempotency_key',
-      'Idempotency-Key must be 1 to 255 visible ASCII characters, given once.',
+      `Idempotency-Key ${IDEMPOTENCY_KEY_RULE}, given once.`,
     );
   }
   return key;

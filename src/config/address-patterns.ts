@@ -1,7 +1,8 @@
 /** The valid forms of the parts of an address. */
 export const ADDRESS_PATTERNS = {
   type: /^[A-Za-z][A-Za-z0-9_.-]{0,62}$/,
-  id: /^[A-Za-z0-9][A-Za-z0-9._~:@-]{0,127}$/,
+  // Nanoids and ids in base64url begin with _ or - now and then.
+  id: /^[A-Za-z0-9_-][A-Za-z0-9._~:@-]{0,127}$/,
   tenant: /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/,
 };
 

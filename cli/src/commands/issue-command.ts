@@ -12,6 +12,7 @@ import type { Connection } from '../connection/connection.ts';
 import { failureInWords, failureOf, isUntrusted } from '../connection/failure.ts';
 import { mayHaveArrived } from '../connection/network-error.ts';
 import { openGateway } from '../connection/open-gateway.ts';
+import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from '../gateway-rules.ts';
 import { compactJson } from '../output/json.ts';
 import { plainLine } from '../output/plain-text.ts';
 import { write } from '../output/write.ts';
@@ -40,8 +41,8 @@ export async function issueCommand(
   connection: Connection,
   { notices, interrupted }: CliContext,
 ): Promise<AcceptedCommand> {
-  if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
-    throw usageError('--idempotency-key must be 1 to 255 visible ASCII characters.');
+  if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
+    throw usageError(`--idempotency-key ${IDEMPOTENCY_KEY_RULE}.`);
   }
   const giveUpAtMs = performance.now() + retryFor * 1_000;
   let mayBeHandled = false;
@@ -89,7 +90,7 @@ function mayHaveHadItsEffect({ status, cause }: APIError): boolean {
 function hintWhenOver({ url }: Connection, idempotencyKey: string, mayBeHandled: boolean): string {
   return mayBeHandled
     ? 'It may have been accepted all the same. The same command with ' +
-        `--idempotency-key ${idempotencyKey} is handled once at most.`
+        `--idempotency-key ${shellWord(idempotencyKey)} is handled once at most.`
     : `Nothing was accepted. Is ${url} the right address? Try agent-gateway doctor.`;
 }
 
@@ -120,4 +121,9 @@ function asDocumented({ invocationId, isReplay, ...answer }: AcceptedCommand): o
 export function acceptedInWords(answer: AcceptedCommand): string {
   const again = answer.isReplay ? ' before, with the same idempotency key' : '';
   return `${addressOf(answer)}: accepted${again} as ${plainLine(answer.invocationId)}`;
+}
+
+/** In single quotes if a shell would split or change it. */
+function shellWord(text: string): string {
+  return /^[\w.:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

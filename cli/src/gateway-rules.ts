@@ -11,6 +11,7 @@ export {
 } from '../../src/commands/entity-address.ts';
 export { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from '../../src/commands/idempotency-key.ts';
 export { ADDRESS_PATTERNS } from '../../src/config/address-patterns.ts';
-export { parseScopes, SCOPES, type Scope } from '../../src/config/api-key.ts';
+export { keyProblem, parseScopes, SCOPES, type Scope } from '../../src/config/api-key.ts';
 export { parseApiKeys } from '../../src/config/secret-lists.ts';
+export { readSmallFileSync, smallText, UnusableFile } from '../../src/config/small-file.ts';
 export { pathProblem } from '../../src/http/request-path.ts';

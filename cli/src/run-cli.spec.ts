@@ -228,9 +228,18 @@ describe('agent-gateway keys', () => {
     expect([bad.code, bad.out]).toEqual([2, '']);
     expect(bad.err).toMatch(/line 1 has scopes= .*; line 2 has something else/);
     expect(bad.err).not.toMatch(/sesame|nonsense|agk_/);
+    const large = await run(['keys', 'explain'], { input: `${entry}\n#${'x'.repeat(1_048_576)}` });
+    expect(large).toEqual({
+      code: 2,
+      out: '',
+      err: 'agent-gateway: The list is larger than 1 MiB.\n',
+    });
     const refused = await run(['keys', 'generate', '--name', 'Sesame']);
     expect([refused.code, refused.out]).toEqual([2, '']);
     expect(refused.err).toMatch(/^agent-gateway: The key must have a name/);
+    const unnamed = await run(['keys', 'generate', '--scopes', 'commands']);
+    expect([unnamed.code, unnamed.out]).toEqual([2, '']);
+    expect(unnamed.err).toMatch(/^agent-gateway: The key must have a name=/);
   });
 
   it.each([
@@ -238,6 +247,9 @@ describe('agent-gateway keys', () => {
     '',
     'sha256:x',
     'two words are no key',
+    '/streams/t/default/agents',
+    'scopes=streams:read+streams:write',
+    'x'.repeat(257),
     'a-good-key-0123456789\nand-another-9876543210',
   ])('hashes none that a gateway would not take: %j', async (input) => {
     const { code, out, err } = await run(['keys', 'hash'], { input });

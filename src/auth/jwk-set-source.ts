@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import type { LookupFunction } from 'node:net';
 import { Agent, request, type Dispatcher } from 'undici';
+import { MAX_FILE_BYTES, readSmallFile } from '../config/small-file.ts';
 
 const FETCH_TIMEOUT_MS = 3_000;
-const MAX_SET_BYTES = 1_048_576;
 
 /** The source of a JWK set, and how often the gateway may read it. */
 export interface JwkSetSource {
@@ -21,7 +20,7 @@ export interface JwkSetSource {
  */
 export function jwkSetSource(location: string, lookup?: LookupFunction): JwkSetSource {
   if (!/^https?:\/\//i.test(location)) {
-    return { read: () => readFile(location, 'utf8'), refreshMs: 1_000, minIntervalMs: 1_000 };
+    return { read: () => readSmallFile(location), refreshMs: 1_000, minIntervalMs: 1_000 };
   }
   const dispatcher = new Agent({ connect: { lookup } });
   return { read: () => fetchText(location, dispatcher), refreshMs: 20_000, minIntervalMs: 5_000 };
@@ -42,7 +41,7 @@ async function fetchText(url: string, dispatcher: Dispatcher): Promise<string> {
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > MAX_SET_BYTES) throw new Error(`the JWK set is over ${MAX_SET_BYTES} bytes`);
+    if (length > MAX_FILE_BYTES) throw new Error(`the JWK set is over ${MAX_FILE_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { parsePathScope, type PathScope } from '../http/path-scope.ts';
-import { isBelow } from '../http/routes.ts';
 
 /** The scopes of an API key. A read token has none, because it opens only reads. */
 export const SCOPES = [
@@ -28,11 +27,40 @@ export interface ApiKey {
 }
 
 const MIN_KEY_LENGTH = 16;
+const MAX_KEY_LENGTH = 256;
+/**
+ * The form of a key. It is an allow-list, so that no piece of a mistyped entry is a key: no path, no attribute, no
+ * comment, no misspelt digest.
+ */
+const KEY = /^(?![/.=]|sha256)[A-Za-z0-9._~+/-]+=*$/i;
+const DIGEST = /^sha256:([0-9A-Fa-f]{64})$/;
 const MAX_PATHS = 16;
+/**
+ * The form of a path, another allow-list. Any other character must be percent-encoded, so that a comma or a quote in
+ * place of a plus does not name another path.
+ */
+const PATH = /^\/streams(?:\/[A-Za-z0-9._~:@%-]+)*\/?$/;
 const NAME = /^[a-z0-9][a-z0-9-]{0,31}$/;
 /** The metric by credential uses this name for all requests with read tokens. */
 const RESERVED_NAME = 'read-token';
 const ATTRIBUTE = /^(name|scopes|paths)=(.*)$/s;
+
+/** Whether a text has the form of a key. No other text is one, even if its digest is in the list. */
+export function isKey(text: string): boolean {
+  return keyProblem(text) === undefined;
+}
+
+/** What is wrong with the form of a key, if anything is. */
+export function keyProblem(key: string): string | undefined {
+  if (key.length < MIN_KEY_LENGTH) {
+    return `must have at least ${MIN_KEY_LENGTH} characters, or be sha256:<64 hex digits>`;
+  }
+  if (key.length > MAX_KEY_LENGTH) return `must have at most ${MAX_KEY_LENGTH} characters`;
+  return KEY.test(key)
+    ? undefined
+    : 'must be letters, digits and . _ ~ + / -, with = at the end only, and must not begin with /, . or sha256; ' +
+        'or be sha256:<64 hex digits>';
+}
 
 /**
  * Parses an entry: a key or its digest, then `name=`, `scopes=` and `paths=`. Returns a list of problems if it is
@@ -72,36 +100,33 @@ export function isOfStreams(scope: Scope): boolean {
 }
 
 /**
- * The reason why a key conflicts with an earlier one, if it does. Names must be unique, and a key that is given
- * twice must open the same.
+ * Finds keys that conflict with earlier ones. Names must be unique. A key may be given twice only without a name, and so
+ * without limits.
  */
-export function conflict(key: ApiKey, others: readonly ApiKey[]): string | undefined {
-  for (const other of others) {
-    if (other.digest.equals(key.digest)) {
-      if (!hasAttributes(key) && !hasAttributes(other)) continue;
+export class KeyConflicts {
+  private readonly byDigest = new Map<string, ApiKey>();
+  private readonly names = new Set<string>();
+
+  /** Adds a key, or returns what is wrong with it beside the earlier ones. */
+  add(key: ApiKey): string | undefined {
+    const digest = key.digest.toString('base64');
+    const same = this.byDigest.get(digest);
+    if (same && (same.isNamed || key.isNamed)) {
       return 'is the key of another entry; give a key once, with all that it opens';
     }
-    if (other.name === key.name) return 'has the name of another key';
+    if (!same && this.names.has(key.name)) return 'has the name of another key';
+    this.byDigest.set(digest, key);
+    this.names.add(key.name);
+    return undefined;
   }
-  return undefined;
-}
-
-function hasAttributes({ isNamed, scopes, paths }: ApiKey): boolean {
-  return isNamed || paths !== undefined || scopes.size < SCOPES.length;
 }
 
 function digestOf(key: string): Buffer | string {
   if (key.startsWith('sha256:')) {
-    const hex = key.slice('sha256:'.length);
-    return /^[0-9a-fA-F]{64}$/.test(hex)
-      ? Buffer.from(hex, 'hex')
-      : 'must have 64 hex digits after sha256:';
+    const [, hex] = DIGEST.exec(key) ?? [];
+    return hex === undefined ? 'must have 64 hex digits after sha256:' : Buffer.from(hex, 'hex');
   }
-  if (!/^[\x21-\x7e]+$/.test(key)) return 'must be visible ASCII characters without spaces';
-  if (key.length < MIN_KEY_LENGTH) {
-    return `must have at least ${MIN_KEY_LENGTH} characters, or be sha256:<64 hex digits>`;
-  }
-  return createHash('sha256').update(key).digest();
+  return keyProblem(key) ?? createHash('sha256').update(key).digest();
 }
 
 function attributes(words: readonly string[], problems: string[]): Map<string, string> {
@@ -140,12 +165,12 @@ function pathsOf(list: string | undefined, problems: string[]): PathScope | unde
   if (paths.length > MAX_PATHS) problems.push(`has more than ${MAX_PATHS} paths`);
   const scope: string[][] = [];
   for (const [index, path] of paths.entries()) {
-    const isOfHistory = path === '/streams' || isBelow(path, '/streams');
-    const [segments] = (isOfHistory && parsePathScope([path])) || [];
+    const [segments] = (PATH.test(path) && parsePathScope([path])) || [];
     if (segments) scope.push([...segments]);
     else {
       problems.push(
-        `has paths= whose value ${index + 1} is no path of /streams in its plain, normalized form`,
+        `has paths= whose value ${index + 1} is no path of /streams in its plain, normalized form, ` +
+          'with all characters but letters, digits and . _ ~ : @ - percent-encoded',
       );
     }
   }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
@@ -13,6 +12,7 @@ import type { ReadFile, Variables } from './otel-variables.ts';
 import { parseApiKeys, parseReadTokenSecrets } from './secret-lists.ts';
 import { credentialSource, listSource, type CredentialVariable } from './secret-source.ts';
 import { serviceUrlHint } from './service-links.ts';
+import { readSmallFileSync } from './small-file.ts';
 import { traceConfig } from './trace-config.ts';
 
 /** The one variable for which an empty value means something: no tenant fence. */
@@ -24,7 +24,7 @@ const MAY_BE_EMPTY = new Set(['GATEWAY_SHAPES_TENANT_COLUMN']);
  */
 export function loadConfig(
   variables: Variables,
-  readFile: ReadFile = (path) => readFileSync(path, 'utf8'),
+  readFile: ReadFile = readSmallFileSync,
   plan: MemoryPlan = memoryPlan(
     processMemory().limitBytes,
     getHeapStatistics().heap_size_limit,

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { constants, link, mkdtemp, open, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -78,6 +79,12 @@ describe('SecretList', () => {
   it.each([
     ['a bad entry', 'too-short', 'line 1 must have at least 32 bytes'],
     ['nothing', ' \n', 'holds no entry'],
+    ['comments alone', '# nothing here\n#\n', 'holds no entry'],
+    [
+      'more than a megabyte',
+      `${NEW}\n#${'x'.repeat(1_048_576)}`,
+      'cannot be read (larger than 1 MiB)',
+    ],
   ])(
     'keeps what it has when the file holds %s, and takes up the next',
     async (_, text, problem) => {
@@ -96,6 +103,47 @@ describe('SecretList', () => {
       expect(entries()).toEqual([INLINE, NEW]);
     },
   );
+
+  it('has what the file holds once it is read again', async () => {
+    await replaceFile(NEW);
+    await list.reread();
+    expect(entries()).toEqual([INLINE, NEW]);
+    expect(list.version).toBe(2);
+    await list.reread();
+    expect(list.version).toBe(2);
+  });
+
+  // Two reads at once could end in the other order, and the older content stayed.
+  it('has the last content of the file, however many reads are asked for', async () => {
+    for (let round = 0; round < 50; round++) {
+      await replaceFile(`${NEW}-${round}`);
+      await Promise.all([list.reread(), list.reread(), list.reread()]);
+      expect(entries()).toEqual([INLINE, `${NEW}-${round}`]);
+    }
+  });
+
+  // A network file system that hangs does the same, and held up whoever waited for a read.
+  it('keeps what it has where the file never answers', async () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    await link(pipe, `${file}.next`);
+    await rename(`${file}.next`, file);
+    const complaint = nextLine();
+    try {
+      await Promise.all([list.reread(), list.reread()]);
+      expect(await complaint).toMatchObject({
+        level: 'error',
+        message: `${SETTING} cannot be read in 1000 ms; the list in use is kept`,
+      });
+      expect(entries()).toEqual([INLINE, OLD]);
+      await replaceFile(NEW);
+    } finally {
+      // The read that hangs ends with the writer.
+      await (await open(pipe, constants.O_WRONLY | constants.O_NONBLOCK)).close();
+    }
+    await list.reread();
+    expect(entries()).toEqual([INLINE, NEW]);
+  });
 
   it('keeps what it has when the file goes, and takes it up when it is back', async () => {
     const complaint = nextLine();

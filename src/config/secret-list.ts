@@ -1,14 +1,16 @@
-import { readFile } from 'node:fs/promises';
 import type { OnModuleDestroy } from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { SecretSource } from './gateway-config.ts';
 import type { ListForm, ParsedList } from './secret-lists.ts';
+import { readSmallFile } from './small-file.ts';
 
 /**
  * How often a secret file is read again. Contents are compared, not the inode: a Kubernetes secret
  * mount swaps a symlink, which a watch on the file itself would miss.
  */
 const REREAD_INTERVAL_MS = 1_000;
+/** How long anybody waits for a file. A network file system may never answer. */
+const READ_TIMEOUT_MS = 1_000;
 
 /** `others` are the entries of the variable, which are valid in addition to those of the file. */
 type Parse<Entry> = (text: string, form: ListForm, others: readonly Entry[]) => ParsedList<Entry>;
@@ -17,9 +19,11 @@ type Parse<Entry> = (text: string, form: ListForm, others: readonly Entry[]) => 
 export class SecretList<Entry> implements OnModuleDestroy {
   /** Whether the file was valid when it was last read. */
   isFileGood = true;
-  private fromFile: Entry[] = [];
+  /** Grows with each change of the entries. */
+  version = 0;
   private text: string | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private reading: Promise<void> | undefined;
   private all: readonly Entry[];
 
   private constructor(
@@ -42,8 +46,8 @@ export class SecretList<Entry> implements OnModuleDestroy {
   ): Promise<SecretList<Entry>> {
     const list = new SecretList(name, source, parse, logger, intervalMs);
     if (source.file !== undefined) {
-      await list.reread(source.file);
-      list.scheduleReread(source.file);
+      await list.read(source.file);
+      list.scheduleReread();
     }
     return list;
   }
@@ -62,18 +66,43 @@ export class SecretList<Entry> implements OnModuleDestroy {
     this.timer = undefined;
   }
 
-  private scheduleReread(file: string): void {
+  /**
+   * Reads the file again, and resolves when `entries` are those of a read that began after this call. Never fails. A file
+   * that cannot be read in time leaves the list as it is.
+   */
+  async reread(): Promise<void> {
+    const { file } = this.source;
+    if (file === undefined) return;
+    // One read at a time: of two, the older content could arrive last, and each holds a thread of the pool.
+    if (this.reading) await this.inTime(this.reading);
+    this.reading ??= this.read(file).finally(() => (this.reading = undefined));
+    await this.inTime(this.reading);
+  }
+
+  private async inTime(reading: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(() => {
+        this.keepOld('unanswered', `cannot be read in ${READ_TIMEOUT_MS} ms`);
+        resolve();
+      }, READ_TIMEOUT_MS).unref();
+    });
+    await Promise.race([reading, late]);
+    clearTimeout(timer);
+  }
+
+  private scheduleReread(): void {
     this.timer = setTimeout(() => {
-      void this.reread(file).finally(() => {
-        if (this.timer) this.scheduleReread(file);
+      void this.reread().finally(() => {
+        if (this.timer) this.scheduleReread();
       });
     }, this.intervalMs);
     this.timer.unref();
   }
 
   /** If the file is invalid, empty or missing, the list stays as it was, and one log line says so. */
-  private async reread(file: string): Promise<void> {
-    const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => ({ error }));
+  private async read(file: string): Promise<void> {
+    const text = await readSmallFile(file).catch((error: NodeJS.ErrnoException) => ({ error }));
     if (typeof text !== 'string') {
       this.keepOld(`unreadable:${text.error.code}`, `cannot be read (${text.error.code})`);
       return;
@@ -87,8 +116,8 @@ export class SecretList<Entry> implements OnModuleDestroy {
     const isFirst = this.text === undefined;
     this.text = text;
     this.isFileGood = true;
-    this.fromFile = entries;
-    this.all = [...this.source.inline, ...this.fromFile];
+    this.version++;
+    this.all = [...this.source.inline, ...entries];
     if (!isFirst)
       this.logger.info({ setting: this.name, entries: entries.length }, 'secrets reloaded');
   }

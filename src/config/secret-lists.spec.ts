@@ -38,6 +38,7 @@ describe.each([
     other: 'another-api-key-0123456789',
     parsed: (key: string): object => parseApiKey(key) as ApiKey,
     short: 'fifteen-letters',
+    comment: '#a-comment-without-a-space-in-it-0123456789',
     problem: 'must have at least 16 characters, or be sha256:<64 hex digits>',
   },
   {
@@ -47,9 +48,10 @@ describe.each([
     other: `other-${SECRET}`,
     parsed: (secret: string) => Buffer.from(secret),
     short: 'x'.repeat(31),
+    comment: '# a comment that has more than 32 bytes',
     problem: 'must have at least 32 bytes',
   },
-])('the setting $name', ({ name, list, one, other, parsed, short, problem }) => {
+])('the setting $name', ({ name, list, one, other, parsed, short, comment, problem }) => {
   const fileName = `${name}_FILE`;
   // The other list needs no entry, or has one.
   const env = name === 'GATEWAY_API_KEYS' ? {} : REQUIRED;
@@ -66,6 +68,27 @@ describe.each([
       inline: [],
       file: '/run/list',
     });
+  });
+
+  // A comment without spaces was a key, and a comment of 32 bytes was a secret that signs read tokens.
+  it('takes lines of its file that begin with # for comments, and nothing else', () => {
+    const env = { [fileName]: '/run/list', ...(name === 'GATEWAY_API_KEYS' ? {} : REQUIRED) };
+    const problemsIn = (text: string) => problemsOf(env, files({ '/run/list': text }));
+    expect(problemsIn(`\uFEFF${comment}\r\n#\n${one}\n${comment}`)).toEqual([]);
+    expect(problemsIn(`${one}\n ${comment}`)).toEqual([
+      expect.stringMatching(new RegExp(`^${fileName} line 2 must`)),
+    ]);
+    expect(problemsIn(comment)).toEqual([`${fileName} must hold at least one entry, one a line`]);
+    expect(problemsOf({ ...REQUIRED, [name]: `${one},${comment}` })).toEqual([
+      expect.stringMatching(new RegExp(`^${name} entry 2 must`)),
+    ]);
+  });
+
+  // Each line of a wrong file had a message of its own: a file of 1 MiB made a message of 40 MiB.
+  it('names sixteen wrong entries, and counts the others', () => {
+    const problems = problemsOf({ ...REQUIRED, [name]: Array(20).fill(short).join(',') });
+    expect(problems).toHaveLength(17);
+    expect(problems.at(-1)).toBe(`${name} has 4 more wrong entries`);
   });
 
   it('counts both forms when both are there', () => {
@@ -120,10 +143,14 @@ describe('an API key', () => {
       'GATEWAY_API_KEYS entry 1 must have 64 hex digits after sha256:',
     ]);
   });
+});
 
-  it('refuses a key that no Authorization header can carry', () => {
-    expect(problemsOf({ GATEWAY_API_KEYS: 'schlüssel-mit-umlaut' })).toEqual([
-      'GATEWAY_API_KEYS entry 1 must be visible ASCII characters without spaces',
+describe('a secret of read tokens', () => {
+  // Lines in a variable were one secret: no token that a back end signed with one of them was valid.
+  it('is one line without control characters', () => {
+    const lines = `${SECRET}\n${SECRET}`;
+    expect(problemsOf({ ...REQUIRED, GATEWAY_READ_TOKEN_SECRETS: lines })).toEqual([
+      'GATEWAY_READ_TOKEN_SECRETS entry 1 must not have line ends or other control characters',
     ]);
   });
 });

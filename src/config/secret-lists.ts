@@ -1,4 +1,4 @@
-import { conflict, parseApiKey, type ApiKey } from './api-key.ts';
+import { KeyConflicts, parseApiKey, type ApiKey } from './api-key.ts';
 
 /** The entries of a list, and the problems with it. A problem never repeats a secret. */
 export interface ParsedList<Entry> {
@@ -7,6 +7,9 @@ export interface ParsedList<Entry> {
 }
 
 const MIN_SECRET_BYTES = 32;
+/** A file of another kind has half a million wrong lines. */
+const MAX_WRONG_ENTRIES = 16;
+const NAME_MISSING = 'must have a name=, as every entry of a list in which any has attributes';
 
 export const BEARER_VALUE = /^[\x21-\x7e]+$/;
 export const BEARER_MESSAGE =
@@ -15,27 +18,40 @@ export const BEARER_MESSAGE =
 /** The place of a list. A variable separates entries by commas, a file by lines. */
 export type ListForm = 'variable' | 'file';
 
-/** API keys, each with its scopes. `others` are the keys of the other place of the setting. */
+/**
+ * API keys, each with its scopes. If any entry has attributes, every entry must have a name: one without may be a piece
+ * that fell off the entry before it, and would open everything. `others` are the keys of the other place of the setting.
+ */
 export function parseApiKeys(
   text: string,
   form: ListForm,
   others: readonly ApiKey[] = [],
 ): ParsedList<ApiKey> {
-  return parseList(text, form, (entry, before) => {
+  const lines = linesOf(text, form);
+  const mustHaveNames = lines.some(({ entry }) => /\s/.test(entry));
+  const conflicts = new KeyConflicts();
+  for (const other of others) conflicts.add(other);
+  return parseLines(lines, (entry) => {
     const key = parseApiKey(entry);
     if (Array.isArray(key)) return key;
-    const problem = conflict(key, [...others, ...before]);
+    if (mustHaveNames && !key.isNamed) return [NAME_MISSING];
+    const problem = conflicts.add(key);
     return problem === undefined ? key : [problem];
   });
 }
 
 /** HS256 secrets of at least 32 bytes (RFC 7518 §3.2). */
 export function parseReadTokenSecrets(text: string, form: ListForm): ParsedList<Buffer> {
-  return parseList(text, form, (entry) => {
+  return parseLines(linesOf(text, form), (entry) => {
     const secret = Buffer.from(entry);
-    return secret.length >= MIN_SECRET_BYTES
-      ? secret
-      : [`must have at least ${MIN_SECRET_BYTES} bytes`];
+    const problems = [];
+    if (secret.length < MIN_SECRET_BYTES) {
+      problems.push(`must have at least ${MIN_SECRET_BYTES} bytes`);
+    }
+    // A comment in a place where there are none, or several lines in the place of one.
+    if (entry.startsWith('#')) problems.push('must not begin with #');
+    if (/\p{Cc}/u.test(entry)) problems.push('must not have line ends or other control characters');
+    return problems.length > 0 ? problems : secret;
   });
 }
 
@@ -44,31 +60,55 @@ export function parseReadTokenSecrets(text: string, form: ListForm): ParsedList<
  * empty.
  */
 export function parseCredential(text: string, isBearer: boolean): ParsedList<string> {
-  const credential = text.trim();
-  if (credential === '') return { entries: [], problems: [] };
-  if (/[\r\n]/.test(credential)) {
+  const [line, ...more] = linesOf(text, 'file');
+  if (!line) return { entries: [], problems: [] };
+  if (more.length > 0 || line.entry.includes('\r')) {
     return { entries: [], problems: ['must hold one credential, on one line'] };
   }
-  return isBearer && !BEARER_VALUE.test(credential)
+  return isBearer && !BEARER_VALUE.test(line.entry)
     ? { entries: [], problems: [BEARER_MESSAGE] }
-    : { entries: [credential], problems: [] };
+    : { entries: [line.entry], problems: [] };
+}
+
+interface Line {
+  entry: string;
+  /** The place in the list, for a message. */
+  place: string;
+}
+
+/** The entries of a list that are not empty. In a file, a line that begins with `#` is a comment. */
+function linesOf(text: string, form: ListForm): Line[] {
+  if (form === 'variable') return placed(text.split(','), 'entry');
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
+  return placed(
+    lines.map((line) => (line.startsWith('#') ? '' : line)),
+    'line',
+  );
+}
+
+function placed(entries: readonly string[], unit: string): Line[] {
+  return entries
+    .map((entry, index) => ({ entry: entry.trim(), place: `${unit} ${index + 1}` }))
+    .filter(({ entry }) => entry !== '');
 }
 
 /** An array stands for an entry that cannot be parsed, and holds its problems. */
-function parseList<Entry extends object>(
-  text: string,
-  form: ListForm,
-  parseEntry: (entry: string, before: readonly Entry[]) => Entry | string[],
+function parseLines<Entry extends object>(
+  lines: readonly Line[],
+  parseEntry: (entry: string) => Entry | string[],
 ): ParsedList<Entry> {
   const entries: Entry[] = [];
   const problems: string[] = [];
-  const raw = text.split(form === 'variable' ? ',' : /\r?\n/).map((entry) => entry.trim());
-  for (const [index, entry] of raw.entries()) {
-    if (entry === '') continue;
-    const parsed = parseEntry(entry, entries);
-    const place = form === 'variable' ? `entry ${index + 1}` : `line ${index + 1}`;
-    if (Array.isArray(parsed)) problems.push(...parsed.map((problem) => `${place} ${problem}`));
-    else entries.push(parsed);
+  let wrong = 0;
+  for (const { entry, place } of lines) {
+    const parsed = parseEntry(entry);
+    if (!Array.isArray(parsed)) entries.push(parsed);
+    else if (++wrong <= MAX_WRONG_ENTRIES) {
+      problems.push(...parsed.map((problem) => `${place} ${problem}`));
+    }
+  }
+  if (wrong > MAX_WRONG_ENTRIES) {
+    problems.push(`has ${wrong - MAX_WRONG_ENTRIES} more wrong entries`);
   }
   return { entries, problems };
 }

@@ -37,7 +37,7 @@ beforeAll(async () => {
     GATEWAY_RUNTIME_ADMIN_URL: adminUrl,
     GATEWAY_HISTORY_URL: history.url,
     GATEWAY_SYNC_URL: catalog.url,
-    GATEWAY_API_KEYS: `${API_KEY},${NARROW_KEY} scopes=streams:read+shapes:read paths=/streams/elsewhere`,
+    GATEWAY_API_KEYS: `${API_KEY} name=wide,${NARROW_KEY} name=narrow scopes=streams:read+shapes:read paths=/streams/elsewhere`,
   });
   lonely = await startTestGateway();
 });

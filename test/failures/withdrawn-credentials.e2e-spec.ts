@@ -135,7 +135,10 @@ describe('a credential that is withdrawn', () => {
   it('is one too that does not open the read any more', async () => {
     const [scope, path] = [read(GOES), read(KEEP)];
     await taken(scope, path);
-    await write('keys', `${KEEP} ${ALL} paths=/streams/t/other\n${GOES} scopes=streams:write`);
+    await write(
+      'keys',
+      `${KEEP} ${ALL} paths=/streams/t/other\n${GOES} name=goes scopes=streams:write`,
+    );
     expect(problemOf(await scope.ended)).toEqual([403, 'scope_not_covered']);
     expect(problemOf(await path.ended)).toEqual([403, 'scope_not_covered']);
   });

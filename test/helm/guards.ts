@@ -283,8 +283,11 @@ const REFUSED: Refused[] = [
 /** Credentials that the message must not contain. */
 const REFUSED_CREDENTIALS: [string, Tree, RegExp][] = [
   ['an API key is short', { apiKeys: ['sesame-0'] }, /'\/secrets\/apiKeys\/0'/],
-  ['an API key has spaces', { apiKeys: ['sesame sesame sesame'] }, /secrets\.apiKeys\[0\] must be/],
-  ['a digest is cut', { apiKeys: ['sha256:5e5a5e5a5e5a'] }, /secrets\.apiKeys\[0\] must be/],
+  [
+    'a read token secret is a comment',
+    { readTokenSecrets: ['# sesame, the secret of all the read tokens'] },
+    /secrets\.readTokenSecrets\[0\] must be one line/,
+  ],
   [
     'a read token secret is short',
     { readTokenSecrets: ['sesame'] },

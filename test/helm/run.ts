@@ -1,4 +1,5 @@
 /** Tests of the Helm chart and of the Compose file: `npm run test:helm`. */
+import { checkApiKeys } from './api-keys.ts';
 import { checkChecklist } from './checklist.ts';
 import { Checks } from '../support/checks.ts';
 import { report } from './report.ts';
@@ -28,6 +29,7 @@ const checks = new Checks();
 await checkSettings(checks);
 await checkFeatures(checks);
 await checkGuards(checks);
+await checkApiKeys(checks);
 await checkPodSecurity(checks);
 await checkDeployments(checks);
 await checkPromises(checks);

@@ -64,7 +64,7 @@ describe('the audit', () => {
       response.end('{"invocationId":"inv_1","status":"Accepted"}');
     });
     const env = {
-      GATEWAY_API_KEYS: `${API_KEY},${named} name=agents scopes=streams:write`,
+      GATEWAY_API_KEYS: `${API_KEY} name=operators,${named} name=agents scopes=streams:write`,
       GATEWAY_HISTORY_URL: history.url,
       GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
       GATEWAY_LOG_LEVEL: 'info',
@@ -113,7 +113,7 @@ describe('the audit', () => {
       },
       {
         ...stream,
-        credential: API_KEY_NAME,
+        credential: 'operators',
         method: 'DELETE',
         status: 404,
         outcome: 'refused',
@@ -129,7 +129,7 @@ describe('the audit', () => {
         requestId: 'r3',
       },
       {
-        credential: API_KEY_NAME,
+        credential: 'operators',
         method: 'POST',
         route: '/api/a/:type/:id/send',
         path: '/api/a/chat/a1/send',
@@ -139,7 +139,7 @@ describe('the audit', () => {
         requestId: 'r4',
       },
       {
-        credential: API_KEY_NAME,
+        credential: 'operators',
         method: 'PUT',
         route: '/registry/{*path}',
         path: '/registry/deployments/x',

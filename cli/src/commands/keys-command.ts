@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import type { CliContext } from '../cli-context.ts';
 import { usageError } from '../cli-error.ts';
-import { parseApiKeys, SCOPES } from '../gateway-rules.ts';
+import { keyProblem, parseApiKeys, SCOPES, smallText, UnusableFile } from '../gateway-rules.ts';
 import { compactJson } from '../output/json.ts';
 import { write } from '../output/write.ts';
 import { readInput } from './body.ts';
@@ -28,7 +28,10 @@ function generateCommand(context: CliContext): Command {
         'GATEWAY_API_KEYS or as a line of GATEWAY_API_KEYS_FILE. You can also use such a key in ' +
         'GATEWAY_READ_TOKEN_SECRETS.',
     )
-    .option('--name <name>', 'the name of the key in logs and metrics')
+    .option(
+      '--name <name>',
+      'the name of the key in logs and metrics; required in a list in which any key has one',
+    )
     .option(
       '--scopes <scopes>',
       `what it opens, joined by +; without, everything: ${SCOPES.join(' ')}`,
@@ -75,8 +78,7 @@ function explainCommand(context: CliContext): Command {
     .option('--json', 'print a JSON array')
     .addHelpText('after', examples('agent-gateway keys explain api-keys'))
     .action(async (file: string, { json }: { json?: boolean }) => {
-      const text = (await readInput(file, context)).toString('utf8');
-      const { entries, problems } = parseApiKeys(text, 'file');
+      const { entries, problems } = parseApiKeys(listText(await readInput(file, context)), 'file');
       if (problems.length > 0)
         throw usageError(`The entries are not good: ${problems.join('; ')}.`);
       const keys = entries.map(({ name, scopes, paths }) => ({
@@ -93,6 +95,16 @@ function explainCommand(context: CliContext): Command {
     });
 }
 
+/** Throws a usage error for bytes that the gateway would refuse as a file. */
+function listText(bytes: Buffer): string {
+  try {
+    return smallText(bytes);
+  } catch (error) {
+    if (error instanceof UnusableFile) throw usageError(`The list is ${error.code}.`);
+    throw error;
+  }
+}
+
 /** For an entry without a position in a list. */
 function withoutPlace(problems: readonly string[]): string[] {
   return problems.map((problem) => problem.replace(/^line \d+ /, ''));
@@ -103,7 +115,7 @@ function hashCommand(context: CliContext): Command {
     .summary('hash a key')
     .description(
       'Reads a key from standard input or from a file. Prints its hash for GATEWAY_API_KEYS: sha256:<64 hex digits>. ' +
-        'A key has at least 16 characters.',
+        'A key has 16 to 256 letters, digits and . _ ~ + / = -.',
     )
     .argument('[file]', 'the file with the key; - for standard input', '-')
     .addHelpText(
@@ -115,11 +127,9 @@ function hashCommand(context: CliContext): Command {
     )
     .action(async (file: string) => {
       const key = (await readInput(file, context)).toString('utf8').trim();
-      // The gateway's own rules for a key, so that an invalid key gets no hash.
-      const { entries, problems } = parseApiKeys(key, 'file');
-      if (entries.length !== 1 || problems.length > 0 || /^sha256:|\s/.test(key)) {
-        throw usageError(`This is no key: it ${withoutPlace(problems)[0] ?? 'must be one line'}.`);
-      }
+      // The gateway's own rule for a key, so that an invalid key gets no hash.
+      const problem = keyProblem(key);
+      if (problem !== undefined) throw usageError(`This is no key: it ${problem}.`);
       await write(context.stdout, `${hashOf(key)}\n`);
     });
 }

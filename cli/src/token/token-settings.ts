@@ -1,6 +1,6 @@
 import { EXIT } from '../exit-codes.ts';
-import { existsSync, readFileSync } from 'node:fs';
-import { ADDRESS_PATTERNS } from '../gateway-rules.ts';
+import { existsSync } from 'node:fs';
+import { ADDRESS_PATTERNS, readSmallFileSync } from '../gateway-rules.ts';
 import {
   jwkSetSource,
   parseReadTokenSecrets,
@@ -72,7 +72,7 @@ export function tokenSettings(variables: Variables): TokenSettings {
 function readFile(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
   try {
-    return readFileSync(path, 'utf8');
+    return readSmallFileSync(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new TokenCommandError(

@@ -26,14 +26,22 @@ which is always rendered.
 {{- end }}
 
 {{- /* Not in the schema: its messages repeat the value. */}}
+{{- $hasAttributes := contains " " (join "\n" .secrets.apiKeys) }}
 {{- range $index, $entry := .secrets.apiKeys }}
-{{- if not (regexMatch (ternary "^sha256:[0-9a-fA-F]{64}( +(name|scopes|paths)=[\\x21-\\x7e]+)*$" "^[\\x21-\\x7e]+( +(name|scopes|paths)=[\\x21-\\x7e]+)*$" (hasPrefix "sha256:" $entry)) $entry) }}
-{{- $problems = append $problems (printf "secrets.apiKeys[%d] must be visible ASCII characters without spaces, or sha256:<64 hex digits>; then, where it is not to open everything, name=, scopes= and paths=." $index) }}
+{{- $key := regexFind "^[^ ]*" $entry }}
+{{- $attributes := trimPrefix $key $entry }}
+{{- $isKey := and (regexMatch "^[A-Za-z0-9_~+-][A-Za-z0-9._~+/-]*=*$" $key) (ge (len $key) 16) (le (len $key) 256) (not (hasPrefix "sha256" (lower $key))) }}
+{{- if not (or $isKey (regexMatch "^sha256:[0-9a-fA-F]{64}$" $key)) }}
+{{- $problems = append $problems (printf "secrets.apiKeys[%d] must begin with a key of 16 to 256 letters, digits and . _ ~ + / - (with = at the end only, and not beginning with /, . or sha256), or with sha256:<64 hex digits> of one." $index) }}
+{{- else if not (regexMatch "^( +(name|scopes|paths)=[A-Za-z0-9._~:@%+/-]+)*$" $attributes) }}
+{{- $problems = append $problems (printf "secrets.apiKeys[%d] must have nothing but name=, scopes= and paths= after the key, with values joined by +." $index) }}
+{{- else if and $hasAttributes (not (contains " name=" $attributes)) }}
+{{- $problems = append $problems (printf "secrets.apiKeys[%d] must have a name=, as every key of a list in which any has attributes." $index) }}
 {{- end }}
 {{- end }}
 {{- range $index, $entry := .secrets.readTokenSecrets }}
-{{- if or (ne $entry (trim $entry)) (contains "\n" $entry) }}
-{{- $problems = append $problems (printf "secrets.readTokenSecrets[%d] must be one line without spaces around it." $index) }}
+{{- if or (ne $entry (trim $entry)) (regexMatch "[[:cntrl:]]" $entry) (hasPrefix "#" $entry) }}
+{{- $problems = append $problems (printf "secrets.readTokenSecrets[%d] must be one line without spaces around it, and must not begin with #." $index) }}
 {{- end }}
 {{- end }}
 {{- if or (ne .secrets.syncSecret (trim .secrets.syncSecret)) (contains "\n" .secrets.syncSecret) }}

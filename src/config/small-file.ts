@@ -1,0 +1,57 @@
+import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
+
+/** No list of secrets is larger. A larger file is another one, named by mistake. */
+export const MAX_FILE_BYTES = 1_048_576;
+
+/** Why a file is refused. `code` stands where Node's own errors have theirs. */
+export class UnusableFile extends Error {
+  readonly code: string;
+
+  constructor(code: 'larger than 1 MiB' | 'not UTF-8 text') {
+    super(`the file is ${code}`);
+    this.code = code;
+  }
+}
+
+/**
+ * The text of a file of at most `MAX_FILE_BYTES`. Reads no more of a larger one, whatever its size says. Rejects with an
+ * `UnusableFile`, or an error of the file system.
+ */
+export async function readSmallFile(path: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  // `end` is the last byte that is read.
+  for await (const chunk of createReadStream(path, { end: MAX_FILE_BYTES })) {
+    chunks.push(chunk as Buffer);
+  }
+  return smallText(Buffer.concat(chunks));
+}
+
+/** The same at the start, where nothing else waits. Throws the same errors. */
+export function readSmallFileSync(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const buffer = Buffer.alloc(MAX_FILE_BYTES + 1);
+    let length = 0;
+    let count: number;
+    do {
+      count = readSync(file, buffer, length, buffer.length - length, null);
+      length += count;
+    } while (count > 0 && length < buffer.length);
+    return smallText(buffer.subarray(0, length));
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * The text of a file's bytes, without a byte-order mark. Throws an `UnusableFile`: bytes that are no text would all become
+ * the same character of a secret.
+ */
+export function smallText(bytes: Buffer): string {
+  if (bytes.length > MAX_FILE_BYTES) throw new UnusableFile('larger than 1 MiB');
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new UnusableFile('not UTF-8 text');
+  }
+}

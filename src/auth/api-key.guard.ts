@@ -2,6 +2,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import type { ClientRequest } from '../http/client-request.ts';
 import { ApiKeys } from './api-keys.ts';
 import { bearerCredential, credentialDigest, invalidCredentials } from './bearer.ts';
+import { CredentialFiles } from './credential-files.ts';
 import { letInWithKey } from './key-access.ts';
 import { RouteRules } from './route-rules.ts';
 
@@ -10,20 +11,27 @@ import { RouteRules } from './route-rules.ts';
 export class ApiKeyGuard implements CanActivate {
   constructor(
     private readonly apiKeys: ApiKeys,
+    private readonly files: CredentialFiles,
     private readonly rules: RouteRules,
   ) {}
 
-  canActivate(executionContext: ExecutionContext): boolean {
+  canActivate(executionContext: ExecutionContext): true | Promise<true> {
     const request = executionContext.switchToHttp().getRequest<ClientRequest>();
-    const digest = credentialDigest(bearerCredential(request));
-    const key = this.apiKeys.find(digest);
-    if (!key) {
+    const credential = bearerCredential(request);
+    const digest = credentialDigest(credential);
+    const letIn = (): boolean => {
+      const key = this.apiKeys.keyOf(credential, digest);
+      if (!key) return false;
+      letInWithKey(key, digest.toString('base64'), request, this.rules.scopeOf(executionContext));
+      return true;
+    };
+    if (letIn()) return true;
+    return this.files.readAgain().then(() => {
+      if (letIn()) return true;
       throw invalidCredentials(
         'not_an_api_key',
         'This route needs an API key, and the credential is not one of them.',
       );
-    }
-    letInWithKey(key, digest.toString('base64'), request, this.rules.scopeOf(executionContext));
-    return true;
+    });
   }
 }

@@ -11,6 +11,7 @@ import { NameResolver } from '../names/name-resolver.ts';
 import { AccessGuard } from './access.guard.ts';
 import { ApiKeyGuard } from './api-key.guard.ts';
 import { ApiKeys } from './api-keys.ts';
+import { CredentialFiles } from './credential-files.ts';
 import { DeclaredAccess } from './declared-access.ts';
 import { jwkSetSource } from './jwk-set-source.ts';
 import { ReadAccessGuard } from './read-access.guard.ts';
@@ -47,6 +48,11 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
           parseReadTokenSecrets,
           logger,
         ),
+    },
+    {
+      provide: CredentialFiles,
+      inject: [API_KEY_LIST, READ_TOKEN_SECRET_LIST],
+      useFactory: (...lists: SecretList<object>[]) => new CredentialFiles(lists),
     },
     {
       provide: ApiKeys,

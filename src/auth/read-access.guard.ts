@@ -1,8 +1,10 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { GatewayError } from '../errors/gateway-error.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext } from '../server/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
 import { bearerCredential, credentialDigest } from './bearer.ts';
+import { CredentialFiles } from './credential-files.ts';
 import { letInWithKey } from './key-access.ts';
 import { checkReadAccess } from './read-access.ts';
 import type { ReadToken } from './read-token.ts';
@@ -16,23 +18,56 @@ export class ReadAccessGuard implements CanActivate {
   constructor(
     private readonly apiKeys: ApiKeys,
     private readonly readTokens: ReadTokenVerifier,
+    private readonly files: CredentialFiles,
     private readonly rules: RouteRules,
   ) {}
 
   canActivate(executionContext: ExecutionContext): true | Promise<true> {
     const request = executionContext.switchToHttp().getRequest<ClientRequest>();
-    const credential = bearerCredential(request);
-    const digest = credentialDigest(credential);
-    const id = digest.toString('base64');
-    const key = this.apiKeys.find(digest);
-    if (key) {
-      letInWithKey(key, id, request, this.rules.scopeOf(executionContext));
-      return true;
-    }
-    const known = this.readTokens.known(id);
+    const sent = sentCredential(request);
+    const { version } = this.files;
+    if (this.letInWithKey(request, sent, executionContext)) return true;
+    const known = this.readTokens.known(sent.id);
     if (known) return letIn(request, known);
-    return this.readTokens.verify(credential, id).then((token) => letIn(request, token));
+    return this.letInWithToken(request, sent).catch(async (error: unknown) => {
+      if (!(error instanceof GatewayError) || error.code !== 'invalid_credentials') throw error;
+      // The credential may be newer than the lists.
+      await this.files.readAgain();
+      if (this.files.version === version) throw error;
+      return (
+        this.letInWithKey(request, sent, executionContext) || this.letInWithToken(request, sent)
+      );
+    });
   }
+
+  private letInWithKey(
+    request: ClientRequest,
+    sent: SentCredential,
+    executionContext: ExecutionContext,
+  ): boolean {
+    const key = this.apiKeys.keyOf(sent.credential, sent.digest);
+    if (!key) return false;
+    letInWithKey(key, sent.id, request, this.rules.scopeOf(executionContext));
+    return true;
+  }
+
+  private async letInWithToken(request: ClientRequest, sent: SentCredential): Promise<true> {
+    return letIn(request, await this.readTokens.verify(sent.credential, sent.id));
+  }
+}
+
+interface SentCredential {
+  credential: string;
+  /** Its SHA-256. */
+  digest: Buffer;
+  /** The digest in base64. */
+  id: string;
+}
+
+function sentCredential(request: ClientRequest): SentCredential {
+  const credential = bearerCredential(request);
+  const digest = credentialDigest(credential);
+  return { credential, digest, id: digest.toString('base64') };
 }
 
 /** Throws if the token does not open the request. */

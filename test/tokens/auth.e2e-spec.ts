@@ -238,6 +238,46 @@ describe('credentials', () => {
     const tokenOf = (name: string): Promise<string> =>
       mintReadToken(secretOf(name), { prefix: '/streams', ttlSeconds: 600 });
 
+    // They were refused until the next read of the file, for up to a second.
+    it('work with the very next request, both kinds, also while others are refused', async () => {
+      const write = async (name: string, text: string): Promise<void> => {
+        await writeFile(join(folder, `${name}-next`), text);
+        await rename(join(folder, `${name}-next`), join(folder, name));
+      };
+      await Promise.all([write('keys', OLD), write('secrets', secretOf('old'))]);
+      gateway = await start({
+        GATEWAY_API_KEYS_FILE: join(folder, 'keys'),
+        GATEWAY_READ_TOKEN_SECRETS_FILE: join(folder, 'secrets'),
+      });
+      let isOver = false;
+      const refused = Array.from({ length: 4 }, async () => {
+        const statuses = new Set<number>();
+        while (!isOver) statuses.add(await statusWith('not-a-key-of-the-file'));
+        return statuses;
+      });
+      for (let round = 0; round < 12; round++) {
+        const [key, secret] = [`${NEW}-${round}`, secretOf(`new-${round}`)];
+        await Promise.all([write('keys', key), write('secrets', secret)]);
+        const token = await mintReadToken(secret, { prefix: '/streams', ttlSeconds: 600 });
+        expect(await Promise.all([key, token, key].map(statusWith))).toEqual([200, 200, 200]);
+        const deployments = await fetch(`${gateway.url}/registry/deployments`, {
+          headers: { authorization: `Bearer ${key}` },
+        });
+        expect(deployments.status).toBe(200);
+      }
+      isOver = true;
+      expect(await Promise.all(refused)).toEqual(Array(4).fill(new Set([401])));
+    });
+
+    // 0.2 took any visible text for a key, also where the list has only its digest.
+    it('are no keys that have another form, not even by their digest', async () => {
+      const odd = 'an-odd-key:with-a-colon';
+      const digest = createHash('sha256').update(odd).digest('hex');
+      await writeFile(join(folder, 'keys'), `# ${OLD}\nsha256:${digest}`);
+      gateway = await start({ GATEWAY_API_KEYS_FILE: join(folder, 'keys') });
+      expect(await Promise.all([odd, OLD].map(statusWith))).toEqual([401, 401]);
+    });
+
     it('rotate without a restart, and a bad new file keeps the old list', async () => {
       await swapMount('v1', { keys: `${OLD}\n`, secrets: `${secretOf('old')}\n` });
       await symlink('..data/keys', join(folder, 'keys'));

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { CredentialFiles } from './credential-files.ts';
+
+/** A list whose reads end when the test says so, or at once. */
+class ControlledList {
+  readonly hasFile: boolean = true;
+  version = 0;
+  began = 0;
+  isHeld = false;
+  private readonly pending: (() => void)[] = [];
+
+  reread(): Promise<void> {
+    this.began++;
+    return this.isHeld ? new Promise((resolve) => this.pending.push(resolve)) : Promise.resolve();
+  }
+
+  end(): void {
+    for (const resolve of this.pending.splice(0)) resolve();
+  }
+}
+
+describe('CredentialFiles', () => {
+  let list: ControlledList;
+  let files: CredentialFiles;
+  beforeEach(() => {
+    jest.useFakeTimers();
+    list = new ControlledList();
+    files = new CredentialFiles([list, new ControlledList()]);
+  });
+  afterEach(() => void jest.useRealTimers());
+
+  /** How many of the reads that are asked for are over. */
+  function countedAgain(): { over: number } {
+    const count = { over: 0 };
+    void files.readAgain().then(() => count.over++);
+    return count;
+  }
+  const pass = (ms = 0) => jest.advanceTimersByTimeAsync(ms);
+
+  it('are read at once for the first who asks, and once for all who ask together', async () => {
+    await Promise.all([files.readAgain(), files.readAgain(), files.readAgain()]);
+    expect(list.began).toBe(1);
+  });
+
+  it('are read ten times a second at most, however many ask', async () => {
+    for (let ms = 0; ms < 1_000; ms++) {
+      void files.readAgain();
+      void files.readAgain();
+      await pass(1);
+    }
+    // The ordinary read of every second is the tenth.
+    expect(list.began).toBe(9);
+  });
+
+  // A read under way may have passed the place of a new key already.
+  it('are read again for who asks during a read', async () => {
+    list.isHeld = true;
+    const first = countedAgain();
+    await pass();
+    const second = countedAgain();
+    await pass(1_000);
+    expect([first.over, second.over, list.began]).toEqual([0, 0, 1]);
+    list.end();
+    await pass();
+    expect([first.over, second.over, list.began]).toEqual([1, 0, 2]);
+    list.end();
+    await pass();
+    expect(second.over).toBe(1);
+  });
+
+  it('are the more versions, the more they change', () => {
+    const before = files.version;
+    list.version++;
+    expect(files.version).toBe(before + 1);
+  });
+
+  it('are none where no setting names one: nobody waits', async () => {
+    const none = new ControlledList();
+    Object.assign(none, { hasFile: false });
+    await new CredentialFiles([none]).readAgain();
+    await new CredentialFiles([]).readAgain();
+    expect(none.began).toBe(0);
+  });
+});

@@ -4,6 +4,7 @@ import type { RequestContext } from '../server/request-context.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { ApiKeys } from './api-keys.ts';
 import { invalidCredentials } from './bearer.ts';
+import { CredentialFiles } from './credential-files.ts';
 import { keyOpens, notCovered } from './key-access.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { accessOf, type RequestAccess } from './request-access.ts';
@@ -21,18 +22,20 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
   private seen: readonly unknown[] = [];
   /** The keys can change between a read's admission and its opening. A second check finds such reads. */
   private mustLookAgain = false;
+  private isReadingFiles = false;
   private looking: NodeJS.Timeout | undefined;
   private stepping: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly apiKeys: ApiKeys,
     private readonly readTokens: ReadTokenVerifier,
+    private readonly files: CredentialFiles,
     private readonly openRequests: OpenRequests,
   ) {}
 
   onModuleInit(): void {
     this.seen = this.version();
-    this.looking = setInterval(() => this.look(), LOOK_INTERVAL_MS).unref();
+    this.looking = setInterval(() => void this.look(), LOOK_INTERVAL_MS).unref();
   }
 
   onModuleDestroy(): void {
@@ -44,13 +47,18 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
     return [this.apiKeys.version, ...this.readTokens.version];
   }
 
-  private look(): void {
+  private async look(): Promise<void> {
     // The reads that the previous check found are ended first.
-    if (this.stepping) return;
-    const version = this.version();
-    const hasChanged = version.some((part, index) => part !== this.seen[index]);
+    if (this.stepping || this.isReadingFiles) return;
+    const hasChanged = this.version().some((part, index) => part !== this.seen[index]);
     if (!hasChanged && !this.mustLookAgain) return;
-    this.seen = version;
+    if (hasChanged) {
+      // A file that is being written may have held a part of its keys only.
+      this.isReadingFiles = true;
+      await this.files.readAgain();
+      this.isReadingFiles = false;
+    }
+    this.seen = this.version();
     this.mustLookAgain = hasChanged;
     const reads = this.openRequests.reads();
     this.judgeFrom(reads, 0, Math.max(MIN_STEP_READS, Math.ceil(reads.length / STEPS)));

@@ -128,7 +128,7 @@ describe('the watch over the contract', () => {
     ],
     [
       'a problem without its body, to HEAD',
-      { ask: 'HEAD /streams/a/b', status: 413, headers: asProblem(OWN) },
+      { ask: 'HEAD /streams/a/b', status: 403, headers: asProblem(OWN) },
     ],
     [
       'a route that is none',

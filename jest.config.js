@@ -9,7 +9,7 @@ import { jestBase } from './test/jest-base.js';
 export default {
   ...jestBase,
   testMatch: [
-    '<rootDir>/{src,client/src,cli/src,local,openapi,release}/**/*.spec.ts',
+    '<rootDir>/{src,packages,local,tools}/**/*.spec.ts',
     '<rootDir>/test/{commands,cors,server,shapes,streams,telemetry,tokens}/*.e2e-spec.ts',
   ],
   globalSetup: '<rootDir>/test/global-setup.ts',

@@ -8,7 +8,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund \
  && npm install --no-save --ignore-scripts --no-audit --no-fund pg@8.16.3 \
  && mkdir /data && chown 1000:1000 /data
-COPY client/src ./client/src
+COPY packages/client/src ./packages/client/src
 COPY local ./local
 COPY deploy/services ./deploy/services
 # The user `node` of the image.

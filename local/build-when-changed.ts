@@ -27,8 +27,8 @@ function buildWhenChanged(output: string, inputs: string[], command: string, arg
 const nest = join(ROOT, 'node_modules/.bin/nest');
 buildWhenChanged('dist/main.js', ['src', ...SETTINGS], nest, ['build']);
 buildWhenChanged(
-  'cli/dist/cli/src/main.js',
-  ['cli/src', 'cli/build.ts', 'client/src', 'src', ...SETTINGS],
+  'packages/cli/dist/packages/cli/src/main.js',
+  ['packages/cli/src', 'packages/cli/build.ts', 'packages/client/src', 'src', ...SETTINGS],
   process.execPath,
-  ['cli/build.ts'],
+  ['packages/cli/build.ts'],
 );

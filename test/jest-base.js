@@ -7,5 +7,5 @@ export const jestBase = {
   testEnvironment: 'node',
   transform: { '^.+\\.ts$': '@swc/jest' },
   extensionsToTreatAsEsm: ['.ts'],
-  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.local'],
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/packages/.*/dist', '<rootDir>/.local'],
 };

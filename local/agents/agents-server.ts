@@ -3,7 +3,7 @@ import { createServer } from 'node:http2';
 import type { ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { createEndpointHandler } from '@restatedev/restate-sdk';
-import { catalogRowWriter } from '../../client/src/agent/index.ts';
+import { catalogRowWriter } from '../../packages/client/src/agent/index.ts';
 import { logFailures } from './agent-log.ts';
 import { assistantAgent, type AssistantOptions } from './assistant-agent.ts';
 import { echoAgent } from './echo-agent.ts';

@@ -10,8 +10,8 @@ import {
   record,
   requestIdOf,
   retryForever,
-} from '../../client/src/agent/index.ts';
-import type { AgentOptions, NewEvent } from '../../client/src/agent/index.ts';
+} from '../../packages/client/src/agent/index.ts';
+import type { AgentOptions, NewEvent } from '../../packages/client/src/agent/index.ts';
 import { spawnChild } from './child.ts';
 import { begin, control as applyControl, receive, sayWord } from './conversation.ts';
 import type { Assistant } from './conversation.ts';

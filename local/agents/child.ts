@@ -1,6 +1,6 @@
 import type { ObjectContext } from '@restatedev/restate-sdk';
-import type { GatewayAccess } from '../../client/src/agent/index.ts';
-import { AgentGateway, APIError } from '../../client/src/index.ts';
+import type { GatewayAccess } from '../../packages/client/src/agent/index.ts';
+import { AgentGateway, APIError } from '../../packages/client/src/index.ts';
 import type { ChildWish } from './reply.ts';
 
 /** Spawns an entity through the gateway, like any client, with `parentUrl` as its parent. */

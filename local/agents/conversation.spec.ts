@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { newTimeline } from '../../client/src/agent/index.ts';
+import { newTimeline } from '../../packages/client/src/agent/index.ts';
 import { begin, control, receive, sayWord } from './conversation.ts';
 import type { Assistant } from './conversation.ts';
 

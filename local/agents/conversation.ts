@@ -1,4 +1,4 @@
-import type { Control, Entity, NewEvent, Status } from '../../client/src/agent/index.ts';
+import type { Control, Entity, NewEvent, Status } from '../../packages/client/src/agent/index.ts';
 import type { ReadMessage } from './message.ts';
 
 // The state changes of an assistant, without any I/O. Each function changes the entity and returns the events that

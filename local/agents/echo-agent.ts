@@ -9,8 +9,8 @@ import {
   record,
   requestIdOf,
   retryForever,
-} from '../../client/src/agent/index.ts';
-import type { AgentOptions, Entity, NewEvent } from '../../client/src/agent/index.ts';
+} from '../../packages/client/src/agent/index.ts';
+import type { AgentOptions, Entity, NewEvent } from '../../packages/client/src/agent/index.ts';
 import { readMessage } from './message.ts';
 
 /** Answers each message with its own content. docs/agents.md walks through this file. */

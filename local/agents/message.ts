@@ -1,5 +1,10 @@
-import { decodeText, isObject, isTooDeep, parseJson } from '../../client/src/agent/index.ts';
-import type { Json } from '../../client/src/agent/index.ts';
+import {
+  decodeText,
+  isObject,
+  isTooDeep,
+  parseJson,
+} from '../../packages/client/src/agent/index.ts';
+import type { Json } from '../../packages/client/src/agent/index.ts';
 
 export interface Message {
   content: Json[];

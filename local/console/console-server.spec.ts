@@ -67,8 +67,8 @@ describe('the page', () => {
     ['/page/app.ts', 'text/javascript; charset=utf-8'],
     ['/style.css', 'text/css; charset=utf-8'],
     ['/icon.svg', 'image/svg+xml'],
-    ['/packages/durable-streams.js', 'text/javascript; charset=utf-8'],
-    ['/packages/electric/index.mjs', 'text/javascript; charset=utf-8'],
+    ['/modules/durable-streams.js', 'text/javascript; charset=utf-8'],
+    ['/modules/electric/index.mjs', 'text/javascript; charset=utf-8'],
     ['/settings.json', 'application/json'],
   ])('has %s, which may run our own code and talk to the gateway only', async (path, type) => {
     const { status, headers } = await fixture.ask('GET', path);
@@ -98,7 +98,7 @@ describe('the page', () => {
       }
     }
     expect([...loaded]).toEqual(
-      expect.arrayContaining(['/packages/durable-streams.js', '/packages/electric/index.mjs']),
+      expect.arrayContaining(['/modules/durable-streams.js', '/modules/electric/index.mjs']),
     );
   });
 
@@ -108,8 +108,8 @@ describe('the page', () => {
     '/..%2fmain.ts',
     '/packages/electric/..%2fpackage.json',
     '/x.js',
-    '/client/src/tokens.spec.ts',
-    '/client/src/agent/..%2fgateway.ts',
+    '/packages/client/src/tokens.spec.ts',
+    '/packages/client/src/agent/..%2fgateway.ts',
     '/page/..%2fconsole-server.ts',
   ])('has no %s', async (path) => {
     expect(await fixture.ask('GET', path)).toMatchObject(

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { AgentGateway, APIError } from '../../client/src/index.ts';
+import { AgentGateway, APIError } from '../../packages/client/src/index.ts';
 import { readJsonBody, Refusal, sendJson } from './answers.ts';
 
 interface GatewayAccess {

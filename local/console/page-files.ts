@@ -14,23 +14,23 @@ const CONTENT_TYPES: Record<string, string> = {
 };
 
 const PAGE = join(import.meta.dirname, 'page');
-const CLIENT = join(import.meta.dirname, '../../client/src');
+const CLIENT = join(import.meta.dirname, '../../packages/client/src');
 // Both clients are published as ES modules without bare imports: a browser loads them as they are.
 const DURABLE_STREAMS = distOf('@durable-streams/client');
 const ELECTRIC = distOf('@electric-sql/client');
 /** The URLs of the packages that the client library imports by name. */
 const PACKAGE_PATHS: Record<string, string> = {
-  '@durable-streams/client': '/packages/durable-streams.js',
-  '@electric-sql/client': '/packages/electric/index.mjs',
+  '@durable-streams/client': '/modules/durable-streams.js',
+  '@electric-sql/client': '/modules/electric/index.mjs',
 };
 
 /** The file of a path of the console. A name contains no slash, so none leads elsewhere. */
 export function findPageFile(path: string): string | undefined {
   if (path === '/') return join(PAGE, 'index.html');
-  if (path === '/packages/durable-streams.js') return join(DURABLE_STREAMS, 'index.js');
-  const [, electric] = /^\/packages\/electric\/([\w-]+\.mjs)$/.exec(path) ?? [];
+  if (path === '/modules/durable-streams.js') return join(DURABLE_STREAMS, 'index.js');
+  const [, electric] = /^\/modules\/electric\/([\w-]+\.mjs)$/.exec(path) ?? [];
   if (electric !== undefined) return join(ELECTRIC, electric);
-  const [, library] = /^\/client\/src\/([\w-]+\.ts)$/.exec(path) ?? [];
+  const [, library] = /^\/packages\/client\/src\/([\w-]+\.ts)$/.exec(path) ?? [];
   if (library !== undefined) return join(CLIENT, library);
   const [, script] = /^\/page\/([\w-]+\.ts)$/.exec(path) ?? [];
   if (script !== undefined) return join(PAGE, script);

@@ -1,5 +1,5 @@
 // Runs in the browser; types are stripped on the way.
-import { AgentGateway, type LiveState, type MintedToken } from '../../client/src/index.ts';
+import { AgentGateway, type LiveState, type MintedToken } from '../../packages/client/src/index.ts';
 
 /** A read that the page has begun, with the fields that the test can see. */
 export interface PageRead {

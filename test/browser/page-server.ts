@@ -9,7 +9,7 @@ import { READ_TOKEN_SECRET } from '../support/gateway-process.ts';
 import { mintReadToken, type TokenRequest } from '../support/read-tokens.ts';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');
-const CLIENT = join(import.meta.dirname, '../../client');
+const PACKAGES = join(import.meta.dirname, '../../packages');
 
 /** This project's client library, and the protocols' clients that it uses, as published for browsers. */
 const PAGE = `<!doctype html><meta charset="utf-8"><title>browser test</title>
@@ -55,13 +55,13 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     send(response, 'application/json', JSON.stringify({ token, ttlSeconds: wanted.ttlSeconds }));
     return;
   }
-  const [, kind, file = ''] = /^\/(modules|page|client)\/([\w@./-]+)$/.exec(path) ?? [];
+  const [, kind, file = ''] = /^\/(modules|page|packages)\/([\w@./-]+)$/.exec(path) ?? [];
   if (kind === undefined) send(response, 'text/html', PAGE);
   else send(response, 'text/javascript', await source(kind, file));
 }
 
 async function source(kind: string, file: string): Promise<string> {
-  const folders: Record<string, string> = { modules: MODULES, client: CLIENT };
+  const folders: Record<string, string> = { modules: MODULES, packages: PACKAGES };
   const content = await readFile(join(folders[kind] ?? import.meta.dirname, file), 'utf8');
   return file.endsWith('.ts') ? stripTypeScriptTypes(content) : content;
 }

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { object, type ObjectContext } from '@restatedev/restate-sdk';
-import { AgentGateway } from '../../client/src/index.ts';
+import { AgentGateway } from '../../packages/client/src/index.ts';
 import { killAllClis, runCli, startCli, type CliResult } from '../support/cli.ts';
 import { serveAgents } from '../support/restate.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
 
-const BIN = join(import.meta.dirname, '../../cli/bin');
+const BIN = join(import.meta.dirname, '../../packages/cli/bin');
 const NODE = join(import.meta.dirname, '../../node_modules/.bin');
 
 let system: LocalSystem;

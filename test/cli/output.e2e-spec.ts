@@ -13,7 +13,7 @@ import {
 import { startHistory, type RunningHistory } from '../support/history.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
-const MAIN = join(import.meta.dirname, '../../cli/src/main.ts');
+const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts');
 const ESCAPE = '\u001b[';
 let history: RunningHistory;
 let gateway: TestGateway;

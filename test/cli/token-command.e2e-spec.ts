@@ -31,7 +31,7 @@ function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<R
 
 /** Runs the same program as `npm run token`, without the second that npm needs to start. */
 const token = (args: string[], env: NodeJS.ProcessEnv = SETTINGS): Promise<Result> =>
-  run(process.execPath, ['cli/src/main.ts', 'token', ...args], env);
+  run(process.execPath, ['packages/cli/src/main.ts', 'token', ...args], env);
 
 describe('npm run token', () => {
   let upstream: ScriptedUpstream;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AgentGateway, type EntityRow, type LiveState } from '../../client/src/index.ts';
-import { mintReadToken } from '../../client/src/tokens.ts';
+import { AgentGateway, type EntityRow, type LiveState } from '../../packages/client/src/index.ts';
+import { mintReadToken } from '../../packages/client/src/tokens.ts';
 import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
 import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
 import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';

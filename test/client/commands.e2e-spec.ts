@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AgentGateway, APIError } from '../../client/src/index.ts';
+import { AgentGateway, APIError } from '../../packages/client/src/index.ts';
 import { startFlakyLink } from '../support/flaky-link.ts';
 import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { recordingAgent } from '../support/recording-agent.ts';

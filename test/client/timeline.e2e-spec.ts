@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AgentGateway, type Bookmark, type LiveState } from '../../client/src/index.ts';
-import { mintReadToken } from '../../client/src/tokens.ts';
+import { AgentGateway, type Bookmark, type LiveState } from '../../packages/client/src/index.ts';
+import { mintReadToken } from '../../packages/client/src/tokens.ts';
 import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
 import {
   API_KEY,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { killAllClis, runCli, type CliResult } from '../support/cli.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
 
-const BIN = join(import.meta.dirname, '../../cli/bin');
+const BIN = join(import.meta.dirname, '../../packages/cli/bin');
 const NODE = join(import.meta.dirname, '../../node_modules/.bin');
 
 let system: LocalSystem;

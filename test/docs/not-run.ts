@@ -105,7 +105,7 @@ function dockerProblems([, verb = '', ...args]: string[]): string[] {
 /** The help of a command must name the command and its options. */
 function cliProblems([, ...words]: string[]): string[] {
   const verbs = words.slice(0, words[0] === 'profile' ? 2 : 1);
-  const main = join(ROOT, 'cli/src/main.ts');
+  const main = join(ROOT, 'packages/cli/src/main.ts');
   const { stdout } = spawnSync(process.execPath, [main, ...verbs, '--help'], {
     encoding: 'utf8',
   });

@@ -13,7 +13,7 @@ const PAGES = readPages()
   .map(({ path }) => path)
   // A changelog is of its time; the tables of the bench have no sentences.
   .filter((path) => !/^(?:CHANGELOG|bench\/results\/)/.test(path));
-const SOURCE_FOLDERS = ['src', 'client', 'cli', 'local', 'openapi', 'release', 'bench', 'test'];
+const SOURCE_FOLDERS = ['src', 'packages', 'local', 'tools', 'bench', 'test'];
 const COMMENT = /\/\*\*(.*?)\*\/|((?:^[ \t]*\/\/ [^\n]*\n)+)/gms;
 /** The longest sentence, in characters: about 35 words. */
 const MAX_SENTENCE_CHARACTERS = 240;

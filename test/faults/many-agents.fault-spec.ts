@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AgentGateway, type TimelineEvent } from '../../client/src/index.ts';
+import { AgentGateway, type TimelineEvent } from '../../packages/client/src/index.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
 
 const AGENTS = 1_000;

@@ -64,7 +64,7 @@ await checks.check('holds the built gateway and its dependencies, and nothing el
 
 await checks.check('holds nothing of the client library, the command line or the console', () => {
   const own = Object.keys(project.dependencies);
-  const theirs = ['client', 'cli'].flatMap((folder) => {
+  const theirs = ['packages/client', 'packages/cli'].flatMap((folder) => {
     const manifest = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as {
       name: string;
       dependencies?: Record<string, string>;
@@ -75,7 +75,7 @@ await checks.check('holds nothing of the client library, the command line or the
     assert.ok(!existsSync(inImage(`app/node_modules/${name}`)), `${name} is in the image`);
   }
   const folders = readdirSync(inImage('app/dist'));
-  for (const name of ['cli', 'client', 'local', 'bench', 'openapi']) {
+  for (const name of ['packages', 'local', 'bench', 'tools']) {
     assert.ok(!folders.includes(name), `${name} is in the image`);
   }
 });

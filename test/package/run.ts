@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { minifySync } from '@swc/core';
-import { AgentGateway } from '../../client/src/index.ts';
+import { AgentGateway } from '../../packages/client/src/index.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, untilReady } from '../../local/stack/process.ts';
 import { Checks } from '../support/checks.ts';
@@ -97,18 +97,25 @@ const env = { AGENT_GATEWAY_URL: gateway.url, AGENT_GATEWAY_KEY: API_KEY };
 
 try {
   await checks.check('the command line packs what it runs and nothing else', async () => {
-    const args = ['pack', '--workspace', 'cli', '--json', '--pack-destination', folder];
+    const args = [
+      'pack',
+      '--workspace',
+      '@agent-gateway/cli',
+      '--json',
+      '--pack-destination',
+      folder,
+    ];
     const packed: unknown = JSON.parse(await succeed('npm', args, { cwd: ROOT, paths: newNode }));
     // npm 11 says it as an object by name, older ones as a list.
     const [{ files = [] } = {}] = Object.values(packed as object) as {
       files?: { path: string }[];
     }[];
     const paths = files.map(({ path }) => path);
-    for (const needed of ['bin/agent-gateway', 'dist/cli/src/main.js', 'README.md']) {
+    for (const needed of ['bin/agent-gateway', 'dist/packages/cli/src/main.js', 'README.md']) {
       assert.ok(paths.includes(needed), `${needed} is missing`);
     }
     const wanted =
-      /^(?:bin\/agent-gateway|dist\/(?:cli|client|src)\/.*\.js|package\.json|README\.md)$/;
+      /^(?:bin\/agent-gateway|dist\/(?:packages|src)\/.*\.js|package\.json|README\.md)$/;
     assert.deepEqual(
       paths.filter((path) => !wanted.test(path) || /\.spec\.|\.module\.|-fixture/.test(path)),
       [],
@@ -152,7 +159,7 @@ try {
       const at = { cwd: ROOT, env: { npm_config_cache, npm_config_offline: 'true' }, paths };
       assert.equal(await succeed('npx', ['agent-gateway', '--version'], at), `${version}\n`);
     }
-    const paths = [join(ROOT, 'cli/bin')];
+    const paths = [join(ROOT, 'packages/cli/bin')];
     assert.equal(
       await succeed('agent-gateway', ['--version'], { cwd: folder, paths }),
       `${version}\n`,
@@ -163,7 +170,14 @@ try {
     const own = join(folder, 'client-app');
     mkdirSync(own);
     writeFileSync(join(own, 'package.json'), '{"private":true,"type":"module"}');
-    const pack = ['pack', '--workspace', 'client', '--json', '--pack-destination', folder];
+    const pack = [
+      'pack',
+      '--workspace',
+      '@agent-gateway/client',
+      '--json',
+      '--pack-destination',
+      folder,
+    ];
     await succeed('npm', pack, { cwd: ROOT, paths: newNode });
     const packed = readdirSync(folder).filter((name) => name.startsWith('agent-gateway-client-'));
     assert.equal(packed.length, 1);
@@ -246,7 +260,7 @@ try {
   });
 
   await checks.check('the client is small', async () => {
-    const dist = join(ROOT, 'client/dist');
+    const dist = join(ROOT, 'packages/client/dist');
     const code = readdirSync(dist, { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.js') && !path.startsWith('agent'))
       .map((path) => minifySync(readFileSync(join(dist, path), 'utf8'), { module: true }).code);
@@ -256,9 +270,9 @@ try {
 
   await checks.check('says what to do in a clone that is not built', async () => {
     const clone = join(folder, 'clone');
-    cpSync(join(ROOT, 'cli/bin'), join(clone, 'cli/bin'), { recursive: true });
-    cpSync(join(ROOT, 'cli/package.json'), join(clone, 'cli/package.json'));
-    const result = await run(join(clone, 'cli/bin/agent-gateway'), ['ls'], { cwd: clone });
+    cpSync(join(ROOT, 'packages/cli/bin'), join(clone, 'packages/cli/bin'), { recursive: true });
+    cpSync(join(ROOT, 'packages/cli/package.json'), join(clone, 'packages/cli/package.json'));
+    const result = await run(join(clone, 'packages/cli/bin/agent-gateway'), ['ls'], { cwd: clone });
     assert.deepEqual(result, {
       code: 1,
       out: '',

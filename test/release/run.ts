@@ -8,9 +8,9 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { run } from '../../release/commands.ts';
-import { missingPackages } from '../../release/lock-file.ts';
-import { projectVersion } from '../../release/versions.ts';
+import { run } from '../../tools/release/commands.ts';
+import { missingPackages } from '../../tools/release/lock-file.ts';
+import { projectVersion } from '../../tools/release/versions.ts';
 import { Checks } from '../support/checks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { API_KEY } from './credentials.ts';
 
-const MAIN = join(import.meta.dirname, '../../cli/dist/cli/src/main.js');
+const MAIN = join(import.meta.dirname, '../../packages/cli/dist/packages/cli/src/main.js');
 
 export interface CliOptions {
   /** Added to an environment that is empty but for what a process needs. */

@@ -69,7 +69,7 @@ describe('npm run local', () => {
     const { said, get } = await start();
     const line = said.find((text) => text.startsWith('  export ')) ?? '';
     const written = '/streams/t/default/mine';
-    const minted = 'node cli/src/main.ts token mint --prefix /streams/t/default --ttl 60';
+    const minted = 'node packages/cli/src/main.ts token mint --prefix /streams/t/default --ttl 60';
     const { stdout } = await run('/bin/sh', [
       '-c',
       `${line}

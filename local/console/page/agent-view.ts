@@ -1,4 +1,4 @@
-import type { EntityRow, LiveState, TimelineEvent } from '../../../client/src/index.ts';
+import type { EntityRow, LiveState, TimelineEvent } from '../../../packages/client/src/index.ts';
 import { agentLink, type AgentAddress } from './agent-address.ts';
 import { showStatus } from './catalog-view.ts';
 import type { Verb } from './commands.ts';

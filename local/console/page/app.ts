@@ -1,4 +1,4 @@
-import type { EntityRow, TimelineEvent } from '../../../client/src/index.ts';
+import type { EntityRow, TimelineEvent } from '../../../packages/client/src/index.ts';
 import { agentOfHash, agentOfUrl, hashOf, type AgentAddress } from './agent-address.ts';
 import { AgentView } from './agent-view.ts';
 import { CatalogView } from './catalog-view.ts';

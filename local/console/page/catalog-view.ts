@@ -1,4 +1,4 @@
-import type { EntityRow } from '../../../client/src/index.ts';
+import type { EntityRow } from '../../../packages/client/src/index.ts';
 import { agentLink, hashOf } from './agent-address.ts';
 import { byId, element } from './element.ts';
 import { VirtualList } from './virtual-list.ts';

@@ -1,4 +1,4 @@
-import type { TimelineEvent } from '../../../client/src/index.ts';
+import type { TimelineEvent } from '../../../packages/client/src/index.ts';
 
 interface ItemBase {
   key: string;

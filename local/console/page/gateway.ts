@@ -1,4 +1,4 @@
-import { AgentGateway, type MintedToken } from '../../../client/src/index.ts';
+import { AgentGateway, type MintedToken } from '../../../packages/client/src/index.ts';
 import { post, RefusedError } from './console-api.ts';
 
 /** The console's facts about itself. */

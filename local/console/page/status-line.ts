@@ -1,4 +1,4 @@
-import type { APIError, LiveState } from '../../../client/src/index.ts';
+import type { APIError, LiveState } from '../../../packages/client/src/index.ts';
 import { byId } from './element.ts';
 
 /** A part of this page that reads, and its server behind the gateway. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core';
-import { AgentGateway } from '../../../client/src/index.ts';
+import { AgentGateway } from '../../../packages/client/src/index.ts';
 import { startLocalSystem, type LocalSystem } from '../../support/local-system.ts';
 
 export const LAPTOP = { width: 1280, height: 800 };

@@ -7,7 +7,7 @@ import type {
   Reference,
   Response,
   Schema,
-} from '../../../openapi/openapi.ts';
+} from '../../../tools/openapi/openapi.ts';
 import { operationFinder } from './find-operation.ts';
 import type { RecordedAnswer } from './recorded-answer.ts';
 import { SchemaJudge } from './schema-judge.ts';

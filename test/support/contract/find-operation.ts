@@ -3,7 +3,7 @@ import {
   type Method,
   type OpenApiDocument,
   type Operation,
-} from '../../../openapi/openapi.ts';
+} from '../../../tools/openapi/openapi.ts';
 
 export interface FoundOperation {
   /** The path as the document has it. */

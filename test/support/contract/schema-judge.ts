@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { OpenApiDocument, Schema } from '../../../openapi/openapi.ts';
+import type { OpenApiDocument, Schema } from '../../../tools/openapi/openapi.ts';
 
 /** Validates values with the schemas of a document. */
 export class SchemaJudge {

@@ -1,0 +1,5 @@
+import { runOnOwnNode } from '../../../src/own-node.ts';
+
+// Everything else is imported later. On a Node that is too old, an import would fail with a stack trace instead of
+// a plain sentence.
+if (!runOnOwnNode()) await import('./run.ts');

@@ -1,0 +1,24 @@
+/**
+ * The gateway's own rules for read tokens; see `gateway-rules.ts`. They are separate because only `token` needs to
+ * verify signatures.
+ */
+export { checkReadAccess } from '../../../../src/auth/read-access.ts';
+export { jwkSetSource } from '../../../../src/auth/jwk-set-source.ts';
+export { ReadTokenVerifier } from '../../../../src/auth/read-token-verifier.ts';
+export {
+  readTokenFromClaims,
+  TokenRefusal,
+  type ReadToken,
+} from '../../../../src/auth/read-token.ts';
+export { parseShapeScope } from '../../../../src/auth/shape-scope.ts';
+export { TokenKeySet } from '../../../../src/auth/token-key-set.ts';
+export { parseReadTokenSecrets } from '../../../../src/config/secret-lists.ts';
+export { GatewayError } from '../../../../src/errors/gateway-error.ts';
+export {
+  isControlPlanePath,
+  parsePathScope,
+  scopeCovers,
+} from '../../../../src/http/path-scope.ts';
+export { pathProblem } from '../../../../src/http/request-path.ts';
+export { isBelow, isReadPath } from '../../../../src/http/routes.ts';
+export { shapeQuery } from '../../../../src/shapes/shape-query.ts';

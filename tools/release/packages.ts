@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run } from './commands.ts';
+
+/** Builds the npm packages. npm chooses the names of their files. */
+export function packWorkspaces(root: string, out: string): void {
+  for (const workspace of ['@agent-gateway/client', '@agent-gateway/cli']) {
+    run('npm', ['pack', '--silent', '--workspace', workspace, '--pack-destination', out], {
+      cwd: root,
+    });
+  }
+}
+
+/**
+ * The software bill of materials of each artifact, as CycloneDX. Each is made in a folder of its own with only its
+ * dependencies: in the project's folder, npm 11's `--omit dev` also drops every package that another one names as a
+ * development dependency, such as `@nestjs/core`.
+ */
+export function writeBillsOfMaterials(root: string, out: string, version: string): void {
+  const folders = {
+    'agent-gateway': '.',
+    'agent-gateway-client': 'packages/client',
+    'agent-gateway-cli': 'packages/cli',
+  };
+  for (const [name, folder] of Object.entries(folders)) {
+    const scratch = mkdtempSync(join(tmpdir(), 'release-sbom-'));
+    try {
+      // npm takes the bill's name from the folder.
+      const cwd = join(scratch, name);
+      mkdirSync(cwd);
+      cpSync(join(root, 'package-lock.json'), join(cwd, 'package-lock.json'));
+      writeFileSync(
+        join(cwd, 'package.json'),
+        withoutDevelopment(join(root, folder, 'package.json')),
+      );
+      // Removes unused packages from the lock file. It needs no network.
+      run(
+        'npm',
+        ['install', '--package-lock-only', '--ignore-scripts', '--offline', '--loglevel', 'error'],
+        { cwd },
+      );
+      const args = [
+        'sbom',
+        '--sbom-format',
+        'cyclonedx',
+        '--package-lock-only',
+        '--omit',
+        'optional',
+      ];
+      writeFileSync(join(out, `${name}-${version}.cdx.json`), steady(run('npm', args, { cwd })));
+    } finally {
+      rmSync(scratch, { recursive: true });
+    }
+  }
+}
+
+function withoutDevelopment(path: string): string {
+  const description = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>;
+  for (const key of ['devDependencies', 'workspaces', 'scripts']) delete description[key];
+  return JSON.stringify(description);
+}
+
+/** Time and serial number are left out, so that one commit always gives the same bytes. */
+function steady(text: string): string {
+  const bill = JSON.parse(text) as { serialNumber?: string; metadata?: { timestamp?: string } };
+  delete bill.serialNumber;
+  delete bill.metadata?.timestamp;
+  return `${JSON.stringify(bill, undefined, 2)}\n`;
+}
+
+/** Packages the chart, which uses this image unless a value says otherwise. Returns the name of the file. */
+export function packChart(root: string, out: string, version: string, digest: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'release-chart-'));
+  try {
+    const chart = join(folder, 'agent-gateway');
+    cpSync(join(root, 'helm/agent-gateway'), chart, { recursive: true });
+    const path = join(chart, 'values.yaml');
+    const values = readFileSync(path, 'utf8');
+    const withDigest = values.replace(/^( {2}digest:) ''$/m, `$1 ${digest}`);
+    if (withDigest === values) throw new Error('values.yaml has no empty image.digest to fill in.');
+    writeFileSync(path, withDigest);
+    const args = ['package', chart, '--version', version, '--app-version', version];
+    run('helm', [...args, '--destination', out]);
+    return `agent-gateway-${version}.tgz`;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Writes `SHA256SUMS` for `sha256sum --check`. */
+export function writeChecksums(out: string): void {
+  const names = readdirSync(out).filter((name) => name !== 'SHA256SUMS');
+  const lines = names.sort().map((name) => {
+    const sum = createHash('sha256')
+      .update(readFileSync(join(out, name)))
+      .digest('hex');
+    return `${sum}  ${name}\n`;
+  });
+  writeFileSync(join(out, 'SHA256SUMS'), lines.join(''));
+}

@@ -38,6 +38,8 @@ describe('a clause of a read token', () => {
     ["note = '--/*;$$)'", `"note" = '--/*;$$)'`],
     ['n < 1', '"n" < 1'],
     ['n<=-1', '"n" <= -1'],
+    ['n<>-1', '"n" <> -1'],
+    ['n != -1', '"n" != -1'],
     ['n > 2.5e-3', '"n" > 2.5e-3'],
     ['n >= .5', '"n" >= .5'],
     ['n = 1.', '"n" = 1.'],
@@ -100,6 +102,8 @@ describe('a clause of a read token', () => {
     ['two signs', 'n > --1', 5],
     ['a sign apart', 'n > - 1', 5],
     ['a plus', 'n > +1', 5],
+    // PostgreSQL reads the operator "!=-", which nobody has. The gateway read "!= -1".
+    ['a sign behind !=', 'n!=-1', 2],
     ['a concatenation', "type || 'x' = 'y'", 6],
     ['an operator of PostgreSQL', "type ~ 'x'", 6],
     ['an operator that begins like one', 'n <@ 1', 4],

@@ -30,7 +30,8 @@ const TOKEN = new RegExp(
     String.raw`(?<word>[A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)`,
     String.raw`(?<name>"(?:[^"\0]|"")+"(?!"))`,
     String.raw`(?<string>'(?:[^'\0]|'')*'(?!'))`,
-    String.raw`(?<symbol><=|>=|<>|!=|[=<>(),])`,
+    // PostgreSQL reads "!=-" as an operator of its own, because of the "!". "<-" is two for it.
+    String.raw`(?<symbol><=|>=|<>|!=(?!-)|[=<>(),])`,
   ].join('|'),
   'y',
 );

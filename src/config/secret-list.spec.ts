@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { constants, link, mkdtemp, open, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -8,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '../log/create-logger.ts';
 import { SecretList } from './secret-list.ts';
 import { parseReadTokenSecrets } from './secret-lists.ts';
+import { readSmallFile } from './small-file.ts';
 
 const INLINE = 'the-secret-of-the-variable-0123456789';
 const OLD = 'the-old-secret-of-the-file-0123456789';
@@ -18,6 +18,8 @@ describe('SecretList', () => {
   let folder: string;
   let file: string;
   let list: SecretList<Buffer>;
+  /** A file system that does not answer before this. */
+  let answers: Promise<void>;
   let log: EventEmitter<{ line: [Record<string, unknown>] }>;
 
   beforeEach(async () => {
@@ -33,7 +35,9 @@ describe('SecretList', () => {
     });
     const source = { inline: [Buffer.from(INLINE)], file };
     const logger = createLogger('info', sink);
-    list = await SecretList.open(SETTING, source, parseReadTokenSecrets, logger, 5);
+    answers = Promise.resolve();
+    const read = (path: string) => answers.then(() => readSmallFile(path));
+    list = await SecretList.open(SETTING, source, parseReadTokenSecrets, logger, 5, read);
   });
   afterEach(async () => {
     list.onModuleDestroy();
@@ -122,25 +126,20 @@ describe('SecretList', () => {
     }
   });
 
-  // A network file system that hangs does the same, and held up whoever waited for a read.
-  it('keeps what it has where the file never answers', async () => {
-    const pipe = join(folder, 'pipe');
-    execFileSync('mkfifo', [pipe]);
-    await link(pipe, `${file}.next`);
-    await rename(`${file}.next`, file);
+  // A network file system that hangs held up whoever waited for a read.
+  it('keeps what it has where the file does not answer', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    answers = promise;
     const complaint = nextLine();
-    try {
-      await Promise.all([list.reread(), list.reread()]);
-      expect(await complaint).toMatchObject({
-        level: 'error',
-        message: `${SETTING} cannot be read in 1000 ms; the list in use is kept`,
-      });
-      expect(entries()).toEqual([INLINE, OLD]);
-      await replaceFile(NEW);
-    } finally {
-      // The read that hangs ends with the writer.
-      await (await open(pipe, constants.O_WRONLY | constants.O_NONBLOCK)).close();
-    }
+    await Promise.all([list.reread(), list.reread()]);
+    expect(await complaint).toMatchObject({
+      level: 'error',
+      message: `${SETTING} cannot be read in 1000 ms; the list in use is kept`,
+    });
+    expect(entries()).toEqual([INLINE, OLD]);
+
+    await replaceFile(NEW);
+    resolve();
     await list.reread();
     expect(entries()).toEqual([INLINE, NEW]);
   });

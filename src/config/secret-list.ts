@@ -32,6 +32,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
     private readonly parse: Parse<Entry>,
     private readonly logger: Logger,
     private readonly intervalMs: number,
+    private readonly readText: (path: string) => Promise<string>,
   ) {
     this.all = source.inline;
   }
@@ -43,8 +44,9 @@ export class SecretList<Entry> implements OnModuleDestroy {
     parse: Parse<Entry>,
     logger: Logger,
     intervalMs = REREAD_INTERVAL_MS,
+    readText = readSmallFile,
   ): Promise<SecretList<Entry>> {
-    const list = new SecretList(name, source, parse, logger, intervalMs);
+    const list = new SecretList(name, source, parse, logger, intervalMs, readText);
     if (source.file !== undefined) {
       await list.read(source.file);
       list.scheduleReread();
@@ -102,7 +104,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
 
   /** If the file is invalid, empty or missing, the list stays as it was, and one log line says so. */
   private async read(file: string): Promise<void> {
-    const text = await readSmallFile(file).catch((error: NodeJS.ErrnoException) => ({ error }));
+    const text = await this.readText(file).catch((error: NodeJS.ErrnoException) => ({ error }));
     if (typeof text !== 'string') {
       this.keepOld(`unreadable:${text.error.code}`, `cannot be read (${text.error.code})`);
       return;

@@ -1,13 +1,16 @@
-import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
 
 /** No list of secrets is larger. A larger file is another one, named by mistake. */
 export const MAX_FILE_BYTES = 1_048_576;
+/** To open a named pipe would otherwise wait for its writer, which nothing can cut short. Windows has no such flag. */
+const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** Why a file is refused. `code` stands where Node's own errors have theirs. */
 export class UnusableFile extends Error {
   readonly code: string;
 
-  constructor(code: 'larger than 1 MiB' | 'not UTF-8 text') {
+  constructor(code: 'larger than 1 MiB' | 'not UTF-8 text' | 'not a regular file') {
     super(`the file is ${code}`);
     this.code = code;
   }
@@ -18,18 +21,25 @@ export class UnusableFile extends Error {
  * `UnusableFile`, or an error of the file system.
  */
 export async function readSmallFile(path: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  // `end` is the last byte that is read.
-  for await (const chunk of createReadStream(path, { end: MAX_FILE_BYTES })) {
-    chunks.push(chunk as Buffer);
+  const file = await open(path, OPEN_FLAGS);
+  try {
+    checkRegular(await file.stat());
+    const chunks: Buffer[] = [];
+    // `end` is the last byte that is read.
+    for await (const chunk of file.createReadStream({ end: MAX_FILE_BYTES })) {
+      chunks.push(chunk as Buffer);
+    }
+    return smallText(Buffer.concat(chunks));
+  } finally {
+    await file.close();
   }
-  return smallText(Buffer.concat(chunks));
 }
 
 /** The same at the start, where nothing else waits. Throws the same errors. */
 export function readSmallFileSync(path: string): string {
-  const file = openSync(path, 'r');
+  const file = openSync(path, OPEN_FLAGS);
   try {
+    checkRegular(fstatSync(file));
     const buffer = Buffer.alloc(MAX_FILE_BYTES + 1);
     let length = 0;
     let count: number;
@@ -41,6 +51,11 @@ export function readSmallFileSync(path: string): string {
   } finally {
     closeSync(file);
   }
+}
+
+/** A pipe can be read once, and a file of settings is read again and again. */
+function checkRegular(stats: Stats): void {
+  if (!stats.isFile()) throw new UnusableFile('not a regular file');
 }
 
 /**

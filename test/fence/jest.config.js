@@ -11,6 +11,7 @@ export default {
   ...jestBase,
   rootDir: '../..',
   testMatch: ['<rootDir>/test/fence/*.fence-spec.ts'],
-  testTimeout: 120_000,
+  // A property with its thousands of rounds takes two minutes beside others.
+  testTimeout: 600_000,
   maxWorkers: 2,
 };

@@ -8,6 +8,7 @@ const COLUMN_VALUES: Readonly<Record<Column, string>> = {
   tenant: 'acme other',
 };
 const COLUMN_NAMES = Object.keys(COLUMN_VALUES) as [Column, ...Column[]];
+const TEXTS: [Column, ...Column[]] = ['type', 'note', 'code', 'id', 'done'];
 
 /** The values of the parameters in a random clause, by number. */
 export const PARAMS: Readonly<Record<string, string>> = { 1: 'other', 2: '10', 3: '{acme,x}' };
@@ -28,11 +29,13 @@ function grouped(random: Random, condition: string): string {
 }
 
 function predicate(random: Random): string {
-  const name = random.pick(COLUMN_NAMES);
+  const form = whole(random, 9);
+  // LIKE takes texts, which few columns are.
+  const name = form === 4 ? random.pick(TEXTS) : random.pick(COLUMN_NAMES);
   const column = spelled(random, name);
   const constant = (): string => randomConstant(random, name);
   const not = oneIn(random, 3) ? 'NOT ' : '';
-  switch (whole(random, 9)) {
+  switch (form) {
     case 0:
       return `${column} IS ${not}${wordOf(random, 'NULL NULL TRUE FALSE UNKNOWN')}`;
     case 1:
@@ -48,7 +51,9 @@ function predicate(random: Random): string {
     case 6:
       return random.pick([column, 'true', `${constant()} = ${column}`, 'true = true']);
     default:
-      return `${column} ${wordOf(random, '= <> != < > <= >=')} ${constant()}`;
+      return [column, wordOf(random, '= <> != < > <= >='), constant()].join(
+        oneIn(random, 4) ? '' : ' ',
+      );
   }
 }
 
@@ -104,6 +109,7 @@ export const FALLIBLE: readonly (readonly [clause: string, harmless: Row, fatal:
   ['pay + 2147483600 IS NULL', { pay: '1' }, { pay: '2147483647' }],
   ['- pay IS NULL', { pay: '1' }, { pay: '-2147483648' }],
   [String.raw`type LIKE 'pin\'`, { type: 'x' }, { type: 'pinata' }],
+  ["type LIKE 'pin!' ESCAPE '!'", { type: 'x' }, { type: 'pinata' }],
   [String.raw`type LIKE 'pin\x'::varchar(4)`, { type: 'x' }, { type: 'pinata' }],
   ['note LIKE type', { type: 'x', note: 'x' }, { type: 'pin\\', note: 'pinata' }],
   ['coalesce(day, seen) IS NULL', { day: '2026-01-01' }, { day: '5874897-12-31' }],

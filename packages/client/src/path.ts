@@ -1,7 +1,7 @@
 /** RFC 3986 §3.3: the characters of a segment. A `?` or `#` would end the path. */
 const SEGMENT = /^(?:[\w.~!$&'()*+,;=:@-]|%[\da-f]{2})+$/i;
 /** What a server that decodes once more would take for a dot, a slash, a backslash or a control character. */
-const ENCODED_TWICE = /%(?:2e|2f|5c|[01][\da-f]|7f)/i;
+const ENCODED_TWICE = /%(?:2e|2f|5c|[01][\da-f]|7f|c2%[89])/i;
 
 /**
  * Checks a path of the gateway that a caller gave a part of, such as the name of a user: one that leads elsewhere must

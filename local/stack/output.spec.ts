@@ -19,6 +19,12 @@ describe('readableLogLine', () => {
       JSON.stringify({ ...request, status: 400, code: 'invalid_body' }),
       'POST /api/spawn 400 3.1 ms invalid_body',
     ],
+    // Each change had a second line, "POST /api/spawn 202 undefined ms".
+    [
+      'nothing for the line of the audit log',
+      JSON.stringify({ ...request, durationMs: undefined, outcome: 'done', message: 'audit' }),
+      undefined,
+    ],
     ['a note', '{"level":"info","message":"the gateway listens"}', 'the gateway listens'],
     [
       'an error',

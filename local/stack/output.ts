@@ -19,17 +19,18 @@ export function say(speaker: Speaker, line: string): void {
   process.stdout.write(`${styleText(COLOURS[speaker], prefix)} ${line}\n`);
 }
 
-/** The gateway's JSON log line for people: a request in brief, anything else in full. */
-export function readableLogLine(line: string): string {
+/** The gateway's JSON log line for people: a request in brief and once, anything else in full. */
+export function readableLogLine(line: string): string | undefined {
   let entry: Record<string, unknown>;
   try {
     entry = JSON.parse(line) as Record<string, unknown>;
   } catch {
     return line;
   }
-  const { method, path, status, durationMs, code } = entry;
+  const { method, path, status, durationMs, code, message } = entry;
+  if (message === 'audit') return undefined;
   if (method === undefined || status === undefined) {
-    return typeof entry.message === 'string' && entry.level === 'info' ? entry.message : line;
+    return typeof message === 'string' && entry.level === 'info' ? message : line;
   }
   return [method, path, status, `${String(durationMs)} ms`, code].filter(Boolean).join(' ');
 }

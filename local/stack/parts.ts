@@ -126,7 +126,7 @@ function startNode(
   name: Speaker,
   script: string,
   settings: Record<string, string | number | undefined>,
-  readable?: (line: string) => string,
+  readable?: (line: string) => string | undefined,
 ): RunningProcess {
   const texts = Object.entries(settings).map(([key, value]) => [key, value?.toString()]);
   return startProcess({

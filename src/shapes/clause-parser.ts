@@ -11,8 +11,8 @@ const TRUTHS = ['null', 'true', 'false', 'unknown'];
  * Parses a clause that a client wrote with a read token: columns compared with constants, joined by AND, OR and NOT. It
  * takes no operation that could fail on a column: PostgreSQL may apply it to rows of other tenants before it applies
  * the fence, and the error would reveal their values. Between a column and constants none can fail, for the types that
- * Electric compares (its `known_functions.ex` and `basic_types.ex`, August 2026). `params` are the values of `$n`.
- * Throws `SqlRefusal`.
+ * Electric compares (its `known_functions.ex` and `basic_types.ex`, August 2026), except LIKE and ILIKE on a column with a
+ * nondeterministic collation. `params` are the values of `$n`. Throws `SqlRefusal`.
  */
 export function parseClause(sql: string, params: ReadonlyMap<string, string>): Clause {
   if (Buffer.byteLength(sql) > MAX_BYTES) throw new SqlRefusal('is longer than 8 KiB');

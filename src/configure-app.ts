@@ -3,7 +3,7 @@ import { ApiKeys } from './auth/api-keys.ts';
 import { credentialDigest } from './auth/bearer.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { corsStep } from './cors/cors.step.ts';
-import type { CredentialCheck } from './log/logged-path.ts';
+import { LoggedPaths } from './log/logged-paths.ts';
 import { LOGGER } from './log/log.module.ts';
 import { admissionStep } from './server/admission.step.ts';
 import { ConnectionCap } from './server/connection-cap.ts';
@@ -41,7 +41,7 @@ export function configureApp(
 
   const way = new RequestWay({
     steps: [
-      requestContextStep(observers, part(OpenRequests), apiKeyCheck(app)),
+      requestContextStep(observers, part(OpenRequests), loggedPaths(app)),
       corsStep(corsOrigins),
       admissionStep(part(GatewayState), part(ConnectionCap)),
       requestTargetStep,
@@ -65,8 +65,11 @@ export function configureApp(
   server.on('clientError', refuseUnparsed(connections, observers));
 }
 
-/** Tells the API keys, for paths that are logged. */
-export function apiKeyCheck(app: INestApplication): CredentialCheck {
+/** Writes paths without the API keys of this deployment. */
+export function loggedPaths(app: INestApplication): LoggedPaths {
   const apiKeys = app.get(ApiKeys, { strict: false });
-  return (text) => apiKeys.find(credentialDigest(text)) !== undefined;
+  return new LoggedPaths({
+    isCredential: (text) => apiKeys.find(credentialDigest(text)) !== undefined,
+    version: () => apiKeys.version,
+  });
 }

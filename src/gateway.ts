@@ -10,7 +10,7 @@ import { DeclaredAccess } from './auth/declared-access.ts';
 import type { TokenKeySet } from './auth/token-key-set.ts';
 import type { SecretList } from './config/secret-list.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
-import { apiKeyCheck, configureApp } from './configure-app.ts';
+import { configureApp, loggedPaths } from './configure-app.ts';
 import { HeldBytes } from './memory/held-bytes.ts';
 import { MemoryWatch } from './memory/memory-watch.ts';
 import { Connections } from './server/connections.ts';
@@ -102,7 +102,7 @@ export async function startGateway(
           options,
         );
   if (management) {
-    configureManagement(management, logger, apiKeyCheck(app));
+    configureManagement(management, logger, loggedPaths(app));
     requestMetrics?.announce(part(DeclaredAccess).routes());
     addGauges(telemetry.registry, {
       state,

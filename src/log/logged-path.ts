@@ -3,11 +3,12 @@ import { decodeLeniently } from '../http/request-path.ts';
 /** Whether a text is a credential of this deployment, such as an API key. */
 export type CredentialCheck = (text: string) => boolean;
 
-const MAX_LENGTH = 512;
+/** Of a path in a log, in characters. */
+export const MAX_LOGGED_LENGTH = 512;
 /** No server decodes a path more often. */
 const MAX_LAYERS = 3;
 /** How far an API key reaches that begins within the length, with each character encoded as often (`%252541`). */
-const MAX_LOOK_LENGTH = MAX_LENGTH + (1 + 2 * MAX_LAYERS) * 256;
+const MAX_LOOK_LENGTH = MAX_LOGGED_LENGTH + (1 + 2 * MAX_LAYERS) * 256;
 /** A read token or another JWT, or the beginning of one. Its first part is a JSON object in base64url. */
 const TOKEN = /eyJ[\w-]{8,}(?:\.[\w-]*){0,4}/g;
 /** What can be an API key within a segment of a path. */
@@ -32,7 +33,7 @@ export function loggedPath(path: string, isCredential: CredentialCheck = never):
   let checks = 0;
   const isKey = (text: string): boolean => ++checks > MAX_CHECKS || isCredential(text);
   const cleaned = withoutKeys(plain.replace(TOKEN, '(token)'), isKey);
-  return (cleaned === plain ? looked : cleaned).slice(0, MAX_LENGTH);
+  return (cleaned === plain ? looked : cleaned).slice(0, MAX_LOGGED_LENGTH);
 }
 
 function decoded(text: string): string {

@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { ClientRequest } from '../http/client-request.ts';
-import type { CredentialCheck } from '../log/logged-path.ts';
+import type { LoggedPaths } from '../log/logged-paths.ts';
 import { OpenRequests } from '../server/open-requests.ts';
 import { requestContext, setAnswerHeaders } from '../server/request-context.ts';
 import { requestContextStep } from '../server/request-context.step.ts';
@@ -12,13 +12,13 @@ import { RequestLog } from '../telemetry/request-log.ts';
 export function configureManagement(
   app: INestApplication,
   logger: Logger,
-  isCredential: CredentialCheck,
+  paths: LoggedPaths,
 ): void {
   // Probes come every few seconds, so their lines appear only at debug level.
   const observers = logger.isLevelEnabled('debug')
     ? [new RequestLog(logger, { listener: 'management' })]
     : [];
-  const openContext = requestContextStep(observers, new OpenRequests(), isCredential);
+  const openContext = requestContextStep(observers, new OpenRequests(), paths);
   app.use((request: ClientRequest, response: ServerResponse, next: () => void) => {
     openContext(request, response);
     setAnswerHeaders(response, requestContext(request));

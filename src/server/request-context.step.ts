@@ -1,4 +1,4 @@
-import type { CredentialCheck } from '../log/logged-path.ts';
+import type { LoggedPaths } from '../log/logged-paths.ts';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
 import type { Step } from './request-way.ts';
 import type { OpenRequests } from './open-requests.ts';
@@ -14,7 +14,7 @@ import { requestIdFrom } from '../http/request-id.ts';
 export function requestContextStep(
   observers: readonly RequestObserver[],
   openRequests: OpenRequests,
-  isCredential: CredentialCheck,
+  paths: LoggedPaths,
 ): Step {
   return (request, response) => {
     const target = request.url;
@@ -23,7 +23,7 @@ export function requestContextStep(
     const path = queryAt === -1 ? target : target.slice(0, queryAt);
     const query = queryAt === -1 ? '' : target.slice(queryAt);
     const context = new RequestContext(requestId, path, query);
-    context.isCredential = isCredential;
+    context.paths = paths;
     context.traceId = traceIdOf(request.headers.traceparent);
     context.answerHeaders = ['X-Request-Id', requestId];
     setRequestContext(request, context);

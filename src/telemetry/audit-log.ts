@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { isReadMethod } from '../http/routes.ts';
-import { loggedPath } from '../log/logged-path.ts';
 import { loggedSubject } from './request-log.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 
@@ -17,7 +16,7 @@ export class AuditLog implements RequestObserver {
   }
 
   ended({ method, status, isWhole, context }: EndedRequest): void {
-    const { credential, subject, route, entityUrl, isCredential, requestId, errorCode } = context;
+    const { credential, subject, route, entityUrl, requestId, errorCode } = context;
     if (credential === undefined || isReadMethod(method)) return;
     this.logger.info(
       {
@@ -26,7 +25,7 @@ export class AuditLog implements RequestObserver {
         method,
         route,
         path: context.loggedPath,
-        ...(entityUrl === undefined ? {} : { entity: loggedPath(entityUrl, isCredential) }),
+        ...(entityUrl === undefined ? {} : { entity: context.paths.of(entityUrl) }),
         status,
         outcome: outcomeOf(status, isWhole),
         ...(errorCode === undefined ? {} : { code: errorCode }),

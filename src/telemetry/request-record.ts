@@ -1,16 +1,19 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { ErrorReason, ParserReason } from '../errors/gateway-error.ts';
-import { loggedPath, type CredentialCheck } from '../log/logged-path.ts';
+import { LoggedPaths, NO_CREDENTIALS } from '../log/logged-paths.ts';
 import type { CommandVerb } from './command-verb.ts';
 import type { LiveMode } from './shared-reads.ts';
+
+/** Where no API keys are known, only what looks like a token is left out. */
+const PATHS_WITHOUT_TOKENS = new LoggedPaths(NO_CREDENTIALS);
 
 /** What the log, the metrics and the traces use of a request. Each step of the request fills in what it knows. */
 export class RequestRecord {
   requestId: string;
   /** The raw request target without its query. It may contain a credential and is not bounded. */
   path: string;
-  /** Tells the credentials that a path may contain. Without it, only what looks like a token is known. */
-  isCredential?: CredentialCheck;
+  /** Writes paths without the credentials that they may contain. */
+  paths = PATHS_WITHOUT_TOKENS;
   /** Milliseconds of `performance.now()`. */
   startedAtMs: number;
   /** The trace id, 32 hex digits, if the client sent one or tracing is on. */
@@ -60,6 +63,6 @@ export class RequestRecord {
 
   /** The path without a credential, for logs and spans. */
   get loggedPath(): string {
-    return loggedPath(this.path, this.isCredential);
+    return this.paths.of(this.path);
   }
 }

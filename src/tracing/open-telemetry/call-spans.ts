@@ -5,7 +5,6 @@ import type {
   UpstreamCallObserver,
   UpstreamName,
 } from '../../telemetry/upstream-calls.ts';
-import { loggedPath } from '../../log/logged-path.ts';
 import { knownMethod, methodInName } from '../../telemetry/http-method.ts';
 import { RequestSpan } from './request-spans.ts';
 
@@ -47,7 +46,7 @@ export class CallSpans implements UpstreamCallObserver {
         attributes: {
           'http.request.method': knownMethod(call.method),
           // The query is left out, because it contains the sync engine's secret.
-          'url.full': origin + loggedPath(pathOf(call.target), call.context.isCredential),
+          'url.full': origin + call.context.paths.of(pathOf(call.target)),
           'server.address': host,
           'server.port': port,
           'peer.service': call.upstream,

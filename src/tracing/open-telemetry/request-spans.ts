@@ -83,7 +83,7 @@ function parentOf(request: IncomingMessage): Context | undefined {
 }
 
 function describe(span: Span, { method, status, isWhole, context }: EndedRequest): void {
-  const { route, errorCode, live, entityType, invocationId, isCredential } = context;
+  const { route, errorCode, live, entityType, invocationId, paths } = context;
   if (route !== undefined) {
     span.updateName(`${methodInName(method)} ${route}`);
     span.setAttribute('http.route', route);
@@ -95,7 +95,8 @@ function describe(span: Span, { method, status, isWhole, context }: EndedRequest
   if (!isWhole) span.setAttribute('gateway.response.broken', true);
   if (context.sharedWith) describeShare(span, context.sharedWith);
   if (live !== undefined) span.setAttribute('gateway.read.live', live);
-  if (entityType !== undefined && !isCredential?.(entityType)) {
+  // It could be an API key that somebody took for the name of a type.
+  if (entityType !== undefined && paths.of(`/${entityType}`) === `/${entityType}`) {
     span.setAttribute('gateway.entity.type', entityType);
   }
   if (invocationId !== undefined) span.setAttribute('gateway.invocation.id', invocationId);

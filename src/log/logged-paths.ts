@@ -1,0 +1,43 @@
+import { RecentMap } from '../collections/recent-map.ts';
+import { loggedPath, MAX_LOGGED_LENGTH, type CredentialCheck } from './logged-path.ts';
+
+/** How many paths are remembered. A reader sends the same one with every long-poll. */
+const MAX_PATHS = 4_096;
+
+/** The credentials of now: their check, and an object that is another one after each change. */
+export interface CurrentCredentials {
+  isCredential: CredentialCheck;
+  version: () => unknown;
+}
+
+/**
+ * Paths for logs and spans, as `loggedPath` writes them. Looking for an API key takes a digest of each part of a path, so
+ * a path without one is remembered for as long as the credentials stay the same.
+ */
+export class LoggedPaths {
+  private readonly credentials: CurrentCredentials;
+  private readonly clean = new RecentMap<true>(MAX_PATHS);
+  private version: unknown;
+
+  constructor(credentials: CurrentCredentials) {
+    this.credentials = credentials;
+  }
+
+  of(path: string): string {
+    const version = this.credentials.version();
+    if (version !== this.version) {
+      this.clean.clear();
+      this.version = version;
+    }
+    if (this.clean.get(path)) return path;
+    const logged = loggedPath(path, this.credentials.isCredential);
+    if (logged === path && path.length <= MAX_LOGGED_LENGTH) this.clean.set(path, true);
+    return logged;
+  }
+}
+
+/** For what knows no credentials. */
+export const NO_CREDENTIALS: CurrentCredentials = {
+  isCredential: () => false,
+  version: () => undefined,
+};

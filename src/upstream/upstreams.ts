@@ -37,7 +37,7 @@ interface Proxied extends Upstream {
   prefix: ProxiedPrefix;
   /** The connections of all requests except shared reads. */
   agent: http.Agent;
-  /** The timeout in milliseconds for the response headers of such a request. */
+  /** The timeout in milliseconds for response headers, except those of a live read. */
   timeoutMs: number;
   /** Whether browsers and caches may read it, and several readers may share one read. */
   isRead: boolean;
@@ -49,8 +49,8 @@ export interface ReadUpstream extends Proxied {
   protocol: ReadProtocol;
   /** The connections of reads. */
   pool: ReadPool;
-  /** The timeout in milliseconds for the response headers of a read. */
-  readTimeoutMs: number;
+  /** The timeout in milliseconds for the response headers of a live read. */
+  liveTimeoutMs: number;
 }
 
 export type ProxiedUpstream = ReadUpstream | (Proxied & { isRead: false });
@@ -80,7 +80,7 @@ export class Upstreams implements OnApplicationShutdown {
         { connectMs: timeouts.connectMs, stallMs: timeouts.upstreamStallMs },
         connectorTo(new URL(url), lookup),
       ),
-      readTimeoutMs: timeouts.liveMs,
+      liveTimeoutMs: timeouts.liveMs,
     });
     this.history = {
       name: 'history',

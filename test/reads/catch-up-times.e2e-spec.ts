@@ -3,7 +3,7 @@ import { READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { CATCH_UPS, MODES, startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
 
-const LIVE_TIMEOUT_MS = 3_000;
+const RESPONSE_TIMEOUT_MS = 3_000;
 /** Node's timers count whole milliseconds. */
 const EARLY_MS = 5;
 
@@ -11,7 +11,7 @@ describe.each(MODES)('$mode catch-up reads before a store that is silent', ({ is
   let sharing: SharingGateway;
   beforeAll(async () => {
     sharing = await startSharingGateway(isShared, {
-      GATEWAY_LIVE_TIMEOUT_MS: String(LIVE_TIMEOUT_MS),
+      GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: String(RESPONSE_TIMEOUT_MS),
     });
   });
   afterAll(() => sharing?.stop());
@@ -31,7 +31,8 @@ describe.each(MODES)('$mode catch-up reads before a store that is silent', ({ is
       for (const reader of [first, patient]) {
         const answer = await reader?.ended;
         expect(JSON.parse(String(answer?.body))).toMatchObject({ code: 'upstream_timeout' });
-        expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(LIVE_TIMEOUT_MS - EARLY_MS);
+        const tookMs = performance.now() - startedAtMs;
+        expect(tookMs).toBeGreaterThanOrEqual(RESPONSE_TIMEOUT_MS - EARLY_MS);
       }
       const requests = sharing.upstream.at(name).all;
       await Promise.all(requests.map(({ over }) => over));
@@ -53,7 +54,6 @@ describe.each(MODES)('$mode catch-up reads before a store that is silent', ({ is
       for (const reader of waiting) {
         expect((await reader.ended).body.toString()).toBe('from another one');
       }
-      expect(requests.all.length).toBe(isShared ? 2 : 4);
       expect(first?.answer.status).toBe(0);
       first?.leave();
     }));

@@ -80,6 +80,8 @@ export async function startSharingGateway(
     GATEWAY_HISTORY_URL: `${upstream.url}/v1/stream`,
     GATEWAY_SYNC_URL: upstream.url,
     GATEWAY_SHARED_READS: String(isShared),
+    // Longer than any test.
+    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '60000',
     ...env,
   });
   const readers = new Set<Reader>();

@@ -26,11 +26,12 @@ export class ReadService {
   /** Resolves when the answer has begun. Rejects with a `GatewayError`, or `ClientGone`. */
   answer(call: ReadCall, response: ServerResponse, rules: AnswerRules): Promise<void> {
     const { context, upstream } = call;
+    const timeoutMs = context.live ? upstream.liveTimeoutMs : upstream.timeoutMs;
     const reader = new Reader(call, response, rules, this.held, this.counts);
     context.endRead = (error) => reader.endEarly(error);
     reader.setDeadlines(
-      this.timeouts.add(awakeMs() + upstream.readTimeoutMs, () =>
-        reader.fail(upstreamError(call, { reached: 'sent', timeoutMs: upstream.readTimeoutMs })),
+      this.timeouts.add(awakeMs() + timeoutMs, () =>
+        reader.fail(upstreamError(call, { reached: 'sent', timeoutMs })),
       ),
       this.expiry.watch(context, context.endRead),
     );

@@ -1,11 +1,9 @@
-const FIRST_LIVE = /[?&]live=([^&]*)/;
+const LIVE = /[?&]live=(?!false(?:&|$))([^&]*)/;
 const FROM_NOW = /[?&]offset=now(?:&|$)/;
 
-/** The first value of `live` in a query, unless it is missing or `false`. */
+/** The first value of `live` in a query that is not `false`. Servers differ in which of several they read. */
 export function liveValue(query: string): string | undefined {
-  if (query === '') return undefined;
-  const value = FIRST_LIVE.exec(query)?.[1];
-  return value === 'false' ? undefined : value;
+  return query === '' ? undefined : LIVE.exec(query)?.[1];
 }
 
 /** The value of `live` in a target's query if it occurs exactly once, so that all servers read it alike. */

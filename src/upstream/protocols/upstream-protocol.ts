@@ -26,16 +26,16 @@ export interface UpstreamProtocol {
 /** A protocol whose reads may wait for new data and be shared. */
 export interface ReadProtocol extends UpstreamProtocol {
   /**
-   * The mode that a read's query selects, or undefined for a read that is answered at once. It is good for counting
-   * but not for decisions: in doubt a read counts as waiting.
+   * The mode that a live read's query selects, or undefined for a read that is answered at once. In doubt a read
+   * counts as live, because it would lose its response at the deadline of other reads.
    */
   liveModeOf(query: string): LiveMode | undefined;
   /**
-   * Whether the upstream certainly treats a read as one that waits. In doubt it counts as answered at once, and its
-   * readers never get a response that was requested before they came.
+   * Whether the upstream certainly treats a read as live, so that it may be shared as one. In doubt it counts as
+   * answered at once, and its readers never get a response that was requested before they came.
    */
   isSurelyLive(target: string): boolean;
-  /** Whether a waiting read begins at the present, which is a different place for each reader. */
+  /** Whether a live read begins at the present, which is a different place for each reader. */
   isFromNow(target: string): boolean;
   /** The event after which an event stream may end, or undefined if every event will do. */
   safeEvent: string | undefined;

@@ -10,32 +10,35 @@ import type { Reader, ReadSource } from './reader.ts';
 import type { UpstreamRead } from './upstream-read.ts';
 
 /**
- * How long readers wait for a response that was requested before they came. Then the gateway sends another request.
+ * How long a reader waits for the requests that were sent before it came. Then one more goes out beside them. So the
+ * requests in progress are two if the upstream answers within this time, and their number grows by one in this time if
+ * it does not answer.
  */
-const MAX_WAIT_MS = 2_000;
+export const MAX_WAIT_MS = 50;
 
 /**
- * The readers of one catch-up read. One request is in progress at a time. Readers that arrive during it wait, and
- * share the next one. So every request begins after its readers have arrived: a reader must find what was
- * acknowledged before it came, which a response in progress may lack.
+ * The readers of one catch-up read. Readers that arrive while a request is in progress wait, and share the next one.
+ * So every request begins after its readers have arrived: a reader must find what was acknowledged before it came, which
+ * a response in progress may lack.
  */
 export class CatchUpLine implements SharedRequestOwner, ReadSource {
   private readonly parts: SharedRequestParts;
   private readonly onEmpty: () => void;
   /** Undefined until a reader must wait, which is rare. */
   private waiting: UnorderedList<Reader> | undefined;
-  private current: SharedRequest | undefined;
+  private requestsInProgress = 0;
+  /** Set while readers wait: one timer for all of them. */
   private timer: NodeJS.Timeout | undefined;
 
-  /** `onEmpty` is called when nothing is in flight and nobody waits. */
+  /** `onEmpty` is called when nothing is in progress and nobody waits. */
   constructor(parts: SharedRequestParts, onEmpty: () => void) {
     this.parts = parts;
     this.onEmpty = onEmpty;
   }
 
-  /** Sends a read at once if none is in flight. Otherwise the read waits for the next request. */
+  /** Sends a read at once if none is in progress. Otherwise the read waits for the next request. */
   add(reader: Reader): void {
-    if (!this.current) {
+    if (this.requestsInProgress === 0) {
       this.launch([reader]);
       return;
     }
@@ -53,15 +56,11 @@ export class CatchUpLine implements SharedRequestOwner, ReadSource {
     // No reader joins a request that has begun.
   }
 
-  onReleased(request: SharedRequest): void {
-    if (request !== this.current) return;
-    if (this.waiting && this.waiting.size > 0) {
-      this.launchWaiting();
-      return;
-    }
-    this.current = undefined;
-    clearTimeout(this.timer);
-    this.onEmpty();
+  onReleased(): void {
+    this.requestsInProgress--;
+    if (this.requestsInProgress > 0) return;
+    this.launchWaiting();
+    if (this.requestsInProgress === 0) this.onEmpty();
   }
 
   toEventStream(read: UpstreamRead, head: ReadHead): EventStream {
@@ -77,13 +76,12 @@ export class CatchUpLine implements SharedRequestOwner, ReadSource {
   private launchWaiting(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    if (!this.waiting || this.waiting.size === 0) return;
-    this.launch(this.waiting.takeAll());
+    if (this.waiting && this.waiting.size > 0) this.launch(this.waiting.takeAll());
   }
 
   private launch(readers: readonly Reader[]): void {
     const request = new SharedRequest(this, this.parts.held);
-    this.current = request;
+    this.requestsInProgress++;
     const [first] = readers;
     for (const reader of readers) {
       if (reader === first) this.parts.setShare(reader, 'first');

@@ -59,4 +59,5 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
   CMD ["node", "--eval", "const { GATEWAY_HOST: host, GATEWAY_PORT: port } = process.env; if (port === '0') process.exit(0); require('node:http').get({ host: host || '0.0.0.0', port: port || 8787, path: '/health' }, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 # node itself, never `npm start`: that would swallow SIGTERM.
-CMD ["node", "dist/main.js"]
+# The gateway has a handler for SIGUSR1. The flag is for the time before the program runs: no debugger opens then.
+CMD ["node", "--disable-sigusr1", "dist/main.js"]

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ConfigError } from './config/config-error.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
@@ -9,7 +10,26 @@ import { LogOutput } from './log/log-output.ts';
 import { filesAtCaps, openFileLimit } from './memory/open-files.ts';
 import { setCollectorFlags } from './v8-flags.ts';
 
-async function bootstrap(): Promise<void> {
+/**
+ * Runs the gateway until a stop signal has drained it, and ends the process.
+ *
+ * @param firstSignal resolves with the first stop signal, which may have come before the call.
+ */
+export async function bootstrap(firstSignal: Promise<NodeJS.Signals>): Promise<void> {
+  endAtSecondSignal(firstSignal);
+  try {
+    await run(firstSignal);
+  } catch (error) {
+    // There is no logger yet, or the port is taken: print one plain message without a stack.
+    const reason = error instanceof Error ? error.message : String(error);
+    process.stderr.write(
+      error instanceof ConfigError ? `${reason}\n` : `agent-gateway: ${reason}\n`,
+    );
+    process.exit(1);
+  }
+}
+
+async function run(firstSignal: Promise<NodeJS.Signals>): Promise<void> {
   setCollectorFlags();
   const config = loadConfig(process.env);
   const output = new LogOutput();
@@ -18,20 +38,30 @@ async function bootstrap(): Promise<void> {
     logger.warn({ setting: name }, message);
   }
   warnOfFewFiles(config.limits, logger);
-  // Handlers are set first of all, because a process with PID 1 ignores signals without a handler.
-  const signal = firstStopSignal();
   process.on('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'the gateway failed and ends');
     process.exit(1);
   });
-  const gateway = await startGateway(config, logger, { log: output });
+  // Node loads modules without a turn of the event loop. A signal that came meanwhile is reported in the next turn.
+  await setImmediate();
+  const gateway = await Promise.race([
+    firstSignal.then(() => undefined),
+    startGateway(config, logger, { log: output }),
+  ]);
+  if (gateway === undefined) {
+    logger.info({ signal: await firstSignal }, 'the gateway ends before it has started');
+    await output.end(MAX_LOG_END_MS);
+    process.exit(0);
+  }
   logger.info(
     { host: config.host, port: gateway.port, managementPort: gateway.managementPort },
     'the gateway listens',
   );
-  logger.info({ signal: await signal, timeoutMs: config.timeouts.drainMs }, 'the gateway drains');
+  const signal = await firstSignal;
+  logger.info({ signal, timeoutMs: config.timeouts.drainMs }, 'the gateway drains');
   const endsAtMs = performance.now() + config.timeouts.drainMs;
-  await gateway.drain();
+  // Somebody at a terminal presses Ctrl-C. There is no load balancer that must notice first.
+  await gateway.drain({ hasLameDuck: signal !== 'SIGINT' });
   logger.info('the gateway has stopped');
   await output.end(
     Math.max(MIN_LOG_END_MS, Math.min(MAX_LOG_END_MS, endsAtMs - performance.now())),
@@ -60,23 +90,12 @@ const MAX_LOG_END_MS = 1_000;
 const SAME_SIGNAL_MS = 500;
 
 /** The first stop signal drains the gateway. A later one ends the process at once. */
-function firstStopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let firstAtMs: number | undefined;
-    const stop = (signal: NodeJS.Signals): void => {
-      firstAtMs ??= performance.now();
+function endAtSecondSignal(firstSignal: Promise<NodeJS.Signals>): void {
+  void firstSignal.then(() => {
+    const firstAtMs = performance.now();
+    const stop = (): void => {
       if (performance.now() - firstAtMs > SAME_SIGNAL_MS) process.exit(1);
-      resolve(signal);
     };
-    process.on('SIGTERM', stop).on('SIGINT', stop);
+    process.on('SIGTERM', stop).on('SIGHUP', stop).on('SIGINT', stop);
   });
-}
-
-try {
-  await bootstrap();
-} catch (error) {
-  // There is no logger yet, or the port is taken: print one plain message without a stack.
-  const reason = error instanceof Error ? error.message : String(error);
-  process.stderr.write(error instanceof ConfigError ? `${reason}\n` : `agent-gateway: ${reason}\n`);
-  process.exit(1);
 }

@@ -43,8 +43,11 @@ export interface RunningGateway {
   /** The actual ports. They differ from the settings if those are 0. */
   port: number;
   managementPort: number | undefined;
-  /** Takes the gateway out of service without losing a request, and closes it; see `drain`. */
-  drain(): Promise<void>;
+  /**
+   * Takes the gateway out of service without losing a request, and closes it; see `drain`. Without a lame duck the
+   * listener closes at once.
+   */
+  drain(options?: { hasLameDuck?: boolean }): Promise<void>;
   /** Closes both ports after their connections have ended, and everything that Nest's modules have opened. */
   close(): Promise<void>;
 }
@@ -142,7 +145,7 @@ export async function startGateway(
     state,
     port: portOf(app),
     managementPort: management && portOf(management),
-    drain: async () => {
+    drain: async ({ hasLameDuck = true } = {}) => {
       const endsAtMs = performance.now() + config.timeouts.drainMs;
       const timeoutMs = config.timeouts.drainMs * (tracing ? 1 - FLUSH_SHARE : 1);
       await drain({
@@ -151,6 +154,7 @@ export async function startGateway(
         openRequests: part(OpenRequests),
         state,
         logger,
+        hasLameDuck,
         timeoutMs,
       });
       const leftMs = Math.max(MIN_CLOSE_MS, endsAtMs - performance.now());

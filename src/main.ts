@@ -1,14 +1,24 @@
-import { runOnOwnNode } from './own-node.ts';
+// These handlers come before every import, because the imports take most of a second. Without a handler a process with
+// PID 1 ignores a signal, and any other process ends at once.
+const firstSignal = new Promise<NodeJS.Signals>((resolve) => {
+  process.on('SIGTERM', resolve).on('SIGHUP', resolve).on('SIGINT', resolve);
+});
+// Without a handler Node opens its debugger at this signal.
+process.on('SIGUSR1', () => undefined);
 
+const { runOnOwnNode } = await import('./own-node.ts');
 // Everything else is imported later. On a Node that is too old or differs, an import would fail with a stack trace
 // instead of a plain sentence.
-if (!runOnOwnNode()) {
+if (!runOnOwnNode(firstSignal)) {
   const { privatePartsProblem } = await import('./private-parts/start-check.ts');
   const problem = await privatePartsProblem();
   if (problem === undefined) {
-    await import('./bootstrap.ts');
+    const { bootstrap } = await import('./bootstrap.ts');
+    await bootstrap(firstSignal);
   } else {
     process.stderr.write(`agent-gateway ${problem}. Run it on Node 24.\n`);
     process.exitCode = 1;
   }
 }
+
+export {};

@@ -14,9 +14,10 @@ const FORWARDED_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
  * On a Node that is too old or too new, runs the same program on the Node that the project brings as a development
  * dependency. If that is not installed, exits with a plain sentence.
  *
+ * @param earlierSignal resolves with a signal that has come before the call, if the caller has handlers already.
  * @returns whether it did; false on any Node that will do.
  */
-export function runOnOwnNode(): boolean {
+export function runOnOwnNode(earlierSignal?: Promise<NodeJS.Signals>): boolean {
   if (isSupported(process.versions.node)) return false;
 
   const nodePath = ownNodePath();
@@ -28,6 +29,7 @@ export function runOnOwnNode(): boolean {
     stdio: 'inherit',
   });
   for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
+  void earlierSignal?.then((signal) => child.kill(signal));
   child.on('error', (error) => fail(`cannot run ${nodePath}: ${error.message}`));
   child.on('exit', (code, signal) =>
     process.exit(code ?? 128 + constants.signals[signal ?? 'SIGTERM']),

@@ -18,27 +18,31 @@ export interface DrainParts {
   openRequests: OpenRequests;
   state: GatewayState;
   logger: Logger;
+  /** Whether load balancers get time to notice before the listener closes. */
+  hasLameDuck: boolean;
   /** The longest time from the signal to the end. */
   timeoutMs: number;
 }
 
 /**
- * Takes a gateway out of service without losing a request. 1. Lame duck: readiness says 503, and the listener stays
- * open while load balancers notice. 2. The listener closes, requests in progress finish, and idle connections are
- * closed. 3. At the soft deadline parked reads get a 503 that sends them to another copy, and event streams end
- * where their reader can resume. New requests on kept connections get the same 503. 4. At the hard deadline
+ * Takes a gateway out of service without losing a request. 1. Lame duck, if the caller wants one: readiness says 503,
+ * and the listener stays open while load balancers notice. 2. The listener closes, requests in progress finish, and
+ * idle connections are closed. 3. At the soft deadline parked reads get a 503 that sends them to another copy, and
+ * event streams end where their reader can resume. New requests on kept connections get the same 503. 4. At the hard deadline
  * everything that is left is broken off: a half-sent body must not look whole, and a command that the runtime may
  * have must not get a response that invites a retry. Resolves when nothing is left, or at the hard deadline.
  */
 export async function drain(parts: DrainParts): Promise<void> {
-  const { server, connections, openRequests, state, timeoutMs } = parts;
+  const { server, connections, openRequests, state, hasLameDuck, timeoutMs } = parts;
   const startedAtMs = performance.now();
   const untilShare = (share: number): number =>
     Math.max(0, share * timeoutMs - (performance.now() - startedAtMs));
 
-  state.phase = 'lame-duck';
   connections.announceClose();
-  await sleep(untilShare(LISTENER_CLOSES_AT));
+  if (hasLameDuck) {
+    state.phase = 'lame-duck';
+    await sleep(untilShare(LISTENER_CLOSES_AT));
+  }
 
   state.phase = 'closing';
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));

@@ -34,7 +34,7 @@ const checks = new Checks();
 await checks.check('says how it is run: by number, by exec, with labels and a health check', () => {
   assert.equal(config.User, '10001:10001');
   assert.equal(config.WorkingDir, '/app');
-  assert.deepEqual(config.Cmd, ['node', 'dist/main.js']);
+  assert.deepEqual(config.Cmd, ['node', '--disable-sigusr1', 'dist/main.js']);
   assert.ok(!config.Entrypoint?.length);
   assert.ok(config.Env.includes('NODE_ENV=production'));
   assert.deepEqual(Object.keys(config.ExposedPorts).sort(), ['8787/tcp', '8788/tcp']);
@@ -167,6 +167,11 @@ try {
     assert.equal(await askedAt('127.0.0.1', '0'), 0);
   });
 
+  await checks.check('opens no debugger on SIGUSR1', async () => {
+    gateway.signal('SIGUSR1');
+    assert.equal((await fetch(healthUrl)).status, 200);
+  });
+
   await checks.check(
     'drains on SIGTERM: a read under way gets its answer, then exit 0',
     async () => {
@@ -188,6 +193,7 @@ try {
       const { code, output } = await gateway.exited;
       assert.equal(code, 0, output);
       assert.match(output, /the gateway has stopped/);
+      assert.doesNotMatch(output, /Debugger/);
       // With nothing left it ends behind the lame-duck phase, a fifth of the time.
       assert.ok(performance.now() - signalledAtMs < DRAIN_TIMEOUT_MS * 0.8);
     },

@@ -125,6 +125,9 @@ export class Environment {
   @WholeNumber(0, MILLISECONDS_PER_DAY)
   GATEWAY_DRAIN_TIMEOUT_MS = 25_000;
 
+  @TrueOrFalse()
+  GATEWAY_HEALTH_FAILS_ON_DRAIN = false;
+
   @IsIn(LOG_LEVELS, { message: `must be one of ${LOG_LEVELS.join(', ')}` })
   GATEWAY_LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 

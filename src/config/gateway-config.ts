@@ -42,6 +42,8 @@ export interface GatewayConfig {
   corsOrigins: '*' | string[];
   /** Whether readers of the same read share one upstream request. */
   sharedReads: boolean;
+  /** Whether the public port's `/health` fails from the stop signal on. */
+  healthFailsOnDrain: boolean;
   limits: {
     maxConnections: number;
     maxOpenReads: number;

@@ -242,6 +242,17 @@ const SETTINGS: Setting[] = [
     bad: ['yes', 'TRUE', '1', '0', ' true', 'off'],
     must: 'must be true or false',
   },
+  {
+    name: 'GATEWAY_HEALTH_FAILS_ON_DRAIN',
+    value: (config) => config.healthFailsOnDrain,
+    default: false,
+    good: [
+      ['true', true],
+      ['false', false],
+    ],
+    bad: ['yes', 'TRUE', '1', '0', ' true', 'off'],
+    must: 'must be true or false',
+  },
   numberSetting(
     'GATEWAY_MAX_CONNECTIONS',
     (config) => config.limits.maxConnections,

@@ -96,6 +96,7 @@ export function loadConfig(
     maxBodyBytes: env.GATEWAY_MAX_BODY_BYTES,
     corsOrigins,
     sharedReads: env.GATEWAY_SHARED_READS,
+    healthFailsOnDrain: env.GATEWAY_HEALTH_FAILS_ON_DRAIN,
     limits: {
       maxConnections:
         env.GATEWAY_MAX_CONNECTIONS ??

@@ -5,6 +5,7 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripte
 
 const NOT_CACHED = 'no-cache, no-store, must-revalidate';
 const NOTHING_CHECKED = { status: 'ok', info: {}, error: {}, details: {} };
+const DRAIN_PHASES = ['lame-duck', 'closing', 'refusing'] as const;
 const REQUEST_ID = { 'x-request-id': 'the-request' };
 
 const routeNotFound = {
@@ -67,6 +68,50 @@ describe('the health of the public port', () => {
   it('has no management port where that is set to 0', () => {
     expect(gateway.managementUrl).toBeUndefined();
   });
+
+  it('is 200 until new requests are refused while the gateway drains', async () => {
+    const { state } = gateway.running;
+    const statuses = [];
+    for (state.phase of DRAIN_PHASES) {
+      statuses.push((await fetch(`${gateway.url}/health`)).status);
+    }
+    expect(statuses).toEqual([200, 200, 503]);
+  });
+});
+
+describe('the health of the public port with GATEWAY_HEALTH_FAILS_ON_DRAIN', () => {
+  let gateway: TestGateway;
+  beforeAll(async () => {
+    gateway = await startTestGateway({ GATEWAY_HEALTH_FAILS_ON_DRAIN: 'true' });
+  });
+  afterAll(() => gateway.stop());
+  const get = (method = 'GET'): Promise<Response> =>
+    fetch(`${gateway.url}/health`, { method, headers: REQUEST_ID });
+
+  it('is 200 while the gateway serves', async () => {
+    expect((await get()).status).toBe(200);
+    expect((await get('HEAD')).status).toBe(200);
+  });
+
+  // A load balancer that can ask the public port alone sent new connections until the listener closed, and those failed.
+  it('is 503 in each phase of the drain', async () => {
+    for (gateway.running.state.phase of DRAIN_PHASES) {
+      const response = await get();
+      expect(response.status).toBe(503);
+      expect(response.headers.get('content-type')).toBe('application/problem+json');
+      expect(response.headers.get('cache-control')).toBe('no-store');
+      expect(response.headers.get('retry-after')).toBe('1');
+      expect(await response.json()).toEqual({
+        type: 'urn:agent-gateway:error:draining',
+        title: 'This gateway is shutting down',
+        status: 503,
+        detail: 'This copy of the gateway is shutting down; try again.',
+        code: 'draining',
+        requestId: 'the-request',
+      });
+      expect((await get('HEAD')).status).toBe(503);
+    }
+  });
 });
 
 describe('the management port', () => {
@@ -118,8 +163,7 @@ describe('the management port', () => {
 
   it('is not ready but live while the gateway drains', async () => {
     const { state } = gateway.running;
-    for (const phase of ['lame-duck', 'closing', 'refusing'] as const) {
-      state.phase = phase;
+    for (state.phase of DRAIN_PHASES) {
       const response = await get('ready');
       expect(response.status).toBe(503);
       expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');

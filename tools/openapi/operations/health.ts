@@ -5,7 +5,9 @@ export const HEALTH: OperationParts = {
     {
       operationId: 'getHealth',
       summary: 'Whether the process answers',
-      description: 'Looks at no upstream. Probes have a port of their own.',
+      description:
+        'Looks at no upstream. Probes have a port of their own. If `GATEWAY_HEALTH_FAILS_ON_DRAIN` is `true`, the ' +
+        'answer during a shutdown is 503 `draining`.',
       success: {
         description: 'It does.',
         always: ['X-Request-Id', 'Cache-Control'],

@@ -8,6 +8,7 @@ import { AppModule } from './app.module.ts';
 import { API_KEY_LIST, READ_TOKEN_KEY_SET, READ_TOKEN_SECRET_LIST } from './auth/auth.module.ts';
 import { DeclaredAccess } from './auth/declared-access.ts';
 import type { TokenKeySet } from './auth/token-key-set.ts';
+import { RuntimeClient } from './commands/runtime-client.ts';
 import type { SecretList } from './config/secret-list.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { configureApp, loggedPaths } from './configure-app.ts';
@@ -21,6 +22,7 @@ import { configureManagement } from './management/configure-management.ts';
 import { GatewayState } from './server/gateway-state.ts';
 import { ManagementModule } from './management/management.module.ts';
 import { UpstreamProbes } from './management/upstream-probes.ts';
+import { OpenCommandLimit } from './limits/open-command-limit.ts';
 import { OpenReadLimits } from './limits/open-read-limits.ts';
 import type { LogCounts } from './log/log-output.ts';
 import { NestLogger } from './log/nest-logger.ts';
@@ -119,6 +121,8 @@ export async function startGateway(
       stalledClients: part(StalledClients),
       memoryWatch: part(MemoryWatch),
       readLimits: part(OpenReadLimits),
+      commandLimit: part(OpenCommandLimit),
+      runtime: part(RuntimeClient),
       keySet: app.get<TokenKeySet | undefined>(READ_TOKEN_KEY_SET, { strict: false }),
     });
   }

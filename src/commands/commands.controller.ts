@@ -17,6 +17,7 @@ import { CommandsService, type CommandOutcome } from './commands.service.ts';
 import type { ControlDto } from './dto/control.dto.ts';
 import type { SpawnDto } from './dto/spawn.dto.ts';
 import { IdempotencyKeyInterceptor } from './idempotency-key.interceptor.ts';
+import { OpenCommandInterceptor } from './open-command.interceptor.ts';
 import { RawBodyInterceptor } from './raw-body.interceptor.ts';
 
 /** Commands, plain and fully qualified by tenant. */
@@ -24,7 +25,7 @@ import { RawBodyInterceptor } from './raw-body.interceptor.ts';
 @Access('api-key')
 @RequiredScope('commands')
 @UseGuards(CommandAddressGuard)
-@UseInterceptors(IdempotencyKeyInterceptor, RawBodyInterceptor)
+@UseInterceptors(OpenCommandInterceptor, IdempotencyKeyInterceptor, RawBodyInterceptor)
 export class CommandsController {
   constructor(private readonly commands: CommandsService) {}
 

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Pool } from 'undici';
-import { attemptRequest, FailedAttempt, type RuntimeAnswer } from './runtime-attempt.ts';
+import { FailedAttempt, isCut, startAttempt, type RuntimeAnswer } from './runtime-attempt.ts';
 
 const OPTIONS = { method: 'POST', path: '/x', body: 'body' } as const;
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const TIMEOUT_MS = 5_000;
 
-describe('attemptRequest', () => {
+describe('startAttempt', () => {
   let onData: (socket: Socket) => void;
   let requests: number;
   let sockets: Socket[];
@@ -39,7 +39,7 @@ describe('attemptRequest', () => {
   });
 
   const attempt = (timeoutMs = TIMEOUT_MS): Promise<RuntimeAnswer> =>
-    attemptRequest(pool, OPTIONS, timeoutMs);
+    startAttempt(pool, OPTIONS, timeoutMs).answer;
 
   it('resolves with the whole answer', async () => {
     expect(await attempt()).toEqual({
@@ -51,7 +51,10 @@ describe('attemptRequest', () => {
 
   it('tells a connection that could not be made from one that was lost', async () => {
     const nobody = new Pool('http://127.0.0.1:1');
-    expect(await failure(attemptRequest(nobody, OPTIONS, TIMEOUT_MS))).toEqual(['nowhere', false]);
+    expect(await failure(startAttempt(nobody, OPTIONS, TIMEOUT_MS).answer)).toEqual([
+      'nowhere',
+      false,
+    ]);
     await nobody.destroy();
 
     onData = (socket) => socket.resetAndDestroy();
@@ -93,6 +96,38 @@ describe('attemptRequest', () => {
 
     onData = (socket) => socket.write(OK);
     expect((await attempt()).text).toBe('ok');
+  });
+
+  it('that is canceled closes its connection, and leaves an answered one open', async () => {
+    const closed = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    onData = (socket) => {
+      socket.once('close', () => closed.resolve());
+      arrived.resolve();
+    };
+    const canceled = startAttempt(pool, OPTIONS, TIMEOUT_MS);
+    await arrived.promise;
+    canceled.cancel();
+    expect(await failure(canceled.answer)).toEqual(['sent', false]);
+    await closed.promise;
+
+    onData = (socket) => socket.write(OK);
+    const answered = startAttempt(pool, OPTIONS, TIMEOUT_MS);
+    expect((await answered.answer).text).toBe('ok');
+    answered.cancel();
+    await new Promise(setImmediate);
+    expect((await attempt()).text).toBe('ok');
+    expect(sockets.length).toBe(2);
+  });
+
+  it.each<[string, string, boolean]>([
+    ['cut in its head', 'HTTP/1.1 200 OK\r\nConte', true],
+    ['cut in its body', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no', true],
+    ['no HTTP', 'no HTTP at all\r\n\r\n', false],
+  ])('tells whether an answer that is %s was cut', async (_, bytes, wasCut) => {
+    onData = (socket) => socket.end(bytes);
+    const error: unknown = await attempt().catch((thrown: unknown) => thrown);
+    expect(isCut(error as FailedAttempt)).toBe(wasCut);
   });
 
   it('fails at once when the pool is gone', async () => {

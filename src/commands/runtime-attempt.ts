@@ -10,42 +10,61 @@ export interface RuntimeAnswer {
   text: string;
 }
 
-/** An attempt without a complete response. */
+/** An attempt without a response, or with one that may be another one next time. */
 export class FailedAttempt extends Error {
   readonly reached: Reached;
   readonly isTimeout: boolean;
+  readonly answer: RuntimeAnswer | undefined;
 
-  constructor(reached: Reached, isTimeout: boolean, cause: unknown) {
-    super('the runtime gave no answer', { cause });
+  constructor(reached: Reached, isTimeout: boolean, cause: unknown, answer?: RuntimeAnswer) {
+    super('the attempt brought no answer', { cause });
     this.name = 'FailedAttempt';
     this.reached = reached;
     this.isTimeout = isTimeout;
+    this.answer = answer;
   }
 }
 
+/** The errors of undici and Node for a connection that ended before the response was complete. */
+const CUT_CODES: ReadonlySet<unknown> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+]);
+
+/** Whether a response was cut. An invalid one would come again. */
+export function isCut({ reached, cause }: FailedAttempt): boolean {
+  return reached === 'answered' && CUT_CODES.has((cause as { code?: unknown } | undefined)?.code);
+}
+
+/** An attempt under way. */
+export interface RunningAttempt {
+  /** Rejects with a `FailedAttempt`. */
+  answer: Promise<RuntimeAnswer>;
+  /** Ends it and closes its connection. */
+  cancel(): void;
+}
+
 /**
- * Sends one request and resolves with its response within `timeoutMs`. Rejects with a `FailedAttempt`, and closes
- * the connection of an attempt that timed out. Calls `onConnected` when there is a connection. It uses `dispatch`
- * because undici's `request` does not say whether anything was sent, and ignores its signal while it waits for a
- * connection. Undici calls `onRequestStart` just before it writes the first byte. An error without that call means
- * that nothing was sent, whatever its code, such as ECONNRESET for a request that waited on a kept connection which
- * the upstream closed.
+ * Sends one request, whose response must be complete within `timeoutMs`. The connection of an attempt that timed out
+ * is closed. It uses `dispatch` because undici's `request` does not say whether anything was sent, and ignores its
+ * signal while it waits for a connection. Undici calls `onRequestStart` just before it writes the first byte. An
+ * error without that call means that nothing was sent, whatever its code, such as ECONNRESET for a request that
+ * waited on a kept connection which the upstream closed.
  */
-export function attemptRequest(
+export function startAttempt(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
   timeoutMs: number,
-  onConnected: () => void = () => undefined,
-): Promise<RuntimeAnswer> {
-  return new Promise((resolve, reject) => {
-    dispatcher.dispatch(options, new Attempt(timeoutMs, onConnected, resolve, reject));
-  });
+): RunningAttempt {
+  const attempt = new Attempt(timeoutMs);
+  dispatcher.dispatch(options, attempt);
+  return { answer: attempt.answer, cancel: () => attempt.giveUp(false, 'the attempt is canceled') };
 }
 
 class Attempt implements Dispatcher.DispatchHandler {
-  private readonly onConnected: () => void;
-  private readonly resolve: (answer: RuntimeAnswer) => void;
-  private readonly reject: (failure: FailedAttempt) => void;
+  private readonly settled = Promise.withResolvers<RuntimeAnswer>();
   private readonly timer: NodeJS.Timeout;
   private reached: Reached = 'nowhere';
   private isOver = false;
@@ -54,17 +73,13 @@ class Attempt implements Dispatcher.DispatchHandler {
   private headers: Headers = {};
   private readonly chunks: Buffer[] = [];
 
-  constructor(
-    timeoutMs: number,
-    onConnected: () => void,
-    resolve: (answer: RuntimeAnswer) => void,
-    reject: (failure: FailedAttempt) => void,
-  ) {
-    this.onConnected = onConnected;
-    this.resolve = resolve;
-    this.reject = reject;
+  constructor(timeoutMs: number) {
     // One timer covers the whole attempt. Undici's timers are coarse, and each covers only one phase.
-    this.timer = setTimeout(() => this.giveUp(), timeoutMs);
+    this.timer = setTimeout(() => this.giveUp(true, 'no answer in time'), timeoutMs);
+  }
+
+  get answer(): Promise<RuntimeAnswer> {
+    return this.settled.promise;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -75,7 +90,6 @@ class Attempt implements Dispatcher.DispatchHandler {
     }
     this.controller = controller;
     this.reached = 'sent';
-    this.onConnected();
   }
 
   onResponseStarted(): void {
@@ -92,24 +106,27 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    const { status, headers } = this;
     const text = Buffer.concat(this.chunks).toString('utf8');
-    this.finish(() => this.resolve({ status: this.status, headers: this.headers, text }));
+    if (this.finish()) this.settled.resolve({ status, headers, text });
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.finish(() => this.reject(new FailedAttempt(this.reached, false, error)));
+    if (this.finish()) this.settled.reject(new FailedAttempt(this.reached, false, error));
   }
 
-  private giveUp(): void {
-    const reason = new Error('no answer in time');
-    this.finish(() => this.reject(new FailedAttempt(this.reached, true, reason)));
+  giveUp(isTimeout: boolean, why: string): void {
+    if (!this.finish()) return;
+    const reason = new Error(why);
+    this.settled.reject(new FailedAttempt(this.reached, isTimeout, reason));
     this.controller?.abort(reason);
   }
 
-  private finish(settle: () => void): void {
-    if (this.isOver) return;
+  /** Returns false if it was over before. */
+  private finish(): boolean {
+    if (this.isOver) return false;
     this.isOver = true;
     clearTimeout(this.timer);
-    settle();
+    return true;
   }
 }

@@ -46,6 +46,8 @@ export interface GatewayConfig {
   healthFailsOnDrain: boolean;
   limits: {
     maxConnections: number;
+    /** Commands in progress at once. */
+    maxOpenCommands: number;
     maxOpenReads: number;
     maxOpenReadsPerCredential: number;
     /** The budget of bytes that the gateway holds for others; see `HeldBytes`. */
@@ -54,6 +56,8 @@ export interface GatewayConfig {
     requestsPerSecond: number;
   };
   timeouts: {
+    /** The longest time that a command waits for a runtime that cannot be connected to. */
+    outageWaitMs: number;
     connectMs: number;
     responseMs: number;
     liveMs: number;

@@ -290,6 +290,12 @@ const SETTINGS: Setting[] = [
     [0, 1_000_000],
   ),
   numberSetting(
+    'GATEWAY_RUNTIME_OUTAGE_WAIT_MS',
+    (config) => config.timeouts.outageWaitMs,
+    3000,
+    [0, 86_400_000],
+  ),
+  numberSetting(
     'GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS',
     (config) => config.timeouts.connectMs,
     2000,
@@ -364,6 +370,15 @@ describe('loadConfig', () => {
       maxOpenReadsPerCredential: 30_000,
       maxConnections: 60_000,
     });
+  });
+
+  it.each([
+    ['400', 100],
+    ['401', 101],
+    ['1', 1],
+  ])('gives commands a quarter of %s connections', (connections, commands) => {
+    const { limits } = loadConfig({ ...REQUIRED, GATEWAY_MAX_CONNECTIONS: connections });
+    expect(limits.maxOpenCommands).toBe(commands);
   });
 
   it('needs nothing but an API key', () => {

@@ -15,6 +15,9 @@ import { serviceUrlHint } from './service-links.ts';
 import { readSmallFileSync } from './small-file.ts';
 import { traceConfig } from './trace-config.ts';
 
+/** The share of the connections that commands may take, so that they leave room for readers when the runtime is away. */
+const COMMANDS_SHARE = 0.25;
+
 /** The one variable for which an empty value means something: no tenant fence. */
 const MAY_BE_EMPTY = new Set(['GATEWAY_SHAPES_TENANT_COLUMN']);
 
@@ -67,6 +70,8 @@ export function loadConfig(
   const traces = traceConfig(variables, readFile, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   const maxOpenReads = env.GATEWAY_MAX_OPEN_READS ?? plan.maxOpenReads;
+  const maxConnections =
+    env.GATEWAY_MAX_CONNECTIONS ?? Math.max(plan.maxConnections, env.GATEWAY_MAX_OPEN_READS ?? 0);
 
   return {
     host: env.GATEWAY_HOST,
@@ -98,9 +103,8 @@ export function loadConfig(
     sharedReads: env.GATEWAY_SHARED_READS,
     healthFailsOnDrain: env.GATEWAY_HEALTH_FAILS_ON_DRAIN,
     limits: {
-      maxConnections:
-        env.GATEWAY_MAX_CONNECTIONS ??
-        Math.max(plan.maxConnections, env.GATEWAY_MAX_OPEN_READS ?? 0),
+      maxConnections,
+      maxOpenCommands: Math.ceil(maxConnections * COMMANDS_SHARE),
       maxOpenReads,
       // One caller alone cannot take all open reads.
       maxOpenReadsPerCredential:
@@ -109,6 +113,7 @@ export function loadConfig(
       requestsPerSecond: env.GATEWAY_RATE_LIMIT_PER_SECOND,
     },
     timeouts: {
+      outageWaitMs: env.GATEWAY_RUNTIME_OUTAGE_WAIT_MS,
       connectMs: env.GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS,
       responseMs: env.GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS,
       liveMs: env.GATEWAY_LIVE_TIMEOUT_MS,

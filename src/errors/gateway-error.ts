@@ -23,6 +23,7 @@ export type ErrorReason =
   | 'connections'
   | 'open_reads'
   | 'open_reads_per_credential'
+  | 'open_commands'
   | 'requests_per_second'
   | 'memory'
   | 'connecting'
@@ -39,6 +40,8 @@ export interface GatewayErrorOptions {
   headers?: Record<string, string>;
   /** The invalid fields, for validation errors. */
   errors?: FieldError[];
+  /** An upstream was tried, and nothing of the request reached it. */
+  isUnsent?: boolean;
 }
 
 /**
@@ -51,6 +54,7 @@ export class GatewayError extends Error {
   readonly reason: ErrorReason | undefined;
   readonly headers: Record<string, string>;
   readonly errors: FieldError[] | undefined;
+  readonly isUnsent: boolean;
 
   constructor(code: ErrorCode, detail: string, options: GatewayErrorOptions = {}) {
     super(detail, { cause: options.cause });
@@ -60,6 +64,7 @@ export class GatewayError extends Error {
     this.reason = options.reason;
     this.headers = options.headers ?? {};
     this.errors = options.errors;
+    this.isUnsent = options.isUnsent ?? false;
   }
 }
 

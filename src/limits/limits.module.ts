@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { getConfigToken } from '@nestjs/config';
 import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
 import { HeldBytes } from '../memory/held-bytes.ts';
+import { OpenCommandLimit } from './open-command-limit.ts';
 import { OpenReadLimits } from './open-read-limits.ts';
 
 const CONFIG = getConfigToken(CONFIG_NAMESPACE);
@@ -19,7 +20,12 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
           held,
         ),
     },
+    {
+      provide: OpenCommandLimit,
+      inject: [CONFIG],
+      useFactory: ({ limits }: GatewayConfig) => new OpenCommandLimit(limits.maxOpenCommands),
+    },
   ],
-  exports: [OpenReadLimits],
+  exports: [OpenReadLimits, OpenCommandLimit],
 })
 export class LimitsModule {}

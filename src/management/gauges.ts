@@ -7,6 +7,8 @@ import type { SecretFiles } from './secret-files.ts';
 import type { UpstreamProbes } from './upstream-probes.ts';
 import { HELD_KINDS, type HeldBytes } from '../memory/held-bytes.ts';
 import type { MemoryWatch } from '../memory/memory-watch.ts';
+import type { RuntimeClient } from '../commands/runtime-client.ts';
+import type { OpenCommandLimit } from '../limits/open-command-limit.ts';
 import type { OpenReadLimits } from '../limits/open-read-limits.ts';
 import type { LogCounts } from '../log/log-output.ts';
 import type { OpenRequests } from '../server/open-requests.ts';
@@ -19,6 +21,8 @@ export interface GaugeSources {
   connections: Connections;
   openRequests: OpenRequests;
   readLimits: OpenReadLimits;
+  commandLimit: OpenCommandLimit;
+  runtime: RuntimeClient;
   held: HeldBytes;
   stalledClients: StalledClients;
   memoryWatch: MemoryWatch;
@@ -31,6 +35,7 @@ export interface GaugeSources {
 /** Adds gauges of the gateway's state. They are computed only when the metrics are requested. */
 export function addGauges(registry: Registry, sources: GaugeSources): void {
   addReadGauges(registry, sources);
+  addCommandGauges(registry, sources);
   addConnectionMetrics(registry, sources);
   addMemoryMetrics(registry, sources);
   addStateGauges(registry, sources);
@@ -75,6 +80,31 @@ function addReadGauges(
       }
     },
   });
+}
+
+function addCommandGauges(
+  registry: Registry,
+  { limits, commandLimit, runtime }: GaugeSources,
+): void {
+  gauge(registry, 'gateway_open_commands', 'Commands under way.', () => commandLimit.openCommands);
+  gauge(
+    registry,
+    'gateway_open_commands_limit',
+    'Commands that may be under way at once, a quarter of the connections.',
+    () => limits.maxOpenCommands,
+  );
+  gauge(
+    registry,
+    'gateway_waiting_commands',
+    'Commands that wait for a runtime that cannot be connected to, or for their turn after its return.',
+    () => runtime.waitingCount,
+  );
+  gauge(
+    registry,
+    'gateway_runtime_outage_seconds',
+    'Time since the runtime could not be connected to any more; 0 where it can.',
+    () => runtime.outageSeconds,
+  );
 }
 
 function addConnectionMetrics(

@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net';
+import { tryConnect } from '../upstream/connections/try-connect.ts';
 import { connectorTo, type Connector } from '../upstream/connections/upstream-socket.ts';
 
 export type UpstreamState = 'reachable' | 'unreachable';
@@ -7,9 +8,6 @@ export type UpstreamState = 'reachable' | 'unreachable';
 const FRESH_MS = 1_000;
 /** Well below Kubernetes' timeout of one second for a readiness probe, so that a slow upstream does not fail it. */
 const PROBE_TIMEOUT_MS = 300;
-
-/** A probe reads no data. */
-const UNREAD = { buffer: Buffer.alloc(1), callback: () => true };
 
 /**
  * Checks whether a connection to an upstream can be opened, in the same way as a read opens it. With TLS it
@@ -33,18 +31,8 @@ export class UpstreamProbe {
     return this.answer;
   }
 
-  private probe(): Promise<UpstreamState> {
-    return new Promise((resolve) => {
-      const settle = (state: UpstreamState): void => {
-        clearTimeout(timer);
-        socket.destroy();
-        resolve(state);
-      };
-      const timer = setTimeout(() => settle('unreachable'), PROBE_TIMEOUT_MS);
-      const socket = this.connect(UNREAD, () => settle('reachable'));
-      socket.on('error', () => settle('unreachable'));
-      // A TLS server may close the connection during the handshake without an error.
-      socket.once('close', () => settle('unreachable'));
-    });
+  private async probe(): Promise<UpstreamState> {
+    const failure = await tryConnect(this.connect, PROBE_TIMEOUT_MS);
+    return failure ? 'unreachable' : 'reachable';
   }
 }

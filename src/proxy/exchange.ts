@@ -137,7 +137,7 @@ export class Exchange {
   private isToBeSentAgain(reached: Reached): boolean {
     const isRepeatable = this.call.body === undefined && isIdempotent(this.call.client.method);
     const wasKept = this.upstreamRequest?.reusedSocket === true;
-    return isStale(reached, wasKept) && maySendAgain({ reached, isTimeout: false, isRepeatable });
+    return isStale(reached, wasKept) && maySendAgain({ reached, isRepeatable });
   }
 
   private onTimeout(): void {

@@ -66,6 +66,7 @@ const KINDS: readonly RefusalKind[] = [
       'connections',
       'open_reads',
       'open_reads_per_credential',
+      'open_commands',
       'requests_per_second',
       'memory',
       'connecting',

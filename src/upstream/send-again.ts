@@ -7,10 +7,10 @@ export type Reached = 'nowhere' | 'sent' | 'answered';
 /** An attempt at a request without a complete response. */
 export interface LostAttempt {
   reached: Reached;
-  /** Whether it timed out. */
-  isTimeout: boolean;
   /** Whether the request is idempotent and all of it is available to be sent again. */
   isRepeatable: boolean;
+  /** Whether the response that it got may be another one next time. */
+  mayPass?: boolean;
 }
 
 /** RFC 9110 §9.2.2. A POST may have been processed although its connection broke. */
@@ -34,7 +34,7 @@ export function isStale(reached: Reached, wasKept: boolean): boolean {
 }
 
 /** Whether another attempt is safe and may succeed. An invalid response would come again. */
-export function maySendAgain({ reached, isTimeout, isRepeatable }: LostAttempt): boolean {
+export function maySendAgain({ reached, isRepeatable, mayPass = false }: LostAttempt): boolean {
   if (reached === 'nowhere') return true;
-  return isRepeatable && (isTimeout || reached === 'sent');
+  return isRepeatable && (mayPass || reached === 'sent');
 }

@@ -16,6 +16,7 @@ const COMMAND = { upstream: runtimeIngress, method: 'POST', target: '/chat/a1/wa
 
 const LOST = new Error('reset');
 const GARBLED = Object.assign(new Error('garbled'), { code: 'HPE_INVALID_CONSTANT' });
+const UNSENT = 'The server behind this route could not be reached, so nothing was sent; try again.';
 const UNREACHABLE = 'The server behind this route could not be reached; try again.';
 const LATE = 'The server behind this route did not answer within 7 ms.';
 const UNUSABLE = 'The server behind this route gave an answer that cannot be used.';
@@ -27,7 +28,7 @@ function told(request: FailedRequest, failure: UpstreamFailure): [string, string
 
 describe('upstreamError', () => {
   it.each<[string, UpstreamFailure, string, string]>([
-    ['nothing was sent', { reached: 'nowhere' }, 'upstream_unreachable', UNREACHABLE],
+    ['nothing was sent', { reached: 'nowhere' }, 'upstream_unreachable', UNSENT],
     ['it was lost', { reached: 'sent', cause: LOST }, 'upstream_unreachable', UNREACHABLE],
     ['it was late', { reached: 'sent', timeoutMs: 7 }, 'upstream_timeout', LATE],
     ['it was cut', { reached: 'answered' }, 'upstream_invalid_response', UNUSABLE],
@@ -70,9 +71,21 @@ describe('upstreamError', () => {
     'lets one be tried again of which nothing was sent',
     (request) => {
       const failure = { reached: 'nowhere', cause: LOST, timeoutMs: 7 } as const;
-      expect(told(request, failure)).toEqual(['upstream_unreachable', UNREACHABLE]);
+      expect(told(request, failure)).toEqual(['upstream_unreachable', UNSENT]);
     },
   );
+
+  it('says whether nothing was sent, and then when to try again', () => {
+    const isUnsent = (failure: UpstreamFailure) => {
+      const error = upstreamError(COMMAND, { ...failure, retryAfterSeconds: 1 });
+      return [error.isUnsent, error.headers];
+    };
+    expect(isUnsent({ reached: 'nowhere' })).toEqual([true, { 'Retry-After': '1' }]);
+    expect(isUnsent({ reached: 'sent' })).toEqual([false, {}]);
+    expect(isUnsent({ reached: 'answered' })).toEqual([false, {}]);
+    expect(isUnsent({ reached: 'answered', isRefused: true })).toEqual([false, {}]);
+    expect(upstreamError(READ, { reached: 'nowhere' }).headers).toEqual({});
+  });
 
   it('leaves no doubt where the upstream refused it', () => {
     const failure = { reached: 'answered', isRefused: true } as const;

@@ -20,11 +20,17 @@ export interface UpstreamFailure {
   timeoutMs?: number | undefined;
   /** The upstream refused the request and did nothing. */
   isRefused?: boolean;
+  /** After how many seconds the client may repeat a request of which nothing was sent. */
+  retryAfterSeconds?: number;
 }
 
 /** The table of the gateway's errors for a failed upstream request. */
 const FAILURES = {
-  /** Nothing was sent, or the request changes nothing. */
+  unsent: {
+    code: 'upstream_unreachable',
+    says: () => `The ${NAMELESS} could not be reached, so nothing was sent; try again`,
+  },
+  /** The request changes nothing. */
   unreachable: {
     code: 'upstream_unreachable',
     says: () => `The ${NAMELESS} could not be reached; try again`,
@@ -51,14 +57,18 @@ const NAMELESS = 'server behind this route';
  * so and how to repeat it safely: a client that only reads "try again" would make the change twice.
  */
 export function upstreamError(request: FailedRequest, failure: UpstreamFailure): GatewayError {
-  const { reached, cause, timeoutMs, isRefused } = failure;
+  const { reached, cause, timeoutMs, isRefused, retryAfterSeconds } = failure;
   if (cause instanceof GatewayError) return cause;
   const { basePath, protocol } = request.upstream;
-  const isUnmade = reached === 'nowhere' || isRefused;
-  const doubt = isUnmade ? undefined : protocol.doubtOf(request.method, request.target, basePath);
+  const isUnsent = reached === 'nowhere';
+  const doubt =
+    isUnsent || isRefused ? undefined : protocol.doubtOf(request.method, request.target, basePath);
   const { code, says } = FAILURES[kindOf(failure, doubt !== undefined)];
   const message = says(protocol.serverName ?? NAMELESS, timeoutMs) + (doubt ?? '.');
-  return new GatewayError(code, message, { cause });
+  const headers: Record<string, string> = {};
+  if (isUnsent && retryAfterSeconds !== undefined)
+    headers['Retry-After'] = String(retryAfterSeconds);
+  return new GatewayError(code, message, { cause, headers, isUnsent });
 }
 
 /** A response with a cut or invalid head, for a request that changes nothing. */
@@ -68,14 +78,15 @@ export function unusableAnswer(cause: unknown): GatewayError {
 }
 
 /**
- * A connection that was lost before the first byte of a response means an unreachable server. One lost within the
- * headers means an invalid response.
+ * A connection that could not be opened, or was lost before the first byte of a response, means an unreachable server.
+ * One lost within the headers means an invalid response.
  */
 function kindOf(
   { reached, cause, timeoutMs }: UpstreamFailure,
   isInDoubt: boolean,
 ): keyof typeof FAILURES {
-  if (timeoutMs !== undefined && reached !== 'nowhere') return 'late';
+  if (reached === 'nowhere') return 'unsent';
+  if (timeoutMs !== undefined) return 'late';
   if (reached === 'answered' || isGarbled(cause)) return 'unusable';
   return isInDoubt ? 'lost' : 'unreachable';
 }

@@ -127,7 +127,7 @@ describe('agent-gateway doctor', () => {
   it('names the servers that are not there and the settings that say where they are', async () => {
     const { code, out, err } = await runCli(['doctor'], { env: reaches(lonely.url) });
     const gone =
-      '502 upstream_unreachable. The server behind this route could not be reached; try again. (request R)';
+      '502 upstream_unreachable. The server behind this route could not be reached, so nothing was sent; try again. (request R)';
     expect({ code, err, out: steady(out) }).toEqual({
       code: 6,
       err: '',

@@ -134,7 +134,6 @@ describe('a whole answer of the runtime', () => {
     [401, '{"message":"wrong token runtime-credential"}'],
     [403, ''],
     [500, '{"message":"panicked at 10.1.2.3:8080"}'],
-    [503, 'overloaded'],
     [200, ''],
     [202, '<html>'],
     [202, '{"invocationId":"other","status":"Accepted"}'],

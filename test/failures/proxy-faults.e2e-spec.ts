@@ -55,6 +55,13 @@ function badGateway(code: keyof typeof TITLES, detail: string): object {
   };
 }
 
+const UNSENT = {
+  ...badGateway(
+    'upstream_unreachable',
+    'The server behind this route could not be reached, so nothing was sent; try again.',
+  ),
+  sent: false,
+};
 const UNREACHABLE = badGateway(
   'upstream_unreachable',
   'The server behind this route could not be reached; try again.',
@@ -134,7 +141,7 @@ describe('an upstream that fails', () => {
       const alone = await startTestGateway();
       try {
         const answer = await ask(method, '/streams/x', method === 'POST' ? 'x' : undefined, alone);
-        expect([answer.status, answer.json]).toEqual([502, UNREACHABLE]);
+        expect([answer.status, answer.json]).toEqual([502, UNSENT]);
         expect(answer.headers.get('content-type')).toBe('application/problem+json');
         expect(answer.headers.get('cache-control')).toBe('no-store');
         expect(answer.headers.get('access-control-allow-origin')).toBe(
@@ -149,7 +156,7 @@ describe('an upstream that fails', () => {
       const lost = await startTestGateway(settings('http://nobody.invalid:1/v1/stream'));
       try {
         const answer = await ask('GET', '/streams/x', undefined, lost);
-        expect([answer.status, answer.json]).toEqual([502, UNREACHABLE]);
+        expect([answer.status, answer.json]).toEqual([502, UNSENT]);
         expect(JSON.stringify(answer.json)).not.toContain('nobody');
       } finally {
         await lost.stop();
@@ -162,7 +169,7 @@ describe('an upstream that fails', () => {
       try {
         for (const method of ['GET', 'POST']) {
           const answer = await ask(method, '/streams/x', method === 'POST' ? 'x' : undefined, deaf);
-          expect([answer.status, answer.json]).toEqual([502, UNREACHABLE]);
+          expect([answer.status, answer.json]).toEqual([502, UNSENT]);
           expect(answer.tookMs).toBeGreaterThan(CONNECT_TIMEOUT_MS - 20);
           expect(answer.tookMs).toBeLessThan(HANG_MS);
         }
@@ -218,7 +225,9 @@ describe('an upstream that fails', () => {
     ])('and %s', async (_what, then) => {
       play = then;
       const answer = await ask();
-      expect([answer.status, answer.json]).toEqual([502, UNREACHABLE]);
+      expect(answer.status).toBe(502);
+      // A reset can arrive before the connection counts as open.
+      expect([UNREACHABLE, UNSENT]).toContainEqual(answer.json);
     });
 
     it.each([

@@ -5,15 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { object, type ObjectContext, type ObjectSharedContext } from '@restatedev/restate-sdk';
 import { startRestate, type RunningRestate } from '../../local/stack/restate.ts';
-import { countConnectFailures } from '../support/connect-failures.ts';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { AUTHORIZED } from '../support/gateway.ts';
+import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import { registerAgents, type RegisteredAgents } from '../support/restate.ts';
 
 const COMMANDS = 500;
 const INTERVAL_MS = 20;
 const KILL_AT = 100;
-/** The attempts of one command that find no listener. Two seconds had eleven at most. */
-const FAILURES_WHILE_DOWN = 12;
 const ENTITIES = 10;
 const DOWN_MS = 4_000;
 
@@ -21,29 +19,28 @@ describe('commands while the real runtime is killed with -9 and started again', 
   let folder: string;
   let restate: RunningRestate;
   let agents: RegisteredAgents;
-  let gateway: TestGateway;
-  const more: TestGateway[] = [];
+  let gateway: MeasuredGateway;
+  const more: MeasuredGateway[] = [];
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gateway-faults-'));
     restate = await startRestate({ dataDir: folder });
     agents = await registerAgents([counterAgent()], restate.adminUrl);
-    gateway = await startTestGateway({ GATEWAY_RUNTIME_INGRESS_URL: restate.ingressUrl });
+    gateway = await startGatewayToIt({ GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '30000' });
   });
   afterAll(async () => {
-    await gateway?.stop();
-    for (const another of more) await another.stop();
+    for (const each of more) await each.stop();
     await agents?.stop();
     await restate?.stop();
     await rm(folder, { recursive: true });
   });
 
-  // They were given up after two seconds of their fifteen, and it was the clients that tried again.
-  it('accepts 500 keyed commands at 50 a second with a 202 each, and handles each exactly once', async () => {
-    const underWay: Promise<number>[] = [];
+  /** Kills it at the right command of a row, and starts it again. Resolves with the outcome of each command. */
+  async function sendThroughRestart<T>(send: (index: number) => Promise<T>): Promise<T[]> {
+    const underWay: Promise<T>[] = [];
     let restarted: Promise<void> | undefined;
     for (let index = 0; index < COMMANDS; index++) {
-      underWay.push(send(gateway.url, `key-${index}`, { 'idempotency-key': `key-${index}` }));
+      underWay.push(send(index));
       if (index === KILL_AT)
         restarted = restate
           .kill()
@@ -52,11 +49,19 @@ describe('commands while the real runtime is killed with -9 and started again', 
       await sleep(INTERVAL_MS);
     }
     await restarted;
-    expect(new Set(await Promise.all(underWay))).toEqual(new Set([202]));
+    return Promise.all(underWay);
+  }
 
-    const handled = await effects(restate.ingressUrl);
-    const expected = Array.from({ length: COMMANDS }, (_, index) => [`key-${index}`, 1]);
-    expect(handled).toEqual(Object.fromEntries(expected));
+  const onceEach = (name: string) =>
+    Object.fromEntries(Array.from({ length: COMMANDS }, (_, index) => [`${name}-${index}`, 1]));
+
+  // They were given up after two seconds of their fifteen, and it was the clients that tried again.
+  it('accepts 500 keyed commands at 50 a second with a 202 each, and handles each exactly once', async () => {
+    const statuses = await sendThroughRestart((index) =>
+      send(gateway.url, `key-${index}`, { 'idempotency-key': `key-${index}` }),
+    );
+    expect(new Set(statuses)).toEqual(new Set([202]));
+    expect(await effects(restate.ingressUrl, 'key')).toEqual(onceEach('key'));
   }, 60_000);
 
   // 502 after 1.9 s, as the last attempt's failure decided.
@@ -67,21 +72,20 @@ describe('commands while the real runtime is killed with -9 and started again', 
     ['without a key of a gateway that never had one', {}, 3],
   ])('keeps a command %s until it is back', async (_, headers, index) => {
     await restate.kill();
-    const { url } = index < 2 ? gateway : await startGatewayToIt();
-    const failed = countConnectFailures();
-    const kept = send(url, `kept-${index}`, headers);
-    const early = kept.then((status) => `answered with ${status}`);
-    const answeredEarly = await Promise.race([early, failed.until(FAILURES_WHILE_DOWN)]);
-    failed.stop();
+    const its =
+      index < 2 ? gateway : await startGatewayToIt({ GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '30000' });
+    const kept = send(its.url, `kept-${index}`, headers);
+    await its.until('gateway_waiting_commands', {}, 1);
     await restate.restart();
-
-    expect(answeredEarly).toBeUndefined();
     expect(await kept).toBe(202);
-    expect(await effects(restate.ingressUrl)).toMatchObject({ [`kept-${index}`]: 1 });
+    expect(await effects(restate.ingressUrl, 'kept')).toMatchObject({ [`kept-${index}`]: 1 });
   });
 
-  async function startGatewayToIt(): Promise<TestGateway> {
-    const another = await startTestGateway({ GATEWAY_RUNTIME_INGRESS_URL: restate.ingressUrl });
+  async function startGatewayToIt(env: Record<string, string>): Promise<MeasuredGateway> {
+    const another = await startMeasuredGateway({
+      GATEWAY_RUNTIME_INGRESS_URL: restate.ingressUrl,
+      ...env,
+    });
     more.push(another);
     return another;
   }
@@ -119,7 +123,8 @@ function entityOf(text: string): string {
   return `e${Number(/\d+$/.exec(text)?.[0]) % ENTITIES}`;
 }
 
-async function effects(ingressUrl: string): Promise<Record<string, number>> {
+/** How often each message that begins so was handled. */
+async function effects(ingressUrl: string, name: string): Promise<Record<string, number>> {
   const all: Record<string, number> = {};
   for (let entity = 0; entity < ENTITIES; entity++) {
     const response = await fetch(`${ingressUrl}/faults-counter/e${entity}/effects`, {
@@ -127,5 +132,5 @@ async function effects(ingressUrl: string): Promise<Record<string, number>> {
     });
     Object.assign(all, await response.json());
   }
-  return all;
+  return Object.fromEntries(Object.entries(all).filter(([text]) => text.startsWith(`${name}-`)));
 }

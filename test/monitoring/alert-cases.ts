@@ -213,6 +213,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'AgentGatewayTurnsAway',
+    labels: { limit: 'open_commands' },
+    fires: refused('open_commands', 1),
+    quiet: refused('runtime', 9),
+    atMinutes: 10,
+  },
+  {
+    alert: 'AgentGatewayTurnsAway',
     labels: { limit: 'memory' },
     fires: refused('memory', 1),
     quiet: refused('open_reads_per_credential', 9),
@@ -250,6 +257,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'AgentGatewayNearOpenReadLimit',
     fires: share('gateway_open_reads', 'gateway_open_reads_limit', 81),
     quiet: share('gateway_open_reads', 'gateway_open_reads_limit', 79),
+    atMinutes: 10,
+    of: 'copy',
+  },
+  {
+    alert: 'AgentGatewayNearOpenCommandLimit',
+    fires: share('gateway_open_commands', 'gateway_open_commands_limit', 81),
+    quiet: share('gateway_open_commands', 'gateway_open_commands_limit', 79),
     atMinutes: 10,
     of: 'copy',
   },

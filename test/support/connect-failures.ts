@@ -1,5 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 
+/** What undici publishes. */
+interface ConnectMessage {
+  connectParams: { host: string };
+}
+
 export interface ConnectFailures {
   count: number;
   /** Resolves when there have been so many. */
@@ -7,10 +12,12 @@ export interface ConnectFailures {
   stop(): void;
 }
 
-/** Counts failed connection attempts of undici in this process: those of commands and of `fetch`. */
-export function countConnectFailures(): ConnectFailures {
+/** Counts the failed connection attempts of commands to this URL, by undici in this process. */
+export function countConnectFailures(url: string): ConnectFailures {
+  const { host } = new URL(url);
   const waiting = new Map<() => void, number>();
-  const onFailure = (): void => {
+  const onFailure = (message: unknown): void => {
+    if ((message as ConnectMessage).connectParams.host !== host) return;
     failures.count += 1;
     for (const [resolve, count] of waiting) if (failures.count >= count) resolve();
   };

@@ -2,7 +2,7 @@ import { choosePorts } from '../../local/stack/ports.ts';
 import { parseExposition, sampleValue, type Family } from './exposition.ts';
 import { startTestGateway, type TestGateway } from './gateway.ts';
 
-const PATIENCE_MS = 3_000;
+const PATIENCE_MS = 15_000;
 
 export interface MeasuredGateway extends TestGateway {
   /** What its management port tells just now. */

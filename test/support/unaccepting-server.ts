@@ -2,13 +2,21 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 
-/** Listens with a queue of two connections, then blocks its thread until the test releases it. */
+/**
+ * Listens with a queue of two connections, then blocks its thread until the test releases it. Then it accepts commands as
+ * the runtime does.
+ */
 const WORKER = `
+  const BODY = '{"invocationId":"inv_1","status":"Accepted"}';
+  const ANSWER = 'HTTP/1.1 202 Accepted\\r\\nContent-Length: ' + BODY.length + '\\r\\n\\r\\n' + BODY;
   const { createServer } = require('node:net');
   const { parentPort, workerData } = require('node:worker_threads');
   const server = createServer((socket) => {
     let bytes = 0;
-    socket.on('data', (chunk) => (bytes += chunk.length));
+    socket.on('data', (chunk) => {
+      bytes += chunk.length;
+      if (chunk.includes('POST ')) socket.write(ANSWER);
+    });
     socket.on('error', () => undefined);
     socket.on('close', () => parentPort.postMessage({ closedAfterBytes: bytes }));
   });
@@ -20,7 +28,9 @@ const WORKER = `
 
 export interface UnacceptingServer {
   url: string;
-  /** Takes its connections; resolves with the bytes that the next one to close has brought. */
+  /** Takes connections from now on. */
+  accept(): void;
+  /** The same; resolves with the bytes that the next one to close has brought. */
   acceptUntilOneCloses(): Promise<number>;
   stop(): Promise<void>;
 }
@@ -40,12 +50,16 @@ export async function startUnacceptingServer(): Promise<UnacceptingServer> {
     fillers.push(socket);
     await once(socket, 'connect');
   }
+  const accept = (): void => {
+    Atomics.store(new Int32Array(gate), 0, 1);
+    Atomics.notify(new Int32Array(gate), 0);
+  };
   return {
     url: `http://127.0.0.1:${port}`,
+    accept,
     acceptUntilOneCloses: async () => {
       const closed = once(worker, 'message') as Promise<[{ closedAfterBytes: number }]>;
-      Atomics.store(new Int32Array(gate), 0, 1);
-      Atomics.notify(new Int32Array(gate), 0);
+      accept();
       return (await closed)[0].closedAfterBytes;
     },
     stop: async () => {

@@ -258,7 +258,8 @@ describe('the line of a request', () => {
           message: 'connect ECONNREFUSED 127.0.0.1:1',
           stack: expect.any(String),
         },
-        message: 'The server behind this route could not be reached; try again.',
+        message:
+          'The server behind this route could not be reached, so nothing was sent; try again.',
       },
       {
         ...REQUEST_LINE,

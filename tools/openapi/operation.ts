@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../src/errors/error-codes.ts';
 import { isProxiedPath, isReadPath } from '../../src/http/routes.ts';
 import { ANYTHING, joinAnswers, responses, withHeaders, type Answers } from './answers.ts';
 import type { DeclaredRoute } from './declared-routes.ts';
+import type { HeaderName } from './headers.ts';
 import type { Operation } from './openapi.ts';
 import type { OperationPart } from './operation-part.ts';
 import { standingParameters } from './parameters.ts';
@@ -32,6 +33,9 @@ const OF_PROXY: ErrorCode[] = [
   'upstream_invalid_response',
 ];
 
+/** Of commands, when the runtime is away. */
+const OF_OUTAGE: Record<number, HeaderName[]> = { 502: ['Retry-After'] };
+
 const CORS = ['Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'] as const;
 
 /** One operation: the controller's declaration together with its description. */
@@ -41,7 +45,10 @@ export function describeOperation(
   part: OperationPart,
 ): Operation {
   const isRead = isReadPath(path) && (route.method === 'get' || route.method === 'head');
-  const ours = problemAnswers(problemCodes(route, path, part));
+  const ours = problemAnswers(
+    problemCodes(route, path, part),
+    isProxiedPath(path) ? {} : OF_OUTAGE,
+  );
   const answers = joinAnswers(ours, theirAnswers(route, path, part));
   const isInTenant = path.includes('{tenant}');
   return {

@@ -4,6 +4,7 @@ import type { FieldError } from '../../src/errors/gateway-error.ts';
 interface ProblemDetail {
   detail: string;
   errors?: FieldError[];
+  isUnsent?: boolean;
 }
 
 /** An example of `detail` for each code. */
@@ -87,7 +88,8 @@ export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
     detail: 'The gateway failed to handle the request; its log has more under this request id.',
   },
   upstream_unreachable: {
-    detail: 'The server behind this route could not be reached; try again.',
+    detail: 'The server behind this route could not be reached, so nothing was sent; try again.',
+    isUnsent: true,
   },
   upstream_timeout: { detail: 'The server behind this route did not answer within 15000 ms.' },
   upstream_invalid_response: {

@@ -31,6 +31,12 @@ export const PROBLEM_SCHEMA: Schema = {
     detail: { type: 'string', description: 'What was wrong, and what to send instead.' },
     code: { type: 'string', enum: CODES },
     requestId: { type: 'string', description: 'Give it when you ask for help: logs have it.' },
+    sent: {
+      type: 'boolean',
+      const: false,
+      description:
+        'There where an upstream was tried and nothing of the request reached it: it can be repeated safely.',
+    },
     errors: {
       type: 'array',
       description: 'The wrong fields of a body, one by one.',
@@ -43,15 +49,20 @@ export const PROBLEM_SCHEMA: Schema = {
   },
 };
 
-/** The responses with the gateway's errors, by status. */
-export function problemAnswers(codes: readonly ErrorCode[]): Record<string, Answer> {
+/** The responses with the gateway's errors, by status. `sometimes` are further headers of some. */
+export function problemAnswers(
+  codes: readonly ErrorCode[],
+  sometimes: Record<number, HeaderName[]> = {},
+): Record<string, Answer> {
   const statuses = new Set(codes.map((code) => ERROR_CODES[code].status));
   return Object.fromEntries(
     [...statuses].map((status) => {
       const ofStatus = CODES.filter(
         (code) => codes.includes(code) && ERROR_CODES[code].status === status,
       );
-      return [String(status), problemAnswer(status, ofStatus)];
+      const answer = problemAnswer(status, ofStatus);
+      const further = sometimes[status];
+      return [String(status), further ? { ...answer, sometimes: further } : answer];
     }),
   );
 }
@@ -80,8 +91,8 @@ function problemAnswer(status: number, codes: readonly ErrorCode[]): Answer {
 export function problemExamples(): Record<string, Example> {
   return Object.fromEntries(
     CODES.map((code) => {
-      const { detail, errors } = PROBLEM_DETAILS[code];
-      const error = new GatewayError(code, detail, errors && { errors });
+      const { detail, ...extensions } = PROBLEM_DETAILS[code];
+      const error = new GatewayError(code, detail, extensions);
       const body = problemBody(error, '01jd3x5m9q8r7s6t5v4w3x2y1z');
       return [code, { summary: ERROR_CODES[code].title, value: JSON.parse(body) as unknown }];
     }),

@@ -1,0 +1,16 @@
+import { describe, expect, it } from '@jest/globals';
+import { GatewayError } from '../errors/gateway-error.ts';
+import { OpenCommandLimit } from './open-command-limit.ts';
+
+describe('OpenCommandLimit', () => {
+  it('turns a command away beyond the cap, and lets one in when a place is free again', () => {
+    const limit = new OpenCommandLimit(2);
+    limit.enter();
+    limit.enter();
+    expect(() => limit.enter()).toThrow(GatewayError);
+    expect(limit.openCommands).toBe(2);
+    limit.leave();
+    limit.enter();
+    expect(limit.openCommands).toBe(2);
+  });
+});

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { AUTHORIZED } from './credentials.ts';
+
+export const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
+export const PREVIOUSLY = '{"invocationId":"inv_1","status":"PreviouslyAccepted"}';
+export const KEYED = { 'idempotency-key': 'k1' };
+
+export interface CommandOutcome {
+  status: number;
+  body: Record<string, unknown>;
+  isReplay: boolean;
+  retryAfter: string | null;
+}
+
+/** Sends a message to the entity `chat/<id>` through the gateway at `url`. */
+export async function sendCommand(
+  url: string,
+  headers: Record<string, string> = {},
+  id = 'a1',
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<CommandOutcome> {
+  const response = await fetch(`${url}/api/a/chat/${id}/send`, {
+    method: 'POST',
+    body: `to ${id}`,
+    signal,
+    headers: { ...AUTHORIZED, 'x-request-id': `to-${id}`, ...headers },
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as Record<string, unknown>,
+    isReplay: response.headers.get('idempotency-replayed') === 'true',
+    retryAfter: response.headers.get('retry-after'),
+  };
+}
+
+/** A port on which nothing listens at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+export interface ListeningRuntime {
+  /** The targets of the commands that it received, in order. */
+  targets: string[];
+  /** The most connections that were open at once. */
+  mostConnections: number;
+  stop(): Promise<void>;
+}
+
+/** Listens on a port as a runtime that accepts commands, or answers as the script says. */
+export async function listenAsRuntime(
+  port: number,
+  script: (request: IncomingMessage, response: ServerResponse) => void = (_, response) =>
+    response.writeHead(202).end(ACCEPTED),
+): Promise<ListeningRuntime> {
+  const targets: string[] = [];
+  const open = new Set<Socket>();
+  const server = createServer((request, response) => {
+    targets.push(request.url ?? '');
+    request.resume().once('end', () => script(request, response));
+  });
+  const runtime: ListeningRuntime = {
+    targets,
+    mostConnections: 0,
+    stop: async () => {
+      server.close().closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    runtime.mostConnections = Math.max(runtime.mostConnections, open.size);
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return runtime;
+}

@@ -8,7 +8,7 @@ interface GatewayAccess {
 }
 
 /** An open page asks again within seconds, so one attempt is enough. */
-const ONCE = { maxRetries: 0, timeoutMs: 10_000 };
+const ONCE = { retryForMs: 0, timeoutMs: 10_000 };
 const INVOCATION = /^\/invocations\/(inv_[A-Za-z0-9]{1,64})\/cancel$/;
 
 /** The invocation that a path of the console cancels, if it is one. */

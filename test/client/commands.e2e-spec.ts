@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { AgentGateway, APIError } from '../../packages/client/src/index.ts';
 import { startFlakyLink } from '../support/flaky-link.ts';
 import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -68,12 +68,12 @@ describe('commands of the client, at Restate', () => {
 
   it('are handled once and in order, whatever is cut', async () => {
     const link = await startFlakyLink(gateway.port);
-    const { agents: commands } = client(`http://127.0.0.1:${link.port}`, { maxRetries: 50 });
+    const { agents: commands } = client(`http://127.0.0.1:${link.port}`);
     const messages = Array.from({ length: 60 }, (_, index) => `message ${index}`);
     let isSending = true;
     const cutting = (async () => {
-      // Each cut falls into another place of some request.
-      for (let turns = 0; isSending; turns++) {
+      // Each cut falls into another place of some request. On a busy machine all requests would be cut for ever.
+      for (let turns = 0; isSending && turns < 300; turns++) {
         await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 60));
         if (turns % 9 === 8) link.goDown();
         else link.cut();
@@ -190,11 +190,36 @@ describe('a request of the client that fails', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it('is given up after so many tries, with what was last said', async () => {
-    const { server, gateway: it } = await at((_, response) => response.writeHead(503).end(), {
-      maxRetries: 2,
+  // Four retries were over after two seconds, and an outage of ten failed every command.
+  it('is repeated for a time and not for a number of tries, as Retry-After says at least', async () => {
+    let tries = 0;
+    const { server, gateway: it } = await at((_, response) => {
+      response.writeHead(++tries < 12 ? 502 : 202, tries === 1 ? { 'retry-after': '1' } : {});
+      response.end(ACCEPTED);
     });
-    await expect(it.deployments.list()).rejects.toMatchObject({ status: 503 });
+    const waits: number[] = [];
+    const onRetry = (_: unknown, retryInMs: number) => void waits.push(retryInMs);
+    jest.spyOn(Math, 'random').mockReturnValue(0.01);
+    await it.agents.send('x/1', 'hello', { onRetry });
+    jest.restoreAllMocks();
+    await server.stop();
+    expect(server.seen).toHaveLength(12);
+    expect(waits).toEqual([1_002, 4, 8, 16, 32, 50, 50, 50, 50, 50, 50]);
+  });
+
+  it('is given up when no retry fits into its time, with what was last said', async () => {
+    const { server, gateway: it } = await at((_, response) =>
+      response.writeHead(503, { 'retry-after': '6' }).end('busy'),
+    );
+    await expect(it.deployments.list()).rejects.toMatchObject({
+      status: 503,
+      detail: 'busy',
+      retryAfterMs: 6_000,
+    });
+    const options = { retryForMs: 0 };
+    await expect(it.agents.send('x/1', 'hello', options)).rejects.toMatchObject({ status: 503 });
+    const another = client(server.url, options);
+    await expect(another.agents.send('x/1', 'hello')).rejects.toMatchObject({ status: 503 });
     await server.stop();
     expect(server.seen).toHaveLength(3);
   });
@@ -210,14 +235,40 @@ describe('a request of the client that fails', () => {
     expect(server.seen).toHaveLength(2);
   });
 
-  it('is repeated where the gateway asked nobody', async () => {
+  it.each([
+    [502, { code: 'upstream_unreachable', sent: false }],
+    [503, { code: 'draining' }],
+    [503, { code: 'overloaded' }],
+    [503, { code: 'keys_unavailable' }],
+    [429, { code: 'rate_limited' }],
+  ])('is repeated where nothing was done: %d %j', async (status, problem) => {
     let tries = 0;
     const { server, gateway: it } = await at((_, response) => {
-      response.writeHead(++tries < 2 ? 503 : 202).end();
+      response.writeHead(++tries < 2 ? status : 202);
+      response.end(JSON.stringify({ ...problem, detail: 'not now' }));
     });
     await it.deployments.remove('dp_1');
     await server.stop();
     expect(server.seen).toHaveLength(2);
+  });
+
+  // Any 503 was taken for the gateway's own, also that of a proxy that had sent the request on.
+  it.each([
+    [502, { code: 'upstream_unreachable', detail: 'lost' }],
+    [502, { code: 'upstream_timeout', detail: 'late' }],
+    [503, { message: 'of a proxy' }],
+    [500, { sent: false, message: 'of a server that is no gateway' }],
+  ])('is not repeated where it may be done: %d %j', async (status, problem) => {
+    const { server, gateway: it } = await at((_, response) =>
+      response.writeHead(status).end(JSON.stringify(problem)),
+    );
+    await expect(it.deployments.remove('dp_1')).rejects.toMatchObject({
+      status,
+      isUndone: false,
+      isSafeToRetry: false,
+    });
+    await server.stop();
+    expect(server.seen).toHaveLength(1);
   });
 
   it('ends with the reason of the caller, and in time', async () => {
@@ -227,7 +278,7 @@ describe('a request of the client that fails', () => {
     const sending = it.agents.send('x/1', 'hello', { signal: controller.signal });
     controller.abort(reason);
     await expect(sending).rejects.toBe(reason);
-    const options = { timeoutMs: 20, maxRetries: 0 };
+    const options = { timeoutMs: 20, retryForMs: 0 };
     await expect(it.agents.send('x/1', 'hello', options)).rejects.toMatchObject({
       code: 'timeout',
       status: undefined,
@@ -277,7 +328,7 @@ describe('a request of the client that fails', () => {
     const error: unknown = await it.agents.send('x/1', 'hello').catch((thrown: unknown) => thrown);
     await server.stop();
     const gone: unknown = await it.agents
-      .send('x/1', 'hello', { maxRetries: 0 })
+      .send('x/1', 'hello', { retryForMs: 0 })
       .catch((thrown: unknown) => thrown);
     for (const seen of [error, gone]) {
       expect(`${String(seen)}${JSON.stringify(seen)}${(seen as Error).stack}`).not.toContain(
@@ -290,7 +341,7 @@ describe('a request of the client that fails', () => {
     const key = 'a-secret\nkey';
     expect(() => client(gateway.url, { apiKey: key })).toThrow('must be visible ASCII');
     expect(() => client(gateway.url, { apiKey: '' })).toThrow('must be visible ASCII');
-    const failing = client(gateway.url, { apiKey: () => key, maxRetries: 0 }).deployments.list();
+    const failing = client(gateway.url, { apiKey: () => key, retryForMs: 0 }).deployments.list();
     const error: unknown = await failing.catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'credential_unavailable', isSafeToRetry: true });
     expect(`${(error as Error).stack}${String((error as Error).cause)}`).not.toContain('a-secret');

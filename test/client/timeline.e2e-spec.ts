@@ -267,7 +267,7 @@ describe('a timeline of the client', () => {
     abort();
     await expect(sending).rejects.toBe(signal.reason);
     await expect(
-      reader.agents.send('chat/x', 'hello', { timeoutMs: 20, maxRetries: 0 }),
+      reader.agents.send('chat/x', 'hello', { timeoutMs: 20, retryForMs: 0 }),
     ).rejects.toMatchObject({ code: 'timeout' });
   });
 

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { object, type ObjectContext, type ObjectSharedContext } from '@restatedev/restate-sdk';
 import { startRestate, type RunningRestate } from '../../local/stack/restate.ts';
-import { AUTHORIZED } from '../support/gateway.ts';
+import { AgentGateway, type APIError } from '../../packages/client/src/index.ts';
+import { API_KEY, AUTHORIZED } from '../support/gateway.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import { registerAgents, type RegisteredAgents } from '../support/restate.ts';
 
@@ -63,6 +64,26 @@ describe('commands while the real runtime is killed with -9 and started again', 
     expect(new Set(statuses)).toEqual(new Set([202]));
     expect(await effects(restate.ingressUrl, 'key')).toEqual(onceEach('key'));
   }, 60_000);
+
+  // Each command waited 14.7 s for its 502, which a client with a timeout of 5 s never saw.
+  it('tells those who come late at once, and the client library brings each through, handled once', async () => {
+    const hasty = await startGatewayToIt({ GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '500' });
+    const { agents: commands } = new AgentGateway({ url: hasty.url, apiKey: API_KEY });
+    const refusals: APIError[] = [];
+    const onRetry = (error: APIError) => void refusals.push(error);
+    await sendThroughRestart((index) => {
+      const text = `client-${index}`;
+      return commands.send(`faults-counter/${entityOf(text)}`, { text }, { onRetry });
+    });
+    expect(await effects(restate.ingressUrl, 'client')).toEqual(onceEach('client'));
+
+    const unsent = refusals.filter(({ isUndone }) => isUndone);
+    expect(unsent.length).toBeGreaterThan(COMMANDS / 10);
+    expect(new Set(unsent.map(({ code, retryAfterMs }) => [code, retryAfterMs].join()))).toEqual(
+      new Set(['upstream_unreachable,1000']),
+    );
+    expect(await hasty.value('gateway_runtime_outage_seconds')).toBe(0);
+  }, 90_000);
 
   // 502 after 1.9 s, as the last attempt's failure decided.
   it.each([

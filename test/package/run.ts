@@ -37,7 +37,7 @@ import { mintReadToken } from '@agent-gateway/client/tokens';
 
 declare const process: { env: Record<string, string> };
 const { AGENT_GATEWAY_URL: url = '', AGENT_GATEWAY_KEY: apiKey = '', READ_TOKEN_SECRET: secret = '' } = process.env;
-const server = new AgentGateway({ url, apiKey, maxRetries: 0 });
+const server = new AgentGateway({ url, apiKey, retryForMs: 0 });
 const error: unknown = await server.agents.spawn({ type: 'echo' }).catch((thrown: unknown) => thrown);
 const page = new AgentGateway({ url, authCallback: () => mintReadToken({ secret, prefix: '/streams' }) });
 const stop = new AbortController();

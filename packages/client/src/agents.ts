@@ -3,6 +3,9 @@ import { APIError } from './api-error.ts';
 import { newId } from './new-id.ts';
 import type { Answer, RequestOptions, Transport } from './transport.ts';
 
+/** A command is worth waiting for: it outlasts an outage of the runtime. */
+const RETRY_FOR_MS = 90_000;
+
 export interface CommandOptions extends RequestOptions {
   /**
    * The idempotency key, 1 to 1,024 visible ASCII characters and inner spaces. The runtime handles one key only once for an entity,
@@ -118,8 +121,16 @@ export class Agents {
       'idempotency-key': idempotencyKey,
       'x-request-id': requestId,
     };
-    const call = { ...options, method: 'POST', path, headers, body, isIdempotent: true };
-    return accepted(await this.#transport.request(call), idempotencyKey, requestId);
+    const answer = await this.#transport.request({
+      ...options,
+      method: 'POST',
+      path,
+      headers,
+      body,
+      isIdempotent: true,
+      usualRetryForMs: RETRY_FOR_MS,
+    });
+    return accepted(answer, idempotencyKey, requestId);
   }
 }
 

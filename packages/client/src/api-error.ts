@@ -14,6 +14,7 @@ export interface APIErrorDetails {
   requestId?: string | undefined;
   errors?: readonly FieldError[] | undefined;
   retryAfterMs?: number | undefined;
+  isUndone?: boolean;
   isSafeToRetry?: boolean;
   cause?: unknown;
 }
@@ -37,6 +38,8 @@ export class APIError extends Error {
   readonly errors: readonly FieldError[];
   /** How long to wait before a retry, in milliseconds, if the server says so. */
   readonly retryAfterMs: number | undefined;
+  /** Whether the call certainly had no effect: it was refused, or nothing of it was sent to an upstream. */
+  readonly isUndone: boolean;
   /** Whether repeating the call is safe: its effect cannot happen twice. */
   readonly isSafeToRetry: boolean;
 
@@ -48,6 +51,7 @@ export class APIError extends Error {
     this.requestId = details.requestId;
     this.errors = details.errors ?? [];
     this.retryAfterMs = details.retryAfterMs;
+    this.isUndone = details.isUndone ?? false;
     this.isSafeToRetry = details.isSafeToRetry ?? false;
   }
 }
@@ -62,11 +66,18 @@ export interface ErrorAnswer {
 /** The longest text of a server. Longer ones are cut. */
 const MAX_TEXT_LENGTH = 500;
 
-/** Creates the error for an unsuccessful response. */
-export function errorOfAnswer(answer: ErrorAnswer, isSafeToRetry: boolean): APIError {
+/** The gateway's errors for requests that it did not forward, among those with a status of 500 and above. */
+const NOT_FORWARDED: ReadonlySet<unknown> = new Set(['draining', 'overloaded', 'keys_unavailable']);
+
+/**
+ * Creates the error for an unsuccessful response. `isIdempotent` means that the request has its effect once, however
+ * often it arrives.
+ */
+export function errorOfAnswer(answer: ErrorAnswer, isIdempotent: boolean): APIError {
   const { status, headers, text } = answer;
-  const { code, detail, errors, message } = problemOf(text);
+  const { code, detail, errors, message, sent } = problemOf(text);
   const isProblem = typeof code === 'string' && typeof detail === 'string';
+  const isUndone = status < 500 || (isProblem && (sent === false || NOT_FORWARDED.has(code)));
   const own = [detail, sentenceOf(message, errors), text.trim()].find(
     (said) => typeof said === 'string',
   ) as string;
@@ -78,7 +89,8 @@ export function errorOfAnswer(answer: ErrorAnswer, isSafeToRetry: boolean): APIE
     requestId: headers.get('x-request-id') ?? undefined,
     errors: Array.isArray(errors) ? (errors as FieldError[]) : [],
     retryAfterMs: retryAfterMs(headers.get('retry-after')),
-    isSafeToRetry,
+    isUndone,
+    isSafeToRetry: isIdempotent || isUndone,
   });
 }
 

@@ -10,7 +10,7 @@ import { Timeline, type TimelineEvent, type TimelineOptions } from './timeline.t
 import { Transport, type RequestOptions } from './transport.ts';
 
 export interface AgentGatewayOptions
-  extends CredentialOptions, Pick<RequestOptions, 'timeoutMs' | 'maxRetries'> {
+  extends CredentialOptions, Pick<RequestOptions, 'timeoutMs' | 'retryForMs'> {
   /** The URL of the gateway, such as `https://gateway.example`. */
   url: string;
   /** The tenant of the deployment. Default: the gateway's own for commands, and `default` for timelines. */
@@ -44,7 +44,7 @@ export class AgentGateway {
       credential,
       fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
-      ...(options.maxRetries !== undefined && { maxRetries: options.maxRetries }),
+      ...(options.retryForMs !== undefined && { retryForMs: options.retryForMs }),
     });
     this.agents = new Agents(this.#transport, options.tenant);
     this.deployments = new Deployments(this.#transport);

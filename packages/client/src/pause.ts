@@ -4,12 +4,12 @@ const LONGEST_PAUSE_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * The wait before the next attempt in milliseconds. It grows with each failure in a row, is random so that clients
- * do not return all at once, and is at least what the server asked for.
+ * The wait before the next attempt in milliseconds: what the server asked for, and a random time that grows with each
+ * failure in a row, from zero on. So clients that failed together do not return together.
  */
 export function pauseMs(failures: number, retryAfterMs = 0): number {
   const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (failures - 1));
-  return Math.max(Math.min(retryAfterMs, LONGEST_WAIT_MS), longest * (0.5 + Math.random() / 2));
+  return Math.min(retryAfterMs, LONGEST_WAIT_MS) + longest * Math.random();
 }
 
 /** Waits. Rejects with the signal's reason when it aborts. */

@@ -11,13 +11,17 @@ export interface RequestOptions {
    * How long one attempt may take, in milliseconds. Default 20,000: longer than the gateway waits for an upstream.
    */
   timeoutMs?: number;
-  /** The most retries after a failure, if they are safe. Default 4. */
-  maxRetries?: number;
+  /**
+   * How long to retry after failures, if that is safe, in milliseconds since the beginning of the call. No retry begins
+   * later. Default 90,000 for commands, which is longer than the restart of any part of the system, and 5,000 for other
+   * calls. 0 means one attempt.
+   */
+  retryForMs?: number;
   /** Called before each retry, with the error and the time to wait. Returns false to give up instead. */
   onRetry?: (error: APIError, retryInMs: number) => boolean | void;
 }
 
-export interface TransportOptions extends Pick<RequestOptions, 'timeoutMs' | 'maxRetries'> {
+export interface TransportOptions extends Pick<RequestOptions, 'timeoutMs' | 'retryForMs'> {
   /** Without a slash at its end. */
   url: string;
   credential: Credential;
@@ -32,6 +36,8 @@ interface Call extends RequestOptions {
   body?: BodyInit;
   /** The request has its effect once, however often it arrives. */
   isIdempotent: boolean;
+  /** `retryForMs` unless the caller has set it. */
+  usualRetryForMs?: number;
 }
 
 export interface Answer {
@@ -41,7 +47,7 @@ export interface Answer {
 }
 
 const DEFAULT_TIMEOUT_MS = 20_000;
-const DEFAULT_MAX_RETRIES = 4;
+const DEFAULT_RETRY_FOR_MS = 5_000;
 
 /** Sends requests to one gateway, and the credential to no other server. */
 export class Transport {
@@ -59,14 +65,16 @@ export class Transport {
 
   /** Resolves with a successful response. Rejects with an `APIError`, or with the reason of the caller's signal. */
   async request(call: Call): Promise<Answer> {
-    const retries = call.maxRetries ?? this.#options.maxRetries ?? DEFAULT_MAX_RETRIES;
+    const { usualRetryForMs = DEFAULT_RETRY_FOR_MS } = call;
+    const retryForMs = call.retryForMs ?? this.#options.retryForMs ?? usualRetryForMs;
+    const lastAtMs = performance.now() + retryForMs;
     for (let tries = 1; ; tries++) {
       const result = await this.#try(call);
       if (!(result instanceof APIError)) return result;
       const { isRenewable } = this.#options.credential;
       const isFinal = !result.isSafeToRetry || !isPassing(result, isRenewable);
-      if (isFinal || tries > retries) throw result;
       const retryInMs = pauseMs(tries, result.retryAfterMs);
+      if (isFinal || performance.now() + retryInMs > lastAtMs) throw result;
       if (call.onRetry?.(result, retryInMs) === false) throw result;
       await pause(retryInMs, call.signal);
     }
@@ -105,10 +113,7 @@ export class Transport {
       const { status } = response;
       return response.ok
         ? { status, headers: response.headers, text }
-        : errorOfAnswer(
-            { status, headers: response.headers, text },
-            isIdempotent || !mayBeDone(status),
-          );
+        : errorOfAnswer({ status, headers: response.headers, text }, isIdempotent);
     } catch (error) {
       signal?.throwIfAborted();
       return error instanceof APIError ? error : noAnswer(error, timeout.aborted, isIdempotent);
@@ -136,13 +141,6 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | null | undef
     signal.addEventListener('abort', abort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
-}
-
-/**
- * Whether a request with this response can have had its effect. The gateway's 503 means that it asked no upstream.
- */
-function mayBeDone(status: number): boolean {
-  return status >= 500 && status !== 503;
 }
 
 /** The error for a missing or incomplete response. */

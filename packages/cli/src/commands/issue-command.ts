@@ -44,14 +44,12 @@ export async function issueCommand(
   if (!IDEMPOTENCY_KEY.test(idempotencyKey)) {
     throw usageError(`--idempotency-key ${IDEMPOTENCY_KEY_RULE}.`);
   }
-  const giveUpAtMs = performance.now() + retryFor * 1_000;
   let mayBeHandled = false;
   let hasTriedAgain = false;
-  const onRetry = (error: APIError, retryInMs: number): boolean => {
+  const onRetry = (error: APIError): boolean => {
     mayBeHandled ||= mayHaveHadItsEffect(error);
     if (isUntrusted(error)) return false;
     if (error.status === 401) return connection.credential?.reread() === true;
-    if (performance.now() + retryInMs > giveUpAtMs) return false;
     if (!hasTriedAgain) {
       const reason = failureInWords(error, connection).replace(/\.$/, '');
       notices.say(`${reason}; trying again for up to ${Math.round(retryFor)} s.`);
@@ -65,13 +63,14 @@ export async function issueCommand(
       idempotencyKey,
       requestId,
       signal: interrupted,
-      maxRetries: Infinity,
+      retryForMs: retryFor * 1_000,
       onRetry,
     };
     return await send(openGateway(connection), options);
   } catch (error) {
     interrupted.throwIfAborted();
     if (!(error instanceof APIError)) throw error;
+    mayBeHandled ||= mayHaveHadItsEffect(error);
     const isOver = error.status === undefined || error.status === 429 || error.status >= 500;
     const hint = isOver && !isUntrusted(error) && error.code !== 'invalid_response';
     throw failureOf(
@@ -82,9 +81,9 @@ export async function issueCommand(
   }
 }
 
-/** Whether a failed attempt can have reached the runtime. The gateway's 503 means that it asked no upstream. */
-function mayHaveHadItsEffect({ status, cause }: APIError): boolean {
-  return status === undefined ? mayHaveArrived(cause) : status >= 500 && status !== 503;
+/** Whether a failed attempt can have reached the runtime. */
+function mayHaveHadItsEffect({ status, cause, isUndone }: APIError): boolean {
+  return status === undefined ? mayHaveArrived(cause) : !isUndone;
 }
 
 function hintWhenOver({ url }: Connection, idempotencyKey: string, mayBeHandled: boolean): string {

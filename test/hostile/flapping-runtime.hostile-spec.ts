@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { freePort, sendCommand, type CommandOutcome } from '../support/runtime.ts';
+import { FlappingRuntime, type Mood } from './flapping-runtime.ts';
+import { oneIn, randomFor, SEED } from './seed.ts';
+
+const ROUNDS = 40;
+const COMMANDS_IN_ROUND = 20;
+const MAX_ROUND_MS = 250;
+const MOODS: readonly [Mood, ...Mood[]] = [
+  'accepts',
+  'is slow',
+  'hangs',
+  'resets connections',
+  'resets requests',
+  'cuts',
+  '503',
+  '404',
+];
+
+interface Command {
+  id: string;
+  isKeyed: boolean;
+  /** Undefined if its client disconnected before. */
+  outcome: CommandOutcome | undefined;
+}
+
+describe(`commands to a runtime that flaps (HOSTILE_SEED=${SEED})`, () => {
+  let runtime: FlappingRuntime;
+  let gateway: MeasuredGateway;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    runtime = new FlappingRuntime(port);
+    gateway = await startMeasuredGateway({
+      GATEWAY_RUNTIME_INGRESS_URL: `http://127.0.0.1:${port}`,
+      GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '700',
+      GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '1500',
+      GATEWAY_MAX_CONNECTIONS: '4000',
+    });
+  });
+  afterAll(async () => {
+    await gateway?.stop();
+    await runtime?.stop();
+  });
+
+  async function play(): Promise<Command[]> {
+    const random = randomFor(SEED, 'flapping runtime');
+    const commands: Promise<Command>[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      runtime.mood = random.pick(MOODS);
+      await (oneIn(random, 3) ? runtime.stop() : runtime.listen());
+      for (let index = 0; index < COMMANDS_IN_ROUND; index++) {
+        const leaving = new AbortController();
+        if (oneIn(random, 3)) setTimeout(() => leaving.abort(), random.between(0, 1_000));
+        commands.push(command(`r${round}c${index}`, oneIn(random, 2), leaving));
+      }
+      await sleep(random.between(0, MAX_ROUND_MS));
+    }
+    runtime.mood = 'accepts';
+    await runtime.listen();
+    return Promise.all(commands);
+  }
+
+  async function command(id: string, isKeyed: boolean, leaving: AbortController): Promise<Command> {
+    const key: Record<string, string> = isKeyed ? { 'idempotency-key': id } : {};
+    const outcome = await sendCommand(gateway.url, key, id, leaving).catch(() => undefined);
+    return { id, isKeyed, outcome };
+  }
+
+  function faultsOf({ id, isKeyed, outcome }: Command): string[] {
+    const arrivals = runtime.arrivals.get(id) ?? 0;
+    const faults: string[] = [];
+    if (!isKeyed && arrivals > 1) faults.push(`${id} has no key and arrived ${arrivals} times`);
+    if (!outcome) return faults;
+    const { status, body } = outcome;
+    if (![202, 404, 502].includes(status)) faults.push(`${id} got ${status}`);
+    if (status === 202 && !runtime.accepted.has(id)) faults.push(`${id} got 202 from nobody`);
+    if (body.sent === false && arrivals > 0) faults.push(`${id} arrived, and was called unsent`);
+    return faults;
+  }
+
+  it('arrive once at most without a key, are told the truth, and are given back', async () => {
+    const commands = await play();
+    expect(commands.flatMap(faultsOf)).toEqual([]);
+    await gateway.until('gateway_open_commands', {}, 0);
+    await gateway.until('gateway_waiting_commands', {}, 0);
+    await gateway.until('gateway_runtime_outage_seconds', {}, 0);
+    // Each kind of end was seen.
+    const ends = commands.map(({ outcome }) =>
+      outcome ? `${outcome.status} ${outcome.body.sent !== false}` : 'gone',
+    );
+    expect([...new Set(ends)]).toEqual(
+      expect.arrayContaining(['202 true', '502 true', '502 false', 'gone']),
+    );
+    expect((await sendCommand(gateway.url, {}, 'after')).status).toBe(202);
+  }, 120_000);
+});

@@ -26,6 +26,12 @@ export class ApiServer {
   private readonly processes: ChildProcess[] = [];
   private port = 0;
 
+  /** By which Helm reaches it. Its certificate is one that it made for itself a moment ago. */
+  get flags(): string[] {
+    const url = `https://${LOOPBACK}:${this.port}`;
+    return [`--kube-apiserver=${url}`, `--kube-token=${TOKEN}`, '--kube-insecure-skip-tls-verify'];
+  }
+
   static isAvailable(): boolean {
     return findTool('etcd') !== undefined && findTool('kube-apiserver') !== undefined;
   }
@@ -50,16 +56,15 @@ export class ApiServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  call(
+  readonly call = (
     method: string,
     path: string,
     body?: unknown,
     type = 'application/json',
-  ): Promise<ApiAnswer> {
+  ): Promise<ApiAnswer> => {
     return new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': type };
       const options = { host: LOOPBACK, port: this.port, method, path, headers };
-      // Its certificate is one that it made for itself a moment ago.
       const outgoing = request({ ...options, rejectUnauthorized: false }, (answer) => {
         const { statusCode = 0, headersDistinct } = answer;
         text(answer).then(
@@ -71,7 +76,7 @@ export class ApiServer {
       outgoing.on('error', reject);
       outgoing.end(body === undefined ? undefined : JSON.stringify(body));
     });
-  }
+  };
 
   private async startProcesses(): Promise<void> {
     const [etcdPort = 0, peerPort = 0, port = 0] = await freePorts(3);

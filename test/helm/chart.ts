@@ -59,9 +59,9 @@ export function render(values: Tree, release = RELEASE, chart = CHART): Kubernet
 }
 
 /** Helm's message for values that it refuses. */
-export function refusal(values: Tree): string {
+export function refusal(values: Tree, chart = CHART): string {
   try {
-    render(values);
+    render(values, RELEASE, chart);
   } catch (error) {
     return (error as Error).message;
   }

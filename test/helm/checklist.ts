@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { at, ciValues, objectOf, overlay, render, type Tree } from './chart.ts';
+import { at, ciValues, objectOf, render, type Tree } from './chart.ts';
 import type { Checks } from '../support/checks.ts';
 import { environmentOf } from './features.ts';
 
-const PACKAGE = join(import.meta.dirname, '../../package.json');
 const PRODUCTION_PAGE = join(import.meta.dirname, '../../docs/production.md');
 /** The values files from which operators start. */
 const FILES = ['production-values.yaml', 'tenant-acme-values.yaml', 'tenant-globex-values.yaml'];
@@ -106,18 +105,4 @@ export async function checkChecklist(checks: Checks): Promise<void> {
       });
     }
   }
-  await checks.check('the version label is that of the image', () => {
-    const label = (image: Tree): unknown => {
-      const objects = render(overlay(ciValues('minimal-values.yaml'), { image }));
-      const labels = objects.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/version']);
-      assert.equal(new Set(labels).size, 1);
-      return labels[0];
-    };
-    const digest = `sha256:${'4d8a0b7f9b0e'.padEnd(64, '0')}`;
-    assert.equal(label({ tag: '1.2.3-rc.1' }), '1.2.3-rc.1');
-    assert.equal(label({ tag: '1.2.3', digest }), '1.2.3');
-    assert.equal(label({ digest }), 'sha256-4d8a0b7f9b0e');
-    const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
-    assert.equal(label({}), version);
-  });
 }

@@ -40,6 +40,8 @@ export async function checkFeatures(checks: Checks): Promise<void> {
     const tested = new Set([
       ...SCENES.flatMap(({ effects }) => effects.map(([value]) => value)),
       ...ABSENCES.map(([value]) => value),
+      // Where a chart has this one as a dependency.
+      'enabled',
     ]);
     // Each setting is seen in the environment, which settings.ts checks.
     const rest = documentedValues().filter((path) => !path.startsWith('settings.'));

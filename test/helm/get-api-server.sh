@@ -18,6 +18,8 @@ for part in $(sed -n 's/^\s*\(k8s.io\/[a-z0-9-]*\) => .*/\1/p' "$source/go.mod" 
 done
 echo 'package tools; import _ "k8s.io/kubernetes/cmd/kube-apiserver"' >tools.go
 go mod tidy -e >/dev/null 2>&1 || true
+# Helm asks for the version, and refuses the one of a build without it.
+named=k8s.io/component-base/version
 GOFLAGS="-mod=mod -buildvcs=false" CGO_ENABLED=0 \
-  go build -ldflags='-s -w' -o "$bin/kube-apiserver" k8s.io/kubernetes/cmd/kube-apiserver
+  go build -ldflags="-s -w -X $named.gitVersion=v$version -X $named.gitMajor=1 -X $named.gitMinor=$(cut -d. -f2 <<<"$version")" -o "$bin/kube-apiserver" k8s.io/kubernetes/cmd/kube-apiserver
 echo "$bin/kube-apiserver"

@@ -24,6 +24,7 @@ const OWN_LABELS = {
 const PEER = [{ namespaceSelector: { matchLabels: { name: 'there' } } }];
 const DIGEST = `sha256:${'0'.repeat(64)}`;
 const HAPROXY = 'metadata.annotations.haproxy\\.org/';
+const SPREAD = { maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' };
 const BEHAVIOR = { scaleDown: { stabilizationWindowSeconds: 900 } };
 
 const pod: Scene = {
@@ -127,14 +128,19 @@ const pod: Scene = {
     [
       'topologySpreadConstraints',
       [
-        { topologyKey: 'rack', labelSelector: { matchLabels: { mine: 'yes' } } },
-        { topologyKey: 'row' },
+        { ...SPREAD, topologyKey: 'rack', labelSelector: { matchLabels: { mine: 'yes' } } },
+        { ...SPREAD, topologyKey: 'row' },
       ],
       'Deployment',
       `${POD}.topologySpreadConstraints`,
       [
-        { topologyKey: 'rack', labelSelector: { matchLabels: { mine: 'yes' } } },
-        { topologyKey: 'row', labelSelector: { matchLabels: OWN_LABELS } },
+        { ...SPREAD, topologyKey: 'rack', labelSelector: { matchLabels: { mine: 'yes' } } },
+        {
+          ...SPREAD,
+          topologyKey: 'row',
+          labelSelector: { matchLabels: OWN_LABELS },
+          matchLabelKeys: ['pod-template-hash'],
+        },
       ],
     ],
     ['priorityClassName', 'front', 'Deployment', `${POD}.priorityClassName`],
@@ -344,11 +350,17 @@ const keda: Scene = {
     ['keda.minReplicas', 3, 'ScaledObject', 'spec.minReplicaCount'],
     ['keda.maxReplicas', 30, 'ScaledObject', 'spec.maxReplicaCount'],
     ['keda.pollingInterval', 5, 'ScaledObject', 'spec.pollingInterval'],
+    ['keda.cooldownPeriod', 60, 'ScaledObject', 'spec.cooldownPeriod'],
+    ['keda.fallback', { replicas: 6 }, 'ScaledObject', 'spec.fallback'],
+    ['keda.openReads.enabled', true, 'ScaledObject', 'spec.triggers.0.type', 'prometheus'],
+    ['keda.openReads.serverAddress', 'http://p:9090', ...trigger('serverAddress')],
+    ['keda.openReads.averageValue', 7000, ...trigger('threshold'), '7000'],
     [
       'keda.triggers',
       [{ type: 'cpu', metadata: { value: '50' } }],
       'ScaledObject',
-      'spec.triggers',
+      'spec.triggers.1.type',
+      'cpu',
     ],
   ],
 };
@@ -502,6 +514,10 @@ export const ABSENCES: [value: string, given: unknown, kind: string][] = [
   ['pdb.enabled', false, 'PodDisruptionBudget'],
   ['tests.enabled', false, 'Pod'],
 ];
+
+function trigger(field: string): [string, string] {
+  return ['ScaledObject', `spec.triggers.0.metadata.${field}`];
+}
 
 function hpaMetric(index: number, kind: string): [string, string] {
   return ['HorizontalPodAutoscaler', `spec.metrics.${index}.${kind}.target.averageUtilization`];

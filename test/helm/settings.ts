@@ -36,6 +36,8 @@ const SECRETS = [
 ];
 /** Addresses that must be set, because the gateway's default is the local machine. */
 const UPSTREAM_URLS = ['runtimeIngressUrl', 'runtimeAdminUrl', 'historyUrl', 'syncUrl'];
+/** Defaults of the chart's own: behind a load balancer of a cloud the gateway tells it that it drains. */
+const OWN_DEFAULTS = new Map<string, unknown>([['GATEWAY_HEALTH_FAILS_ON_DRAIN', true]]);
 /** Numbers that the gateway derives from the container's memory if they are not set. */
 const CAPS_BY_MEMORY = ['maxConnections', 'maxOpenReads', 'maxOpenReadsPerCredential'];
 
@@ -51,6 +53,11 @@ export async function checkSettings(checks: Checks): Promise<void> {
         UPSTREAM_URLS.includes(setting) ? ofGateway.get(variable(setting)) : (value ?? undefined),
       ]),
     );
+    for (const [name, value] of OWN_DEFAULTS) {
+      assert.equal(ofChart.get(name), value, name);
+      ofChart.delete(name);
+      ofGateway.delete(name);
+    }
     assert.deepEqual(sorted(ofChart), sorted(ofGateway));
   });
 

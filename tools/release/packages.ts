@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -84,11 +85,17 @@ export function packChart(root: string, out: string, version: string, digest: st
   try {
     const chart = join(folder, 'agent-gateway');
     cpSync(join(root, 'helm/agent-gateway'), chart, { recursive: true });
-    const path = join(chart, 'values.yaml');
-    const values = readFileSync(path, 'utf8');
-    const withDigest = values.replace(/^( {2}digest:) ''$/m, `$1 ${digest}`);
-    if (withDigest === values) throw new Error('values.yaml has no empty image.digest to fill in.');
+    // Not into values.yaml: there it would win over a tag that somebody gives.
+    const path = join(chart, 'Chart.yaml');
+    const description = readFileSync(path, 'utf8');
+    const withDigest = description.replace(
+      /^annotations:$/m,
+      `$&\n  agent-gateway/image-digest: ${digest}`,
+    );
+    if (withDigest === description) throw new Error('Chart.yaml has no annotations.');
     writeFileSync(path, withDigest);
+    // What the suite calls ci/ are examples to whoever has the package alone.
+    renameSync(join(chart, 'ci'), join(chart, 'examples'));
     const args = ['package', chart, '--version', version, '--app-version', version];
     run('helm', [...args, '--destination', out]);
     return `agent-gateway-${version}.tgz`;

@@ -9,7 +9,10 @@
 {{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
 {{- else }}
 {{- $name := include "agent-gateway.name" . }}
-{{- if contains $name .Release.Name }}
+{{- if regexMatch "^[0-9]" .Release.Name }}
+{{- /* A Service's name begins with a letter, before Kubernetes 1.36. */}}
+{{- printf "%s-%s" $name .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
 {{- .Release.Name | trunc 50 | trimSuffix "-" }}
 {{- else }}
 {{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" }}
@@ -21,18 +24,23 @@
 {{- default .Release.Namespace .Values.namespaceOverride }}
 {{- end }}
 
+{{/* The digest of this version's image, which the release writes into Chart.yaml. Empty in the sources. */}}
+{{- define "agent-gateway.ownDigest" -}}
+{{- index .Chart.Annotations "agent-gateway/image-digest" }}
+{{- end }}
+
 {{/* The version of the image that runs, as a label may hold it: of an image by digest alone, the digest's beginning. */}}
 {{- define "agent-gateway.version" -}}
 {{- with .Values.image }}
 {{- if .tag }}{{ .tag | trunc 63 | trimAll "._-" }}
-{{- else if .digest }}{{ .digest | replace ":" "-" | trunc 19 }}
+{{- else if and .digest (ne .digest (include "agent-gateway.ownDigest" $)) }}{{ .digest | replace ":" "-" | trunc 19 }}
 {{- else }}{{ $.Chart.AppVersion }}{{ end }}
 {{- end }}
 {{- end }}
 
 {{- define "agent-gateway.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "agent-gateway.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "agent-gateway.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: gateway
 {{- end }}
 
@@ -42,9 +50,9 @@ app.kubernetes.io/component: gateway
 {{- with .Values.commonLabels }}
 {{- toYaml . }}
 {{ end -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-app.kubernetes.io/name: {{ include "agent-gateway.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" | quote }}
+app.kubernetes.io/name: {{ include "agent-gateway.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/version: {{ include "agent-gateway.version" . | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
@@ -65,13 +73,14 @@ app.kubernetes.io/component: {{ .component }}
 {{- /* In the place of the image's own registry, which is a first part with a dot or a port. */}}
 {{- $repository = printf "%s/%s" (trimSuffix "/" .) (regexReplaceAll "^(localhost|[^/]*[.:][^/]*)/" $repository "") }}
 {{- end }}
-{{- with .Values.image }}
-{{- if .digest }}
-{{- printf "%s@%s" $repository .digest }}
-{{- else }}
-{{- printf "%s:%s" $repository (default $.Chart.AppVersion .tag) }}
+{{- /* A tag given by hand wins over the chart's own digest. Given with a digest it stays in the name, and the digest counts. */}}
+{{- $tag := .Values.image.tag }}
+{{- $digest := .Values.image.digest }}
+{{- if not (or $tag $digest) }}
+{{- $digest = include "agent-gateway.ownDigest" . }}
+{{- $tag = ternary "" .Chart.AppVersion (ne $digest "") }}
 {{- end }}
-{{- end }}
+{{- $repository }}{{ with $tag }}:{{ . }}{{ end }}{{ with $digest }}@{{ . }}{{ end }}
 {{- end }}
 
 {{/* The pull secrets of the values, and those of all charts together, which may be names alone. */}}
@@ -142,9 +151,42 @@ are named, of the chart's own those that have a value.
 {{- else }}80{{ end }}
 {{- end }}
 
-{{/* A quantity of Kubernetes, such as `1Gi` or `0.5G`, in bytes. */}}
+{{/* A quantity of Kubernetes, such as `1Gi` or `0.5`, in thousandths of its unit. */}}
+{{- define "agent-gateway.thousandths" -}}
+{{- $units := dict "" 1e3 "m" 1 "k" 1e6 "M" 1e9 "G" 1e12 "T" 1e15 "Ki" 1024e3 "Mi" 1048576e3 "Gi" 1073741824e3 "Ti" 1099511627776e3 }}
+{{- if kindIs "float64" . }}
+{{- int64 (mulf . 1000) }}
+{{- else }}
+{{- $text := toString . }}
+{{- int64 (mulf (float64 (regexFind "^[0-9.]+(e[0-9]+)?" $text)) (float64 (get $units (regexFind "[A-Za-z]*$" $text) | default 1e3))) }}
+{{- end }}
+{{- end }}
+
 {{- define "agent-gateway.bytes" -}}
-{{- $units := dict "" 1 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 }}
-{{- $text := include "agent-gateway.plain" . }}
-{{- int64 (mulf (float64 (regexFind "^[0-9.]+" $text)) (float64 (get $units (regexFind "[A-Za-z]*$" $text) | default 1))) }}
+{{- div (include "agent-gateway.thousandths" . | int64) 1000 }}
+{{- end }}
+
+{{/* The texts of a list that are in it more than once, as JSON. */}}
+{{- define "agent-gateway.twice" -}}
+{{- $seen := dict }}
+{{- $twice := list }}
+{{- range . }}
+{{- if hasKey $seen (toString .) }}{{ $twice = append $twice . }}{{ end }}
+{{- $_ := set $seen (toString .) true }}
+{{- end }}
+{{- uniq $twice | toJson }}
+{{- end }}
+
+{{/* The labels by which Prometheus knows the series of this release: those of its ServiceMonitor. */}}
+{{- define "agent-gateway.series" -}}
+{{- printf "job=%q, namespace=%q, service=%q" (include "agent-gateway.name" .) (include "agent-gateway.namespace" .) (include "agent-gateway.managementService" .) }}
+{{- end }}
+
+{{- define "agent-gateway.managementService" -}}
+{{- include "agent-gateway.fullname" . }}-management
+{{- end }}
+
+{{/* Whether a scaler decides how many copies run. */}}
+{{- define "agent-gateway.isScaled" -}}
+{{- if or .Values.autoscaling.enabled .Values.keda.enabled }}true{{ end }}
 {{- end }}

@@ -1,0 +1,58 @@
+{{- define "agent-gateway.problems.service" }}
+{{- if and (regexMatch "^[0-9]" (include "agent-gateway.fullname" .)) (semverCompare "<1.36.0-0" .Capabilities.KubeVersion.Version) }}
+{{ printf "The name of the objects is %s, and a Service of this Kubernetes must begin with a letter. Set fullnameOverride." (include "agent-gateway.fullname" .) }}
+{{- end }}
+{{- with .Values.service }}
+{{- if and .nodePort (eq .type "ClusterIP") }}
+service.nodePort needs service.type NodePort or LoadBalancer: a ClusterIP has no port on the nodes.
+{{- end }}
+{{- if and .externalTrafficPolicy (eq .type "ClusterIP") }}
+service.externalTrafficPolicy needs service.type NodePort or LoadBalancer.
+{{- end }}
+{{- range $name := list "loadBalancerClass" "loadBalancerSourceRanges" }}
+{{- if and (index $.Values.service $name) (ne $.Values.service.type "LoadBalancer") }}
+{{ printf "service.%s needs service.type LoadBalancer." $name }}
+{{- end }}
+{{- end }}
+{{- if and (gt (len .ipFamilies) 1) (not (hasSuffix "DualStack" .ipFamilyPolicy)) }}
+service.ipFamilies has two families, which needs service.ipFamilyPolicy PreferDualStack or RequireDualStack.
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "agent-gateway.problems.doors" }}
+{{- with .Values }}
+{{- range $door := list "ingress" "httpRoute" }}
+{{- range $path := index $.Values $door "paths" }}
+{{- if or (eq $path "/") (regexMatch "^/registry(/|$)" $path) }}
+{{ printf "%s.paths has %s, which lets /registry in, Restate's admin API. Name the paths that clients use, and turn %s.registry.enabled on where operators come from outside." $door $path $door }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and .ingress.enabled (not .ingress.hosts) }}
+ingress.hosts is required where ingress.enabled is on.
+{{- end }}
+{{- if and .httpRoute.enabled (not .httpRoute.parentRefs) }}
+httpRoute.parentRefs is required where httpRoute.enabled is on: the Gateway to attach to.
+{{- end }}
+{{- with .networkPolicy }}
+{{- if .enabled }}
+{{- if not .clients }}
+networkPolicy.clients is required where networkPolicy.enabled is on: without it nobody reaches the gateway.
+{{- end }}
+{{- if not .dns }}
+networkPolicy.dns is required where networkPolicy.enabled is on: without DNS no upstream is found.
+{{- end }}
+{{- if and $.Values.serviceMonitor.enabled (not .monitoring) }}
+networkPolicy.monitoring is required where both networkPolicy.enabled and serviceMonitor.enabled are on: without it Prometheus does not reach the metrics.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "agent-gateway.problems.monitoring" }}
+{{- if and .Values.prometheusRule.enabled (not .Values.serviceMonitor.enabled) }}
+prometheusRule.enabled needs serviceMonitor.enabled: its alerts are on the targets of that.
+{{- end }}
+{{- end }}

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
-import { readChartFile, readRules, type Rule } from '../support/monitoring-files.ts';
+import {
+  readDashboard,
+  readRules,
+  type Dashboard,
+  type Rule,
+} from '../support/monitoring-files.ts';
 import { parseQuery } from '../support/promql.ts';
 import {
   at,
@@ -73,11 +78,40 @@ export async function checkMonitoring(checks: Checks): Promise<void> {
       assert.doesNotMatch(pod, own);
     }
   });
-  await checks.check('the dashboard is handed over as it is in the file', () => {
-    const dashboard = objectOf(render(PRODUCTION), 'ConfigMap', 'gw-agent-gateway-dashboard');
-    assert.equal(at(dashboard, 'metadata.labels.grafana_dashboard'), '1');
-    const [text] = Object.values(dashboard.data as Record<string, string>);
-    assert.deepEqual(JSON.parse(text ?? ''), JSON.parse(readChartFile('files/dashboard.json')));
+  // Three releases shared one uid, so that Grafana showed one of them, and one title.
+  await checks.check('each release has a dashboard of its own, with the panels of the file', () => {
+    const file = readDashboard();
+    const [own, other] = ['gw', 'gateway-of-a-release-with-a-long-name'].map((name) => {
+      const map = render(PRODUCTION, { name, namespace: 'agents' }).find(
+        ({ metadata }) => metadata.labels?.grafana_dashboard === '1',
+      );
+      return JSON.parse(Object.values(map?.data as Tree).join()) as Dashboard;
+    });
+    assert.equal(own?.title, 'Agent gateway: agents/gw-agent-gateway');
+    assert.equal(own.uid, 'agents_gw-agent-gateway');
+    assert.match(other?.uid ?? '', /^agents_gateway-of-a-release-wit_[0-9a-f]{8}$/);
+    assert.notEqual(other?.title, own.title);
+    assert.deepEqual(own.panels, file.panels);
+    assert.deepEqual(
+      own.templating.list.filter(({ type }) => type === 'constant').map(({ query }) => query),
+      Object.values(targetOf(render(PRODUCTION))),
+    );
+  });
+  // Without the namespace and the Service the query counted the readers of every tenant.
+  await checks.check('scalers count the reads of their own release alone', () => {
+    const keda = render(ciValues('keda-values.yaml'));
+    const query = String(at(objectOf(keda, 'ScaledObject'), 'spec.triggers.0.metadata.query'));
+    const [selector] = parseQuery(query).selectors;
+    assert.equal(selector?.metric, 'gateway_open_reads');
+    const matched = selector.matchers.map(({ label, value }) => [label, value]);
+    const scraped = render(overlay(ciValues('keda-values.yaml'), RULES));
+    assert.deepEqual(Object.fromEntries(matched), targetOf(scraped));
+    const metrics = at(objectOf(render(PRODUCTION), 'HorizontalPodAutoscaler'), 'spec.metrics');
+    const { job, service } = targetOf(render(PRODUCTION));
+    assert.deepEqual(at(metrics, '1.pods.metric'), {
+      name: 'gateway_open_reads',
+      selector: { matchLabels: { job, service } },
+    });
   });
   await checks.check('the management port is open to the monitoring alone', () => {
     const policy = objectOf(render(PRODUCTION), 'NetworkPolicy');
@@ -90,14 +124,17 @@ export async function checkMonitoring(checks: Checks): Promise<void> {
   });
 }
 
-/** Checks that each selector of the gateway's metrics uses the labels of the scrape: job, namespace and Service. */
-function assertNarrowed(objects: KubernetesObject[]): void {
+/** The labels that Prometheus gives the series of a release: job, namespace and Service. */
+function targetOf(objects: KubernetesObject[]): Record<string, string | undefined> {
   const monitor = objectOf(objects, 'ServiceMonitor');
-  const service = objects.find(
-    ({ kind, metadata }) => kind === 'Service' && metadata.name.endsWith('-management'),
-  );
-  const job = service?.metadata.labels?.[String(at(monitor, 'spec.jobLabel'))];
-  const target = { job, namespace: service?.metadata.namespace, service: service?.metadata.name };
+  const { metadata } = objectOf(objects, 'Service', `${monitor.metadata.name}-management`);
+  const job = metadata.labels?.[String(at(monitor, 'spec.jobLabel'))];
+  return { job, namespace: metadata.namespace, service: metadata.name };
+}
+
+/** Checks that each selector of the gateway's metrics uses the labels of the scrape. */
+function assertNarrowed(objects: KubernetesObject[]): void {
+  const target = targetOf(objects);
   assert.ok(Object.values(target).every((value) => value));
   for (const rule of rulesOf(objects)) {
     for (const { metric, matchers } of parseQuery(rule.expr).selectors) {

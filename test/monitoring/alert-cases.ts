@@ -185,6 +185,18 @@ export const ALERT_CASES: readonly AlertCase[] = [
     atMinutes: 30,
   },
   {
+    // One copy is enough: the next one to start does not.
+    alert: 'AgentGatewaySecretFileBad',
+    labels: { setting: 'GATEWAY_API_KEYS_FILE' },
+    fires: {
+      'gateway_secret_file_good{setting="GATEWAY_API_KEYS_FILE",instance="a"}': '1 0+0x30',
+      'gateway_secret_file_good{setting="GATEWAY_API_KEYS_FILE",instance="b"}': '1+0x30',
+      'gateway_secret_file_good{setting="GATEWAY_SYNC_SECRET_FILE"}': '1+0x30',
+    },
+    quiet: { 'gateway_secret_file_good{setting="GATEWAY_API_KEYS_FILE"}': '1 0 1+0x30' },
+    atMinutes: 5,
+  },
+  {
     alert: 'AgentGatewayKeySetUnavailable',
     fires: { gateway_token_keys_available: '0+0x30' },
     quiet: { gateway_token_keys_available: '0 0 1+0x30' },

@@ -77,7 +77,7 @@ function query(prometheus: RunningPrometheus, text: string) {
 function withVariables(expr: string): string {
   return expr
     .replaceAll('$job', 'agent-gateway')
-    .replaceAll(/\$(?:namespace|instance)\b/g, '.*')
+    .replaceAll(/\$(?:namespace|service|instance)\b/g, '.*')
     .replaceAll('$__rate_interval', '1m');
 }
 

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { runTool } from '../helm/tools.ts';
 import { Checks, giveUp } from '../support/checks.ts';
-import { AUTHORIZED } from '../support/credentials.ts';
+import { API_KEY, AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild } from '../support/gateway-child.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { checkQueries } from './queries.ts';
@@ -14,8 +17,12 @@ async function main(): Promise<void> {
   checks.section("The rules, with Prometheus' own tool");
   await checkRules(checks);
 
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-monitoring-'));
   const stops: (() => Promise<void>)[] = [];
   try {
+    // From a file: without one there is no series of the files of secrets.
+    const keys = join(folder, 'keys');
+    writeFileSync(keys, API_KEY);
     const upstream = await startScriptedUpstream((_request, response) => {
       response.writeHead(202, { 'content-type': 'application/json' });
       response.end('{"invocationId":"inv_1","status":"Accepted","keys":[]}');
@@ -28,6 +35,8 @@ async function main(): Promise<void> {
         GATEWAY_RUNTIME_INGRESS_URL: upstream.url,
         GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
         GATEWAY_READ_TOKEN_JWKS: `${upstream.url}/keys`,
+        GATEWAY_API_KEYS: '',
+        GATEWAY_API_KEYS_FILE: keys,
       },
     });
     stops.push(() => gateway.process.stop());
@@ -56,6 +65,7 @@ async function main(): Promise<void> {
     await checkQueries(checks, prometheus, use);
   } finally {
     for (const stop of stops.reverse()) await stop();
+    rmSync(folder, { recursive: true });
   }
   checks.finish();
 }

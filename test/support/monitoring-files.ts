@@ -27,7 +27,7 @@ export interface Dashboard {
   title: string;
   panels: Panel[];
   annotations: { list: { expr: string }[] };
-  templating: { list: { name: string; type: string; definition?: string }[] };
+  templating: { list: { name: string; type: string; query: unknown; definition?: string }[] };
 }
 
 /** The rules that the chart ships. */

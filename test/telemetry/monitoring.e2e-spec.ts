@@ -44,13 +44,12 @@ const inDashboard: Named[] = [
 const inChart: Named[] = [
   ...readdirSync(join(ROOT, 'helm/agent-gateway/ci')).flatMap((file): Named[] => {
     const values = parseYaml(readChartFile(`ci/${file}`)) as ChartValues;
-    const triggers = values.keda?.triggers ?? [];
     const metric = values.autoscaling?.openReads?.metricName;
-    return [
-      ...triggers.map(({ metadata }): Named => [file, metadata.query]),
-      ...(metric ? [[file, metric] as Named] : []),
-    ];
+    return metric ? [[file, metric]] : [];
   }),
+  ...[...readChartFile('templates/scaledobject.yaml').matchAll(/\bgateway_\w+/g)].map(
+    ([metric]): Named => ['scaledobject.yaml', metric],
+  ),
   [
     'values.yaml',
     (parseYaml(readChartFile('values.yaml')) as ChartValues).autoscaling?.openReads?.metricName ??
@@ -59,12 +58,11 @@ const inChart: Named[] = [
 ];
 
 interface ChartValues {
-  keda?: { triggers?: { metadata: { query: string } }[] };
   autoscaling?: { openReads?: { metricName?: string } };
 }
 
 /** The queries of the pages, in blocks of their own. */
-const inPages: Named[] = ['observability.md', 'metrics.md', 'alerts.md', 'production.md'].flatMap(
+const inPages: Named[] = ['observability.md', 'metrics.md', 'alerts.md', 'kubernetes.md'].flatMap(
   (page) => {
     const text = readFileSync(join(ROOT, 'docs', page), 'utf8');
     return [...text.matchAll(/^```promql[^\n]*\n(.*?)^```$/gms)].map(([, query = '']): Named => [
@@ -270,9 +268,10 @@ describe('the dashboard', () => {
       for (const { datasource, expr } of targets) {
         expect(datasource.uid).toBe('${datasource}');
         for (const { matchers } of parseQuery(expr).selectors) {
-          expect(matchers.slice(0, 3)).toEqual([
+          expect(matchers.slice(0, 4)).toEqual([
             { label: 'job', operator: '=', value: '$job' },
             { label: 'namespace', operator: '=~', value: '$namespace' },
+            { label: 'service', operator: '=~', value: '$service' },
             { label: 'instance', operator: '=~', value: '$instance' },
           ]);
         }

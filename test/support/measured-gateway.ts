@@ -2,7 +2,8 @@ import { choosePorts } from '../../local/stack/ports.ts';
 import { parseExposition, sampleValue, type Family } from './exposition.ts';
 import { startTestGateway, type TestGateway } from './gateway.ts';
 
-const PATIENCE_MS = 15_000;
+/** Longer than a busy machine takes. */
+const PATIENCE_MS = 60_000;
 
 export interface MeasuredGateway extends TestGateway {
   /** What its management port tells just now. */

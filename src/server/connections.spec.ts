@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { HeldBytes } from '../memory/held-bytes.ts';
@@ -61,5 +61,23 @@ describe('a connection on which requests wait', () => {
     expect(connections.shedCount).toBe(1);
     expect(connections.overfullCount).toBe(0);
     expect(held.total).toBe(0);
+  });
+});
+
+describe('the end of idle connections', () => {
+  // A client that had connected just before the listener closed lost its first request: ECONNRESET.
+  it('waits for the first request of a connection, until it is called off', async () => {
+    const { connections, send } = await start(MIB);
+    const [early, late] = [await send(0), await send(0)];
+    while (connections.count < 2) await new Promise((resolve) => setImmediate(resolve));
+    connections.closeIdle();
+    server.once('request', (_, response: ServerResponse) => response.end());
+    early.write(REQUEST);
+    const [answer] = (await once(early, 'data')) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    await once(early, 'close');
+    expect(connections.count).toBe(1);
+    connections.closeUnused();
+    await once(late, 'close');
   });
 });

@@ -38,6 +38,8 @@ interface Connection extends ClientProgress {
   /** The requests in order. The last ones may still wait. */
   readonly exchanges: { request: IncomingMessage; response: ServerResponse }[];
   readonly waiting: WaitingRequest[];
+  /** Whether it has had a request. */
+  isUsed: boolean;
   /** How many bytes had arrived when its last response ended. Any further bytes begin the next request. */
   bytesRead: number;
   /** Called when everything on it is answered. */
@@ -84,6 +86,7 @@ export class Connections {
       this.open.set(socket, {
         exchanges: [],
         waiting: [],
+        isUsed: false,
         bytesRead: 0,
         onAnswered: undefined,
         takesNoMore: false,
@@ -173,9 +176,19 @@ export class Connections {
     for (const { exchanges } of this.open.values()) announceOnLast(exchanges);
   }
 
-  /** Closes every idle connection, now and as soon as another one becomes idle. */
+  /**
+   * Closes every idle connection, now and as soon as another one becomes idle. `closeUnused` closes those that never sent a
+   * request: their first one may be under way, and a client does not expect to lose it.
+   */
   closeIdle(): void {
     this.closesIdle = true;
+    for (const [socket, connection] of this.open) {
+      if (connection.isUsed) this.closeIfIdle(socket, connection);
+    }
+  }
+
+  /** Closes every idle connection that never sent a request. */
+  closeUnused(): void {
     for (const [socket, connection] of this.open) this.closeIfIdle(socket, connection);
   }
 
@@ -215,6 +228,7 @@ export class Connections {
       return;
     }
     if (connection.exchanges.length === 0) this.idle.delete(socket);
+    connection.isUsed = true;
     connection.exchanges.push({ request, response });
     if (endsInDoubt(request) || asksForUpgrade(request)) {
       // Nobody knows where the next request begins. Node closes the connection after this response and begins no other one.

@@ -8,6 +8,8 @@ import type { Connections } from './connections.ts';
 
 /** The shares of the drain's time at which its phases begin. */
 const LISTENER_CLOSES_AT = 0.2;
+/** A new connection has this share of the time, from the close of the listener on, for its first request. */
+const FIRST_REQUEST_SHARE = 0.02;
 const PARKED_READS_END_AT = 0.8;
 /** Reads end one after the other until this share of the time, so that clients do not all return at once. */
 const LAST_READ_ENDS_AT = 0.95;
@@ -27,10 +29,11 @@ export interface DrainParts {
 /**
  * Takes a gateway out of service without losing a request. 1. Lame duck, if the caller wants one: readiness says 503,
  * and the listener stays open while load balancers notice. 2. The listener closes, requests in progress finish, and
- * idle connections are closed. 3. At the soft deadline parked reads get a 503 that sends them to another copy, and
- * event streams end where their reader can resume. New requests on kept connections get the same 503. 4. At the hard deadline
- * everything that is left is broken off: a half-sent body must not look whole, and a command that the runtime may
- * have must not get a response that invites a retry. Resolves when nothing is left, or at the hard deadline.
+ * idle connections are closed, those without a first request a little later. 3. At the soft deadline parked reads get
+ * a 503 that sends them to another copy, and event streams end where their reader can resume. New requests on kept
+ * connections get the same 503. 4. At the hard deadline everything that is left is broken off: a half-sent body must
+ * not look whole, and a command that the runtime may have must not get a response that invites a retry. Resolves when
+ * nothing is left, or at the hard deadline.
  */
 export async function drain(parts: DrainParts): Promise<void> {
   const { server, connections, openRequests, state, hasLameDuck, timeoutMs } = parts;
@@ -47,6 +50,7 @@ export async function drain(parts: DrainParts): Promise<void> {
   state.phase = 'closing';
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   connections.closeIdle();
+  const closesUnused = setTimeout(() => connections.closeUnused(), FIRST_REQUEST_SHARE * timeoutMs);
   const endReads = scheduleEndOfReads(parts, untilShare);
   const hardDeadline = new AbortController();
   await Promise.race([
@@ -54,6 +58,7 @@ export async function drain(parts: DrainParts): Promise<void> {
     sleep(untilShare(1), undefined, { signal: hardDeadline.signal }).catch(() => undefined),
   ]);
   hardDeadline.abort();
+  clearTimeout(closesUnused);
   endReads.callOff();
   if (openRequests.count > 0) {
     parts.logger.warn(

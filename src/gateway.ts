@@ -83,7 +83,7 @@ export async function startGateway(
   const requestMetrics = config.managementPort === 0 ? undefined : addMetrics(telemetry);
   const names = new NameResolver(config.timeouts.connectMs);
   const tracing = await startTracing(config, telemetry, logger, names.lookup);
-  const adapter = new GatewayAdapter(serverOptions(config.maxBodyBytes));
+  const adapter = new GatewayAdapter(serverOptions(config.maxBodyBytes), config.reusePort);
   const app = await NestFactory.create(
     AppModule.with({ config, logger, names, telemetry, adapter, state }),
     adapter,
@@ -136,7 +136,7 @@ export async function startGateway(
   try {
     await app.init();
     // The public port listens first, so that the gateway is ready when the management port says so.
-    await listen(app, config.host, config.port, 'GATEWAY_PORT');
+    await listen(app, config.host, config.port, 'GATEWAY_PORT', config.reusePort);
     if (management) {
       await listen(management, config.host, config.managementPort, 'GATEWAY_MANAGEMENT_PORT');
     }
@@ -177,12 +177,14 @@ async function listen(
   host: string,
   port: number,
   setting: string,
+  reusePort = false,
 ): Promise<void> {
   try {
     await app.listen(port, host);
   } catch (cause) {
     const { code = String(cause) } = cause as NodeJS.ErrnoException;
-    const reason = LISTEN_FAILURES[code] ?? code;
+    const failures = reusePort ? SHARED_LISTEN_FAILURES : LISTEN_FAILURES;
+    const reason = failures[code] ?? code;
     throw new Error(`cannot listen on ${host}, port ${port} (${setting}): ${reason}`, { cause });
   }
 }
@@ -192,6 +194,12 @@ const LISTEN_FAILURES: Record<string, string | undefined> = {
   EADDRNOTAVAIL: 'this machine has no such address (GATEWAY_HOST)',
   ENOTFOUND: 'this host name is not known (GATEWAY_HOST)',
   EACCES: 'this process may not',
+};
+
+/** The kernel lets processes share a port only if each asks for it, and all run as the user that was first (socket(7)). */
+const SHARED_LISTEN_FAILURES: typeof LISTEN_FAILURES = {
+  ...LISTEN_FAILURES,
+  EADDRINUSE: 'another process has it, without GATEWAY_REUSE_PORT=true or as another user',
 };
 
 /** For a logger whose output is not the process's own. */

@@ -23,6 +23,9 @@ export class Environment {
   @WholeNumber(0, 65_535)
   GATEWAY_MANAGEMENT_PORT = 8788;
 
+  @TrueOrFalse()
+  GATEWAY_REUSE_PORT = false;
+
   @IsOptional()
   @IsBaseUrl()
   GATEWAY_PUBLIC_URL?: string;

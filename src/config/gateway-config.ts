@@ -18,6 +18,8 @@ export interface GatewayConfig {
   host: string;
   port: number;
   managementPort: number;
+  /** Whether other copies on this machine may listen on the public port too (`SO_REUSEPORT`). */
+  reusePort: boolean;
   publicUrl: string | undefined;
   tenant: string;
   apiKeys: SecretSource<ApiKey>;

@@ -232,6 +232,17 @@ const SETTINGS: Setting[] = [
       '(lower case, no path, no trailing slash, no default port)',
   },
   {
+    name: 'GATEWAY_REUSE_PORT',
+    value: (config) => config.reusePort,
+    default: false,
+    good: [
+      ['true', true],
+      ['false', false],
+    ],
+    bad: ['yes', 'TRUE', '1', '0', ' true', 'off'],
+    must: 'must be true or false',
+  },
+  {
     name: 'GATEWAY_SHARED_READS',
     value: (config) => config.sharedReads,
     default: true,
@@ -425,6 +436,16 @@ describe('loadConfig', () => {
         `Kubernetes sets it to a URL for the Service "${service}": ` +
         'set enableServiceLinks: false in the pod, or set the port yourself',
     ]);
+  });
+
+  // Without the check a start on macOS ended with "ENOTSUP", which names no setting.
+  it.each(['darwin', 'freebsd', 'win32'] as const)('refuses to share a port on %s', (platform) => {
+    const start = (shares: string): unknown =>
+      loadConfigWith({ ...REQUIRED, GATEWAY_REUSE_PORT: shares }, undefined, PLAN, platform);
+    expect(() => start('true')).toThrow(
+      'GATEWAY_REUSE_PORT must be false on this system: only Linux can share a port',
+    );
+    expect(() => start('false')).not.toThrow();
   });
 
   it('reports every problem at once, in a message that repeats no value', () => {

@@ -33,6 +33,7 @@ export function loadConfig(
     getHeapStatistics().heap_size_limit,
     openFileLimit(),
   ),
+  platform: NodeJS.Platform = process.platform,
 ): GatewayConfig {
   const env = plainToInstance(Environment, gatewayVariables(variables), {
     exposeDefaultValues: true,
@@ -67,6 +68,7 @@ export function loadConfig(
   const jwks = jwksSource(env.GATEWAY_READ_TOKEN_JWKS, problems);
   const tables = tableList(env.GATEWAY_SHAPES_TABLES, problems);
   checkPortsDiffer(env, problems);
+  checkReusePort(env, platform, problems);
   const traces = traceConfig(variables, readFile, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   const maxOpenReads = env.GATEWAY_MAX_OPEN_READS ?? plan.maxOpenReads;
@@ -77,6 +79,7 @@ export function loadConfig(
     host: env.GATEWAY_HOST,
     port: env.GATEWAY_PORT,
     managementPort: env.GATEWAY_MANAGEMENT_PORT,
+    reusePort: env.GATEWAY_REUSE_PORT,
     publicUrl: env.GATEWAY_PUBLIC_URL && withoutTrailingSlash(env.GATEWAY_PUBLIC_URL),
     tenant: env.GATEWAY_TENANT,
     apiKeys: apiKeys.source,
@@ -142,6 +145,13 @@ function checkPortsDiffer(env: Environment, problems: string[]): void {
   const isBad = problems.some((problem) => problem.startsWith('GATEWAY_PORT '));
   if (!isBad && env.GATEWAY_PORT !== 0 && env.GATEWAY_PORT === env.GATEWAY_MANAGEMENT_PORT) {
     problems.push('GATEWAY_MANAGEMENT_PORT must be another port than GATEWAY_PORT');
+  }
+}
+
+/** Elsewhere Node refuses to share a port, or the kernel does not spread the connections over the copies. */
+function checkReusePort(env: Environment, platform: NodeJS.Platform, problems: string[]): void {
+  if (env.GATEWAY_REUSE_PORT && platform !== 'linux') {
+    problems.push('GATEWAY_REUSE_PORT must be false on this system: only Linux can share a port');
   }
 }
 

@@ -29,12 +29,15 @@ export class GatewayAdapter extends ExpressAdapter {
    * requests.
    */
   readonly server: Server;
+  private readonly reusePort: boolean;
   private readonly getHandlers = new Map<string, RouteHandler>();
   private prefixRoutes: readonly PrefixRoute[] = [];
 
-  constructor(serverOptions: ServerOptions) {
+  /** With `reusePort`, other copies on this machine may listen on the same port, and the kernel spreads connections. */
+  constructor(serverOptions: ServerOptions, reusePort = false) {
     super(createExpress());
     this.server = createServer(serverOptions);
+    this.reusePort = reusePort;
   }
 
   override initHttpServer(): void {
@@ -44,7 +47,7 @@ export class GatewayAdapter extends ExpressAdapter {
   /** The gateway always calls it with a host. */
   override listen(port: string | number, host?: unknown, callback?: () => void): Server {
     const address = { port: Number(port), host: String(host), backlog: LISTEN_BACKLOG };
-    return this.httpServer.listen(address, callback);
+    return this.httpServer.listen({ ...address, reusePort: this.reusePort }, callback);
   }
 
   /** The handler of the GET route for everything below a prefix of this path, if there is one. */

@@ -29,6 +29,9 @@ export const NOT_RUN: Record<
   cli: ({ text }) => commandsOf(text, ['agent-gateway']).flatMap(cliProblems),
   excerpt: ({ text }, file) =>
     unindented(readProjectFile(file)).includes(unindented(text)) ? [] : [`not of ${file}`],
+  // `test/units` verifies drop-ins together with the units.
+  machine: ({ language, text }) =>
+    language === 'ini' ? [] : commandsOf(text, MACHINE_TOOLS).flatMap(machineProblems),
   printed: ({ text }, _, { said }) =>
     isPartAsShown(text, said) ? [] : [`not printed, but:\n${said}`],
 };
@@ -68,6 +71,26 @@ function scriptProblems(words: string[]): string[] {
   const { scripts } = JSON.parse(readProjectFile('package.json')) as { scripts: object };
   const isScript = npm === 'npm' && (run === 'ci' || (run === 'run' && script in scripts));
   return isScript ? [] : [`${words.join(' ')} is no script`];
+}
+
+/** Commands that change a machine, or ask what runs there. */
+const MACHINE_TOOLS = ['curl', 'docker', 'ls', 'npm', 'sudo'];
+
+/** Every file and unit that they name must be of the project. */
+function machineProblems(words: string[]): string[] {
+  if (words[0] === 'npm') return scriptProblems(words);
+  const missing = words.filter(
+    (word) => word.startsWith('deploy/') && !existsSync(join(ROOT, word)),
+  );
+  const unknown = words.filter(
+    (word) => /^agent-gateway[@.]/.test(word) && !existsSync(join(ROOT, unitFile(word))),
+  );
+  return [...missing, ...unknown].map((word) => `there is no ${word}`);
+}
+
+/** The file of `agent-gateway.target`, `agent-gateway@.service` or `agent-gateway@9101`. */
+function unitFile(unit: string): string {
+  return `deploy/systemd/${unit.replace(/@.*$/, '@.service')}`;
 }
 
 const RENDERED = ['install', 'upgrade', 'template'];

@@ -6,7 +6,16 @@ export type Treatment =
   | { kind: 'not run'; check: Check; argument: string; reason: string };
 
 /** How a test checks a block that is not run; see `not-run.ts`. */
-export const CHECKS = ['ci', 'cli', 'cluster', 'docker', 'excerpt', 'printed', 'script'] as const;
+export const CHECKS = [
+  'ci',
+  'cli',
+  'cluster',
+  'docker',
+  'excerpt',
+  'machine',
+  'printed',
+  'script',
+] as const;
 export type Check = (typeof CHECKS)[number];
 
 const BY_LANGUAGE: Readonly<Record<string, Treatment['kind']>> = {

@@ -34,6 +34,8 @@ const SECRETS = [
   'GATEWAY_SYNC_SECRET',
   'GATEWAY_SYNC_SECRET_FILE',
 ];
+/** A pod has an address of its own, and shares its port with nobody. */
+const NOT_OF_A_POD = ['GATEWAY_REUSE_PORT'];
 /** Addresses that must be set, because the gateway's default is the local machine. */
 const UPSTREAM_URLS = ['runtimeIngressUrl', 'runtimeAdminUrl', 'historyUrl', 'syncUrl'];
 /** Defaults of the chart's own: behind a load balancer of a cloud the gateway tells it that it drains. */
@@ -46,7 +48,9 @@ export async function checkSettings(checks: Checks): Promise<void> {
 
   await checks.check('every setting of the gateway is a value, with the same default', () => {
     const ofGateway = gatewayDefaults();
-    for (const secret of SECRETS) assert.ok(ofGateway.delete(secret), `${secret} is no setting`);
+    for (const name of [...SECRETS, ...NOT_OF_A_POD]) {
+      assert.ok(ofGateway.delete(name), `${name} is no setting`);
+    }
     const ofChart = new Map(
       Object.entries(settings).map(([setting, value]) => [
         variable(setting),

@@ -159,6 +159,21 @@ describe('the start', () => {
     },
   );
 
+  it('ends with exit code 1 and says with whom a port is shared when it cannot share it', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    closings.push(() => other.close());
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const env = { GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: String(port) };
+    const { code, stderr } = await run({ ...REQUIRED, ...env, GATEWAY_REUSE_PORT: 'true' });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr:
+        `agent-gateway: cannot listen on 127.0.0.1, port ${port} (GATEWAY_PORT): ` +
+        'another process has it, without GATEWAY_REUSE_PORT=true or as another user\n',
+    });
+  });
+
   it('ends with exit code 1 and a plain message when the address is not of this machine', async () => {
     const { code, stderr } = await run({ ...REQUIRED, GATEWAY_HOST: '192.0.2.1' });
     expect({ code, stderr }).toEqual({

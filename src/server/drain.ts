@@ -8,8 +8,8 @@ import type { Connections } from './connections.ts';
 
 /** The shares of the drain's time at which its phases begin. */
 const LISTENER_CLOSES_AT = 0.2;
-/** A new connection has this share of the time, from the close of the listener on, for its first request. */
-const FIRST_REQUEST_SHARE = 0.02;
+/** How long a new connection may take for its first request, from the close of the listener on. */
+const FIRST_REQUEST_MS = 200;
 const PARKED_READS_END_AT = 0.8;
 /** Reads end one after the other until this share of the time, so that clients do not all return at once. */
 const LAST_READ_ENDS_AT = 0.95;
@@ -50,7 +50,7 @@ export async function drain(parts: DrainParts): Promise<void> {
   state.phase = 'closing';
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   connections.closeIdle();
-  const closesUnused = setTimeout(() => connections.closeUnused(), FIRST_REQUEST_SHARE * timeoutMs);
+  const closesUnused = setTimeout(() => connections.closeUnused(), FIRST_REQUEST_MS);
   const endReads = scheduleEndOfReads(parts, untilShare);
   const hardDeadline = new AbortController();
   await Promise.race([

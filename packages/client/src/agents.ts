@@ -1,5 +1,6 @@
 import { commandPath, type EntityAddress } from './address.ts';
 import { APIError } from './api-error.ts';
+import type { ControlVerb } from './events.ts';
 import { newId } from './new-id.ts';
 import type { Answer, RequestOptions, Transport } from './transport.ts';
 
@@ -39,8 +40,6 @@ export interface MessageOptions extends CommandOptions {
    */
   contentType?: string;
 }
-
-export type ControlVerb = 'interrupt' | 'pause' | 'resume' | 'archive';
 
 export interface ControlOptions extends CommandOptions {
   /** A reason for the readers of the timeline. */

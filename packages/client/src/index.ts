@@ -6,7 +6,6 @@ export type {
   Agents,
   CommandOptions,
   ControlOptions,
-  ControlVerb,
   MessageOptions,
   SpawnRequest,
 } from './agents.ts';
@@ -20,6 +19,25 @@ export type {
   RemoveOptions,
   Service,
 } from './deployments.ts';
+export {
+  EVENT_KINDS,
+  textOf,
+  type AgentEvent,
+  type AgentStatus,
+  type ControlVerb,
+  type ErrorEvent,
+  type MessageEvent,
+  type NewAgentEvent,
+  type Part,
+  type RefusedEvent,
+  type ReplyEvent,
+  type SpawnedEvent,
+  type StatusEvent,
+  type Stop,
+  type TextPart,
+  type ToolEvent,
+  type WordEvent,
+} from './events.ts';
 export type { Invocation, Invocations, ListInvocationsOptions } from './invocations.ts';
 export type { LiveOptions, LiveState } from './live-state.ts';
 export type { Stream, StreamOptions } from './stream.ts';

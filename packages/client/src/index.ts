@@ -11,6 +11,7 @@ export type {
 } from './agents.ts';
 export type { Catalog, CatalogOptions, EntityRow } from './catalog.ts';
 export type { CatalogChange } from './catalog-rows.ts';
+export { conversation } from './conversation.ts';
 export type { CredentialOptions, MintedToken } from './credential.ts';
 export type {
   Deployment,
@@ -44,3 +45,12 @@ export type { Stream, StreamOptions } from './stream.ts';
 export type { StreamChunk } from './stream-follower.ts';
 export type { Bookmark, Gap, Timeline, TimelineEvent, TimelineOptions } from './timeline.ts';
 export type { RequestOptions } from './transport.ts';
+export {
+  isOpen,
+  type Conversation,
+  type Note,
+  type ToolCall,
+  type Turn,
+  type TurnMessage,
+  type TurnState,
+} from './turn.ts';

@@ -27,7 +27,7 @@ const OF_MONITORING = [
   'prometheus-adapter.yaml',
 ];
 /** Files that only the type checker checks. */
-const TYPES_ONLY = ['first.ts', 'idle-agents.ts', 'watch.ts', 'token-route.ts'];
+const TYPES_ONLY = ['first.ts', 'idle-agents.ts', 'turns.ts', 'watch.ts', 'token-route.ts'];
 
 describe('files in the pages', () => {
   it('are all known to a test that runs or holds them', () => {

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { minifySync } from '@swc/core';
-import { AgentGateway } from '../../packages/client/src/index.ts';
+import { AgentGateway, type TimelineEvent } from '../../packages/client/src/index.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, untilReady } from '../../local/stack/process.ts';
 import { Checks } from '../support/checks.ts';
@@ -239,7 +239,9 @@ try {
       const client = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
       await client.agents.send('shout/s1', 'hello');
       const seen: unknown[] = [];
-      for await (const { kind, text } of client.timeline('shout/s1')) {
+      // That agent writes the text as a field of its own.
+      type Said = TimelineEvent & { text?: string };
+      for await (const { kind, text } of client.timeline<Said>('shout/s1')) {
         seen.push([kind, text]);
         if (kind === 'reply') break;
       }

@@ -1,9 +1,9 @@
-import type { EntityRow, LiveState, TimelineEvent } from '../../../packages/client/src/index.ts';
+import type { EntityRow, LiveState } from '../../../packages/client/src/index.ts';
 import { agentLink, type AgentAddress } from './agent-address.ts';
 import { showStatus } from './catalog-view.ts';
 import type { Verb } from './commands.ts';
 import { ConversationView } from './conversation-view.ts';
-import { contentText, Conversation } from './conversation.ts';
+import { contentText, Conversation, type TimelineEvent } from './conversation.ts';
 import { byId, element } from './element.ts';
 import { EventsView } from './events-view.ts';
 import { readGateway, type Settings } from './gateway.ts';

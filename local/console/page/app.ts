@@ -1,9 +1,10 @@
-import type { EntityRow, TimelineEvent } from '../../../packages/client/src/index.ts';
+import type { EntityRow } from '../../../packages/client/src/index.ts';
 import { agentOfHash, agentOfUrl, hashOf, type AgentAddress } from './agent-address.ts';
 import { AgentView } from './agent-view.ts';
 import { CatalogView } from './catalog-view.ts';
 import { control, send, spawn, type Verb } from './commands.ts';
 import { get, RefusedError } from './console-api.ts';
+import type { TimelineEvent } from './conversation.ts';
 import { DeploymentsView } from './deployments-view.ts';
 import { byId } from './element.ts';
 import { readGateway, type Settings } from './gateway.ts';

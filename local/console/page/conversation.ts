@@ -1,4 +1,10 @@
-import type { TimelineEvent } from '../../../packages/client/src/index.ts';
+import type { TimelineEvent as NumberedEvent } from '../../../packages/client/src/index.ts';
+
+/** An event with fields of its own. */
+export interface TimelineEvent extends NumberedEvent {
+  // oxlint-disable-next-line typescript/no-explicit-any -- what it is depends on the kind
+  [name: string]: any;
+}
 
 interface ItemBase {
   key: string;

@@ -1,4 +1,4 @@
-import type { TimelineEvent } from '../../../packages/client/src/index.ts';
+import type { TimelineEvent } from './conversation.ts';
 import { byId, element } from './element.ts';
 import { duration, timeElement } from './times.ts';
 import { VirtualList } from './virtual-list.ts';

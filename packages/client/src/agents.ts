@@ -1,8 +1,9 @@
 import { commandPath, type EntityAddress } from './address.ts';
+import { Answer, type AnswerReads, type AskOptions } from './answer.ts';
 import { APIError } from './api-error.ts';
-import type { ControlVerb } from './events.ts';
+import type { AgentEvent, ControlVerb, TimelineEvent } from './events.ts';
 import { newId } from './new-id.ts';
-import type { Answer, RequestOptions, Transport } from './transport.ts';
+import type { Answer as Response, RequestOptions, Transport } from './transport.ts';
 
 /** A command is worth waiting for: it outlasts an outage of the runtime. */
 const RETRY_FOR_MS = 90_000;
@@ -67,10 +68,12 @@ export interface AcceptedCommand {
 export class Agents {
   readonly #transport: Transport;
   readonly #tenant: string | undefined;
+  readonly #reads: AnswerReads;
 
-  constructor(transport: Transport, tenant: string | undefined) {
+  constructor(transport: Transport, tenant: string | undefined, reads: AnswerReads) {
     this.#transport = transport;
     this.#tenant = tenant;
+    this.#reads = reads;
   }
 
   /** Creates an entity. An existing entity stays as it is. Rejects with an `APIError`. */
@@ -90,6 +93,23 @@ export class Agents {
   ): Promise<AcceptedCommand> {
     const [body, usualType] = bodyOf(message);
     return this.#command(this.#path(agent, 'send'), body, contentType ?? usualType, options);
+  }
+
+  /**
+   * Sends a message and gives the answer to it, which reads the timeline from where it is then. Nothing is sent before
+   * the answer is read.
+   */
+  ask<Event extends TimelineEvent = AgentEvent>(
+    agent: EntityAddress,
+    message: unknown,
+    options: AskOptions = {},
+  ): Answer<Event> {
+    const { timeoutMs: _, ...sendOptions } = options;
+    const commands = {
+      send: () => this.send(agent, message, sendOptions),
+      control: (more: ControlOptions) => this.control(agent, 'interrupt', more),
+    };
+    return new Answer<Event>(agent, commands, this.#reads, options);
   }
 
   /** Interrupts, pauses, resumes or archives an entity. Rejects like `send`. */
@@ -158,7 +178,7 @@ function isData(value: unknown): boolean {
 }
 
 function accepted(
-  { status, headers, text }: Answer,
+  { status, headers, text }: Response,
   idempotencyKey: string,
   requestId: string,
 ): AcceptedCommand {

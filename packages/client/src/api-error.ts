@@ -21,7 +21,7 @@ export interface APIErrorDetails {
 
 /** A failed request: the gateway or an upstream refused it, or there was no response. */
 export class APIError extends Error {
-  override readonly name = 'APIError';
+  override readonly name: string = 'APIError';
   /** The HTTP status, or undefined if there was no response. */
   readonly status: number | undefined;
   /**

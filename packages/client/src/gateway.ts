@@ -4,9 +4,10 @@ import { Agents } from './agents.ts';
 import { Catalog, type CatalogOptions, type EntityRow } from './catalog.ts';
 import { Credential, type CredentialOptions } from './credential.ts';
 import { Deployments } from './deployments.ts';
+import type { AgentEvent, TimelineEvent } from './events.ts';
 import { Invocations } from './invocations.ts';
 import { Stream, type StreamOptions } from './stream.ts';
-import { Timeline, type TimelineEvent, type TimelineOptions } from './timeline.ts';
+import { Timeline, type TimelineOptions } from './timeline.ts';
 import { Transport, type RequestOptions } from './transport.ts';
 
 export interface AgentGatewayOptions
@@ -21,7 +22,7 @@ export interface AgentGatewayOptions
 
 /** A client of one agent gateway. It holds no connection and needs no closing. */
 export class AgentGateway {
-  /** Commands: spawn, send, control. */
+  /** Commands: spawn, send, ask, control. */
   readonly agents: Agents;
   /** The deployments of agents that Restate knows. */
   readonly deployments: Deployments;
@@ -46,16 +47,21 @@ export class AgentGateway {
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       ...(options.retryForMs !== undefined && { retryForMs: options.retryForMs }),
     });
-    this.agents = new Agents(this.#transport, options.tenant);
     this.deployments = new Deployments(this.#transport);
     this.invocations = new Invocations(this.#transport);
+    this.agents = new Agents(this.#transport, options.tenant, {
+      transport: this.#transport,
+      tenant: this.#tenant,
+      isRenewable: this.#isRenewable,
+      invocations: this.invocations,
+    });
   }
 
   /**
    * The timeline of an entity, by its address or the result of `spawn` or `send`, or any stream of JSON by its
    * path. No request is sent before the iteration.
    */
-  timeline<Event extends TimelineEvent = TimelineEvent>(
+  timeline<Event extends TimelineEvent = AgentEvent>(
     agent: EntityAddress,
     options: TimelineOptions = {},
   ): Timeline<Event> {

@@ -9,6 +9,8 @@ export type {
   MessageOptions,
   SpawnRequest,
 } from './agents.ts';
+export { Answer, type AskOptions } from './answer.ts';
+export { AnswerError, type AnswerErrorCode } from './answer-error.ts';
 export type { Catalog, CatalogOptions, EntityRow } from './catalog.ts';
 export type { CatalogChange } from './catalog-rows.ts';
 export { conversation } from './conversation.ts';
@@ -36,6 +38,7 @@ export {
   type StatusEvent,
   type Stop,
   type TextPart,
+  type TimelineEvent,
   type ToolEvent,
   type WordEvent,
 } from './events.ts';
@@ -43,7 +46,7 @@ export type { Invocation, Invocations, ListInvocationsOptions } from './invocati
 export type { LiveOptions, LiveState } from './live-state.ts';
 export type { Stream, StreamOptions } from './stream.ts';
 export type { StreamChunk } from './stream-follower.ts';
-export type { Bookmark, Gap, Timeline, TimelineEvent, TimelineOptions } from './timeline.ts';
+export type { Bookmark, Gap, Timeline, TimelineOptions } from './timeline.ts';
 export type { RequestOptions } from './transport.ts';
 export {
   isOpen,

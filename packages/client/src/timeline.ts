@@ -1,17 +1,7 @@
+import type { AgentEvent, TimelineEvent } from './events.ts';
 import { StateTeller, type LiveOptions } from './live-state.ts';
 import { chunksOf } from './stream.ts';
 import type { Transport } from './transport.ts';
-
-/** An event of a timeline. Agents add fields of their own. */
-export interface TimelineEvent {
-  /** The number of the event: 0, 1, 2 … without a gap. */
-  seq: number;
-  /** The time of writing, as ISO 8601 in UTC. */
-  at: string;
-  kind: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- what it is depends on the kind
-  [name: string]: any;
-}
 
 /** Where the next read of the same timeline continues: after the last event that was delivered. */
 export interface Bookmark {
@@ -50,7 +40,7 @@ export interface TimelineOptions extends LiveOptions {
  * signal aborts or the stream is closed. It throws an `APIError` for a final failure: 400, 403, 410, or a 401 for a
  * key that cannot change.
  */
-export class Timeline<Event extends TimelineEvent = TimelineEvent> implements AsyncIterable<Event> {
+export class Timeline<Event extends TimelineEvent = AgentEvent> implements AsyncIterable<Event> {
   readonly #transport: Transport;
   readonly #path: string;
   readonly #options: TimelineOptions;

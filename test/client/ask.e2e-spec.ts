@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { choosePorts } from '../../local/stack/ports.ts';
+import {
+  AgentGateway,
+  AnswerError,
+  type AgentEvent,
+  type Answer,
+} from '../../packages/client/src/index.ts';
+import { answeringAgent } from '../support/answering-agent.ts';
+import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
+import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startHistory, type RunningHistory } from '../support/history.ts';
+import { registerAgents, restateUrls, type RegisteredAgents } from '../support/restate.ts';
+
+const TYPE = 'client-ask';
+let history: RunningHistory;
+let agents: RegisteredAgents;
+let gateway: TestGateway;
+let link: FlakyLink;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  const { ingressUrl, adminUrl } = restateUrls();
+  history = await startHistory({ longPollTimeoutMs: 1_000 });
+  const access = { gatewayUrl: '', streamsUrl: history.url, apiKey: API_KEY };
+  agents = await registerAgents([answeringAgent(TYPE, access)]);
+  const { port } = await choosePorts({ port: 0 });
+  env = {
+    GATEWAY_PORT: String(port),
+    GATEWAY_HISTORY_URL: history.url,
+    GATEWAY_RUNTIME_INGRESS_URL: ingressUrl,
+    GATEWAY_RUNTIME_ADMIN_URL: adminUrl,
+  };
+  gateway = await startTestGateway(env);
+  link = await startFlakyLink(port);
+});
+afterAll(async () => {
+  await link.stop();
+  await gateway.stop();
+  await agents.stop();
+  await history.stop();
+});
+
+/** A client, and the reads that it made. */
+function client(url = gateway.url) {
+  const reads: string[] = [];
+  const watching: typeof fetch = (input, init) => {
+    const { pathname, searchParams } = new URL(input as string);
+    if (pathname.startsWith('/streams')) {
+      reads.push(`${init?.method ?? 'GET'} ${searchParams.get('offset')}`);
+    }
+    return fetch(input, init);
+  };
+  return { reads, ask: asking(new AgentGateway({ url, apiKey: API_KEY, fetch: watching })) };
+}
+const asking =
+  ({ agents: commands }: AgentGateway) =>
+  (id: string, message: string, options = {}): Answer =>
+    commands.ask(`${TYPE}/${id}`, message, options);
+
+async function kindsOf(answer: AsyncIterable<AgentEvent>): Promise<unknown[]> {
+  const seen: unknown[] = [];
+  for await (const event of answer) seen.push(event.kind === 'word' ? event.text : event.kind);
+  return seen;
+}
+/** The error of a promise that has to reject. */
+const errorOf = (promise: Promise<unknown>): Promise<AnswerError> =>
+  promise.then(
+    () => Promise.reject(new Error('It has resolved.')),
+    (error: AnswerError) => error,
+  );
+
+describe('an answer', () => {
+  it('has the events of its turn, and the text', async () => {
+    const { ask } = client();
+    const answer = ask('plain', 'say one two');
+    expect(await kindsOf(answer)).toEqual(['message', 'one', ' two', 'reply']);
+    expect(await answer.text()).toBe('one two');
+    expect(await answer.reply()).toMatchObject({ seq: 4, kind: 'reply', replyTo: 1 });
+    expect(await answer.sent).toMatchObject({ url: `/t/default/a/${TYPE}/plain`, isReplay: false });
+    // It can be read again, and there is nothing to stop.
+    expect(await kindsOf(answer)).toHaveLength(4);
+    expect(await answer.stop()).toBeUndefined();
+  });
+
+  it('is read from where the timeline was before, never from its start', async () => {
+    const { ask, reads } = client();
+    await ask('long', 'say first').text();
+    reads.length = 0;
+    expect(await ask('long', 'say second').text()).toBe('second');
+    expect(reads.length).toBeGreaterThan(1);
+    expect(reads[0]).toBe('HEAD null');
+    const stored = await fetch(`${history.url}/t/default/agents/${TYPE}/long/timeline`);
+    expect(((await stored.json()) as AgentEvent[]).length).toBeGreaterThan(6);
+    expect(reads.filter((read) => read === 'GET -1')).toEqual([]);
+  });
+
+  it('is that of its own message, of two that are asked at once', async () => {
+    const { ask } = client();
+    const words = Array.from({ length: 8 }, (_, index) => `w${index}`);
+    const answers = words.map((word) => ask('at-once', `slow ${word} ${word}`));
+    const texts = await Promise.all(answers.map((answer) => answer.text()));
+    expect(texts).toEqual(words.map((word) => `${word} ${word}`));
+  });
+
+  it('sends nothing before it is read, and once however it is read', async () => {
+    const { ask } = client();
+    const answer = ask('once', 'say one');
+    const unread = ask('once', 'say never');
+    const [text, kinds, reply, sent] = await Promise.all([
+      answer.text(),
+      kindsOf(answer),
+      answer.reply(),
+      answer.sent,
+    ]);
+    expect([text, kinds, reply.seq]).toEqual(['one', ['message', 'one', 'reply'], 3]);
+    expect(sent.requestId).toBeTruthy();
+    expect(await unread.stop()).toBeUndefined();
+    await expect(unread.text()).rejects.toMatchObject({ code: 'stopped', text: '' });
+    await expect(unread.sent).rejects.toMatchObject({ code: 'stopped' });
+    expect(await ask('once', 'say last').reply()).toMatchObject({ seq: 6 });
+  });
+
+  it('goes on where a reader left it', async () => {
+    const { ask } = client();
+    const answer = ask('left', 'slow a b c');
+    for await (const { kind } of answer) if (kind === 'word') break;
+    expect(await kindsOf(answer)).toEqual(['message', 'a', ' b', ' c', 'reply']);
+  });
+});
+
+describe('an answer that does not come', () => {
+  it('ends after a stop, with what was said', async () => {
+    const { ask } = client();
+    const answer = ask('stopped', 'hold it is');
+    const seen: unknown[] = [];
+    for await (const event of answer) {
+      seen.push(event.kind);
+      if (event.kind === 'word' && event.index === 1) await answer.stop('enough');
+    }
+    expect(seen).toEqual(['message', 'word', 'word', 'reply']);
+    const error = await errorOf(answer.text());
+    expect(error).toBeInstanceOf(AnswerError);
+    expect(error).toMatchObject({
+      name: 'AnswerError',
+      code: 'stopped',
+      message: 'The answer was stopped by an interrupt: enough',
+      text: 'it is',
+      stoppedBy: { verb: 'interrupt', reason: 'enough', requestId: expect.any(String) },
+    });
+  });
+
+  it.each([
+    ['refuse', 'refused', 'The agent refused the message: inbox full', ['refused']],
+    ['archived', 'archived', 'The agent refused the message: archived', ['refused']],
+    ['fail', 'failed', 'The agent failed: no model', ['message', 'error']],
+  ])('says so: %s', async (message, code, said, kinds) => {
+    const { ask } = client();
+    const answer = ask(message, message);
+    const seen: unknown[] = [];
+    const reading = (async () => {
+      for await (const { kind } of answer) seen.push(kind);
+    })();
+    expect(await errorOf(reading)).toMatchObject({ code, message: said });
+    expect(seen).toEqual(kinds);
+    expect(await errorOf(answer.reply())).toMatchObject({ code, message: said, status: undefined });
+  });
+
+  it('tells what Restate knows of the reason', async () => {
+    const { ask } = client();
+    const options = { timeoutMs: 1_500 };
+    const [failing, silent] = await Promise.all([
+      errorOf(ask('failing', 'throw', options).text()),
+      errorOf(ask('silent', 'silent', options).text()),
+    ]);
+    expect(failing).toMatchObject({ code: 'not_answered', requestId: expect.any(String) });
+    expect(failing.message).toMatch(
+      /^The agent did not begin to answer within 1500 ms: client-ask\/failing\/wake is \S+ after \d+ tries: .*the model is away/,
+    );
+    expect(failing.invocations).toMatchObject([{ target: `${TYPE}/failing/wake` }]);
+    expect(silent.message).toBe(
+      'The agent did not begin to answer within 1500 ms: it has handled the message, but has written no event that names the request.',
+    );
+  });
+
+  it('has no reason of its own, where the key may not ask', async () => {
+    const { url } = gateway;
+    const refusing: typeof fetch = (input, init) =>
+      (input as string).includes('/registry/')
+        ? Promise.resolve(Response.json({}, { status: 403 }))
+        : fetch(input, init);
+    const commands = new AgentGateway({ url, apiKey: API_KEY, fetch: refusing });
+    const answer = asking(commands)('no-reason', 'silent', { timeoutMs: 200 });
+    const { code, message, invocations } = await errorOf(answer.text());
+    expect([code, message, invocations]).toEqual([
+      'not_answered',
+      'The agent did not begin to answer within 200 ms.',
+      [],
+    ]);
+  });
+
+  it('ends when its signal aborts, before it is sent and later', async () => {
+    const { ask, reads } = client();
+    const reason = new Error('the user has left');
+    const before = ask('aborted', 'say one', { signal: AbortSignal.abort(reason) });
+    expect(await errorOf(before.text())).toBe(reason);
+    expect(reads).toEqual([]);
+    const controller = new AbortController();
+    const answer = ask('aborted', 'hold one', { signal: controller.signal });
+    const seen: unknown[] = [];
+    const reading = (async () => {
+      for await (const { kind } of answer) {
+        seen.push(kind);
+        if (kind === 'word') controller.abort(reason);
+      }
+    })();
+    expect(await errorOf(reading)).toBe(reason);
+    expect(seen).toEqual(['message', 'word']);
+  });
+
+  it('rejects as its message is refused by the gateway', async () => {
+    const answer = client().ask('id', 'x'.repeat(9_000_000));
+    expect(await errorOf(answer.text())).toMatchObject({ name: 'APIError', status: 413 });
+    expect(() => client().ask('a/b/c', 'x')).not.toThrow();
+    await expect(client().ask('a/b/c', 'x').text()).rejects.toBeInstanceOf(TypeError);
+  });
+});
+
+describe('an answer on a bad line', () => {
+  const WORDS = Array.from({ length: 60 }, (_, index) => `w${index}`);
+  const expected = [
+    'message',
+    ...WORDS.map((word, index) => `${index ? ' ' : ''}${word}`),
+    'reply',
+  ];
+
+  it('has each word once, wherever the connection is cut', async () => {
+    const { ask } = client(`http://127.0.0.1:${link.port}`);
+    const answer = ask('cut', `slow ${WORDS.join(' ')}`);
+    const seen: unknown[] = [];
+    let cuts = 0;
+    for await (const event of answer) {
+      seen.push(event.kind === 'word' ? event.text : event.kind);
+      if (Math.random() > 0.3) continue;
+      link.cut();
+      cuts += 1;
+    }
+    expect(cuts).toBeGreaterThan(0);
+    expect(seen).toEqual(expected);
+  }, 60_000);
+
+  it('has each word once, when the gateway restarts in the middle', async () => {
+    const { ask } = client();
+    const answer = ask('restart', `slow ${WORDS.join(' ')}`);
+    const seen: unknown[] = [];
+    let restarting: Promise<void> | undefined;
+    for await (const event of answer) {
+      seen.push(event.kind === 'word' ? event.text : event.kind);
+      if (event.kind === 'word' && event.index === 5) {
+        restarting = gateway.stop().then(async () => {
+          gateway = await startTestGateway(env);
+        });
+      }
+    }
+    await restarting;
+    expect(seen).toEqual(expected);
+  }, 60_000);
+});

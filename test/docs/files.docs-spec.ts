@@ -27,7 +27,19 @@ const OF_MONITORING = [
   'prometheus-adapter.yaml',
 ];
 /** Files that only the type checker checks. */
-const TYPES_ONLY = ['first.ts', 'idle-agents.ts', 'turns.ts', 'watch.ts', 'token-route.ts'];
+const TYPES_ONLY = [
+  'first.ts',
+  'idle-agents.ts',
+  'turns.ts',
+  'watch.ts',
+  'token-route.ts',
+  // What they do is tested in `test/client/chat-back-end.e2e-spec.ts`.
+  'chat.ts',
+  'node-adapter.ts',
+  'express-server.ts',
+  'node-server.ts',
+  'ask.ts',
+];
 
 describe('files in the pages', () => {
   it('are all known to a test that runs or holds them', () => {
@@ -45,6 +57,13 @@ describe('files in the pages', () => {
       expect(objects.map(({ kind }) => kind)).toContain('Deployment');
     },
   );
+});
+
+describe('the adapter in the pages', () => {
+  it('is the one that the tests of the back end use', () => {
+    const [shown] = files.filter(({ name }) => name === 'node-adapter.ts');
+    expect(shown?.text).toBe(readProjectFile('test/support/node-adapter.ts'));
+  });
 });
 
 describe('the agent in the pages', () => {

@@ -264,7 +264,7 @@ try {
   await checks.check('the client is small', async () => {
     const dist = join(ROOT, 'packages/client/dist');
     const code = readdirSync(dist, { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.js') && !path.startsWith('agent'))
+      .filter((path) => path.endsWith('.js') && !/^(?:agent|server)\//.test(path))
       .map((path) => minifySync(readFileSync(join(dist, path), 'utf8'), { module: true }).code);
     const { length } = gzipSync(code.join(''));
     assert.ok(length < 12 * 1024, `${length} bytes`);

@@ -69,11 +69,19 @@ export class Agents {
   readonly #transport: Transport;
   readonly #tenant: string | undefined;
   readonly #reads: AnswerReads;
+  readonly #isJsonOnly: boolean;
 
-  constructor(transport: Transport, tenant: string | undefined, reads: AnswerReads) {
+  /** `isJsonOnly`: text is sent in the canonical shape of a message, because a back end takes no other type. */
+  constructor(
+    transport: Transport,
+    tenant: string | undefined,
+    reads: AnswerReads,
+    isJsonOnly = false,
+  ) {
     this.#transport = transport;
     this.#tenant = tenant;
     this.#reads = reads;
+    this.#isJsonOnly = isJsonOnly;
   }
 
   /** Creates an entity. An existing entity stays as it is. Rejects with an `APIError`. */
@@ -83,15 +91,16 @@ export class Agents {
   }
 
   /**
-   * Sends a message. Text and bytes are sent unchanged, anything else as JSON. Rejects with an `APIError`, or a
-   * TypeError for an invalid entity.
+   * Sends a message. Text and bytes are sent unchanged, anything else as JSON. With `backEnd`, text is sent as JSON
+   * in the canonical shape. Rejects with an `APIError`, or a TypeError for an invalid entity.
    */
   async send(
     agent: EntityAddress,
     message: unknown,
     { contentType, ...options }: MessageOptions = {},
   ): Promise<AcceptedCommand> {
-    const [body, usualType] = bodyOf(message);
+    const isShort = this.#isJsonOnly && typeof message === 'string';
+    const [body, usualType] = bodyOf(isShort ? messageOf(message) : message);
     return this.#command(this.#path(agent, 'send'), body, contentType ?? usualType, options);
   }
 
@@ -151,6 +160,11 @@ export class Agents {
     });
     return accepted(answer, idempotencyKey, requestId);
   }
+}
+
+/** The canonical shape of a message. */
+function messageOf(text: string): object {
+  return { kind: 'message', content: [{ type: 'text', text }] };
 }
 
 /** Throws a TypeError for a value that JSON cannot represent. It would silently arrive as `{}`. */

@@ -1,6 +1,8 @@
 import type { Row } from '@electric-sql/client';
 import { streamPath, timelinePath, type EntityAddress } from './address.ts';
 import { Agents } from './agents.ts';
+import type { AnswerReads } from './answer.ts';
+import { BackEnd } from './back-end.ts';
 import { Catalog, type CatalogOptions, type EntityRow } from './catalog.ts';
 import { Credential, type CredentialOptions } from './credential.ts';
 import { Deployments } from './deployments.ts';
@@ -8,7 +10,7 @@ import type { AgentEvent, TimelineEvent } from './events.ts';
 import { Invocations } from './invocations.ts';
 import { Stream, type StreamOptions } from './stream.ts';
 import { Timeline, type TimelineOptions } from './timeline.ts';
-import { Transport, type RequestOptions } from './transport.ts';
+import { Transport, type RequestOptions, type TransportOptions } from './transport.ts';
 
 export interface AgentGatewayOptions
   extends CredentialOptions, Pick<RequestOptions, 'timeoutMs' | 'retryForMs'> {
@@ -16,6 +18,11 @@ export interface AgentGatewayOptions
   url: string;
   /** The tenant of the deployment. Default: the gateway's own for commands, and `default` for timelines. */
   tenant?: string;
+  /**
+   * For pages, in place of a credential: where the page's own origin has mounted `chatBackEnd`, such as `/chat`. Reads
+   * go to the gateway with tokens of it, and commands to it, with the page's cookies.
+   */
+  backEnd?: string;
   /** Replaces the platform's `fetch`. */
   fetch?: typeof fetch;
 }
@@ -30,31 +37,36 @@ export class AgentGateway {
   readonly invocations: Invocations;
   readonly #transport: Transport;
   readonly #isRenewable: boolean;
-  readonly #tenant: string;
+  /** The tenant of timelines and tokens. */
+  readonly tenant: string;
 
   /**
-   * Throws a TypeError for a URL that is not http or https or has a user name, a query or a fragment, and for a key
-   * that cannot be a header's value.
+   * Throws a TypeError for a URL that is not http or https or has a user name, a query or a fragment, for a key that
+   * cannot be a header's value, and for two credentials.
    */
   constructor(options: AgentGatewayOptions) {
-    const credential = new Credential(options);
-    this.#isRenewable = credential.isRenewable;
-    this.#tenant = options.tenant ?? 'default';
-    this.#transport = new Transport({
-      url: checkedUrl(options.url),
-      credential,
+    const { url, backEnd: backEndUrl, timeoutMs, retryForMs } = options;
+    const call = {
       fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-      ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
-      ...(options.retryForMs !== undefined && { retryForMs: options.retryForMs }),
-    });
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(retryForMs !== undefined && { retryForMs }),
+    } satisfies Omit<TransportOptions, 'url' | 'credential'>;
+    const backEnd = backEndUrl === undefined ? undefined : new BackEnd(backEndUrl, call);
+    const credential = new Credential(withTokensOf(backEnd, options));
+    this.#isRenewable = credential.isRenewable;
+    this.tenant = options.tenant ?? 'default';
+    this.#transport = new Transport({ ...call, url: checkedUrl(url), credential });
     this.deployments = new Deployments(this.#transport);
     this.invocations = new Invocations(this.#transport);
-    this.agents = new Agents(this.#transport, options.tenant, {
+    const reads: AnswerReads = {
       transport: this.#transport,
-      tenant: this.#tenant,
+      tenant: this.tenant,
       isRenewable: this.#isRenewable,
       invocations: this.invocations,
-    });
+    };
+    this.agents = backEnd
+      ? new Agents(backEnd.transport, undefined, reads, true)
+      : new Agents(this.#transport, options.tenant, reads);
   }
 
   /**
@@ -65,7 +77,7 @@ export class AgentGateway {
     agent: EntityAddress,
     options: TimelineOptions = {},
   ): Timeline<Event> {
-    const path = timelinePath(agent, this.#tenant);
+    const path = timelinePath(agent, this.tenant);
     return new Timeline<Event>(this.#transport, path, this.#isRenewable, options);
   }
 
@@ -78,6 +90,17 @@ export class AgentGateway {
   catalog<R extends Row = EntityRow>(options: CatalogOptions = {}): Catalog<R> {
     return new Catalog<R>(this.#transport, this.#isRenewable, options);
   }
+}
+
+function withTokensOf(
+  backEnd: BackEnd | undefined,
+  { apiKey, authCallback }: CredentialOptions,
+): CredentialOptions {
+  if (!backEnd) return { apiKey, authCallback };
+  if (apiKey !== undefined || authCallback !== undefined) {
+    throw new TypeError('Give one of apiKey, authCallback and backEnd.');
+  }
+  return { authCallback: () => backEnd.mint() };
 }
 
 function checkedUrl(text: string): string {

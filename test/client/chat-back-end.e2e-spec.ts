@@ -1,0 +1,377 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AgentGateway } from '../../packages/client/src/index.ts';
+import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startHistory, type RunningHistory } from '../support/history.ts';
+import { EventWriter } from '../support/numbered-events.ts';
+import { recordingAgent } from '../support/recording-agent.ts';
+import { registerAgents, restateUrls, type RegisteredAgents } from '../support/restate.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { ask, startChatServer, userOf, type ChatServer } from './chat-world.ts';
+
+const TYPE = 'chat';
+const recording = recordingAgent(TYPE);
+let agents: RegisteredAgents;
+let history: RunningHistory;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  const { ingressUrl, adminUrl } = restateUrls();
+  agents = await registerAgents([recording.service]);
+  history = await startHistory();
+  gateway = await startTestGateway({
+    GATEWAY_RUNTIME_INGRESS_URL: ingressUrl,
+    GATEWAY_RUNTIME_ADMIN_URL: adminUrl,
+    GATEWAY_HISTORY_URL: history.url,
+  });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await history.stop();
+  await agents.stop();
+});
+
+const problem = (status: number, code: string, detail: string): object => ({
+  status,
+  body: { status, code, detail },
+  headers: expect.objectContaining({
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+  }),
+});
+const notYours = problem(403, 'agent_not_yours', 'This agent is not yours.');
+const crossSite = problem(403, 'cross_site', 'Only a page of this origin may do this.');
+const noRoute = problem(404, 'route_not_found', 'There is nothing at this path.');
+
+describe.each(['node', 'express'] as const)('the back end of a chat, by %s', (by) => {
+  let server: ChatServer;
+  beforeAll(async () => void (server = await startChatServer(gateway.url, by)));
+  afterAll(() => server.stop());
+
+  it('serves a page that spawns, sends, stops and reads', async () => {
+    const id = `page-${by}`;
+    // The browser adds the cookie, and says where the request comes from.
+    const asPage: typeof fetch = (input, init = {}) => {
+      const headers = new Headers(init.headers);
+      headers.set('cookie', `user=${id}`);
+      headers.set('origin', server.url);
+      return fetch(input, { ...init, headers });
+    };
+    const backEnd = `${server.url}/chat`;
+    const page = new AgentGateway({ url: gateway.url, backEnd, fetch: asPage });
+    const spawned = await page.agents.spawn({ type: TYPE, id, args: { n: 1 } });
+    const requestId = 'request-of-the-page';
+    expect(spawned).toMatchObject({ url: `/t/default/a/${TYPE}/${id}`, isReplay: false });
+    await page.agents.send(spawned, 'h\u00e9llo', { requestId, idempotencyKey: `k-${by}` });
+    const again = page.agents.send(`${TYPE}/${id}`, 'h\u00e9llo', { idempotencyKey: `k-${by}` });
+    expect(await again).toMatchObject({ isReplay: true });
+    await page.agents.send(spawned, { content: 'as it is', n: 1 });
+    await page.agents.control(spawned.url, 'interrupt', { reason: 'enough' });
+    const runs = await recording.waitForRuns(id, 4);
+    expect(runs.map(({ handler, body }) => [handler, body.toString('utf8')])).toEqual([
+      ['spawn', `{"type":"${TYPE}","id":"${id}","args":{"n":1}}`],
+      ['wake', '{"kind":"message","content":[{"type":"text","text":"h\u00e9llo"}]}'],
+      ['wake', '{"content":"as it is","n":1}'],
+      ['control', '{"verb":"interrupt","reason":"enough"}'],
+    ]);
+    expect(runs[1]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-request-id': requestId,
+    });
+    const writer = new EventWriter(`${history.url}/t/default/agents/${TYPE}/${id}/timeline`);
+    await writer.create();
+    await writer.append(3);
+    const seqs: number[] = [];
+    await page.timeline(spawned, { live: false }).subscribe(({ seq }) => seqs.push(seq));
+    expect(seqs).toEqual([0, 1, 2]);
+    const foreign = page.timeline(`${TYPE}/another`, { live: false }).subscribe(() => undefined);
+    await expect(foreign).rejects.toMatchObject({ status: 403, code: 'prefix_not_covered' });
+    await expect(page.agents.send(`${TYPE}/another`, 'hello')).rejects.toMatchObject({
+      status: 403,
+      code: 'agent_not_yours',
+    });
+    expect(server.faults).toEqual([]);
+  });
+
+  it('forwards the very bytes of a message', async () => {
+    const body = '{ "n": 12345678901234567890,  "n": 1.0 }';
+    const { status } = await ask(server, '/chat/api/a/chat/ada/send', { body });
+    expect(status).toBe(202);
+    const { body: arrived } = await recording.firstRun('ada');
+    expect(arrived.toString('utf8')).toBe(body);
+  });
+
+  it('mints a token for the agents of the user alone', async () => {
+    const { status, body, headers } = await ask(server, '/chat/token', { user: 'grace' });
+    const { token, ttlSeconds } = body as { token: string; ttlSeconds: number };
+    expect([status, ttlSeconds, headers['cache-control']]).toEqual([200, 300, 'no-store']);
+    const claims: unknown = JSON.parse(
+      Buffer.from(token.split('.')[1] ?? '', 'base64url').toString(),
+    );
+    expect(claims).toEqual({
+      aud: 'default',
+      sub: 'grace',
+      prefix: ['/streams/t/default/agents/chat/grace'],
+      iat: expect.any(Number),
+      exp: expect.any(Number),
+    });
+  });
+
+  it.each([
+    ['another site', { 'sec-fetch-site': 'cross-site' }],
+    ['another name of the same site', { 'sec-fetch-site': 'same-site' }],
+    ['an address that somebody typed', { 'sec-fetch-site': 'none' }],
+    ['another site that sends its origin, too', { 'sec-fetch-site': 'cross-site', origin: 'own' }],
+    ['another origin, of an old browser', { 'sec-fetch-site': '', origin: 'https://evil.example' }],
+    ['another port', { 'sec-fetch-site': '', origin: 'http://127.0.0.1:1' }],
+    ['a name that begins alike', { 'sec-fetch-site': '', origin: 'own.evil.example' }],
+    ['an origin that hides itself', { 'sec-fetch-site': '', origin: 'null' }],
+    ['nobody says where', { 'sec-fetch-site': '' }],
+  ])('refuses a request that comes from %s', async (_, given: Record<string, string>) => {
+    const { origin = '' } = given;
+    const headers = { ...given, origin: origin.replace(/^own/, server.url) };
+    for (const path of ['/chat/token', '/chat/api/spawn', '/chat/api/a/chat/ada/send']) {
+      expect(await ask(server, path, { headers })).toEqual(crossSite);
+    }
+  });
+
+  it('takes a page of its own origin from a browser without Sec-Fetch-Site, behind TLS, too', async () => {
+    for (const origin of [server.url, server.url.replace('http:', 'https:')]) {
+      const headers = { 'sec-fetch-site': '', origin };
+      expect((await ask(server, '/chat/token', { headers })).status).toBe(200);
+    }
+  });
+
+  it.each(['', 'text/plain', 'application/x-www-form-urlencoded', 'text/plain; application/json'])(
+    'refuses a body that a form could send: %s',
+    async (type) => {
+      const headers = { 'content-type': type };
+      const wanted = problem(415, 'json_required', 'Send the body as application/json.');
+      expect(await ask(server, '/chat/api/a/chat/ada/send', { headers })).toEqual(wanted);
+      expect(await ask(server, '/chat/token', { headers })).toEqual(wanted);
+    },
+  );
+
+  it('answers no preflight, and nothing but POST', async () => {
+    const wanted = problem(405, 'method_not_allowed', 'Use POST.');
+    for (const method of ['OPTIONS', 'GET', 'PUT', 'DELETE']) {
+      const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
+      const answered = await ask(server, '/chat/token', { method, headers });
+      expect(answered).toEqual(wanted);
+      const names = Object.keys(answered.headers);
+      expect(names.filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+  });
+
+  it.each([
+    '/chat/api/a/chat/adam/send',
+    '/chat/api/a/chat/Ada/send',
+    '/chat/api/a/chats/ada/send',
+    '/chat/api/t/default/a/chat/bob/control',
+    '/chat/api/a/chat/ada/../bob/send',
+    '/chat/api/a/chat/ada/%2e%2e/bob/send',
+    '/chat/token/../api/a/chat/bob/send',
+  ])("refuses another's agent: %s", async (path) => {
+    expect(await ask(server, path, { body: '{"verb":"interrupt"}' })).toEqual(notYours);
+  });
+
+  it.each([
+    '/chat/api/a/chat/ada%2fsend',
+    '/chat/api/a/chat/ada%2F..%2Fbob/send',
+    '/chat/api/a/chat/%61da/send',
+    '/chat/api/a/chat%2Fada/send',
+    '/chat/api/a/chat/ada%00/send',
+    '/chat/api/a/chat/ada;x=1/send',
+    '/chat/api/a/chat/.ada/send',
+    '/chat/api/a/chat/ada/send/',
+    '/chat/api/a/chat//ada/send',
+    '/chat/api/t/other/a/chat/ada/send',
+    '/chat/api/a/chat/ada/spawn',
+    '/chat/api/t/default/spawn',
+    '/chat/registry/deployments',
+    '/chat/',
+    '/chatter/token',
+  ])('has no route: %s', async (path) => {
+    const answered = await ask(server, path);
+    // Express has a page of its own for what is not below its mount.
+    if (!path.startsWith('/chat/') && by === 'express') expect(answered.status).toBe(404);
+    else expect(answered).toEqual(noRoute);
+  });
+
+  it('survives a request that is no web request', async () => {
+    const odd = { headers: { host: 'not a host' } };
+    expect((await ask(server, '/chat/token', odd)).status).toBeGreaterThanOrEqual(400);
+    expect((await ask(server, '/chat/token')).status).toBe(200);
+  });
+
+  it('asks who it is, for every route', async () => {
+    const wanted = problem(401, 'not_signed_in', 'Sign in first.');
+    for (const path of ['/chat/token', '/chat/api/spawn', '/chat/api/a/chat/ada/send']) {
+      expect(await ask(server, path, { headers: { cookie: '' } })).toEqual(wanted);
+    }
+  });
+
+  it.each([
+    ['control', '{"verb":"archive"}', 403, 'verb_not_allowed', 'You may not apply this verb.'],
+    ['control', '{"verb":"toString"}', 403, 'verb_not_allowed', 'You may not apply this verb.'],
+    [
+      'control',
+      '{"verb":["interrupt"]}',
+      400,
+      'invalid_body',
+      'Send {"verb", "reason"?} and nothing else.',
+    ],
+    ['control', '[]', 400, 'invalid_body', 'Send {"verb", "reason"?} and nothing else.'],
+    [
+      'control',
+      '{"verb":"interrupt","x":1}',
+      400,
+      'invalid_body',
+      'Send {"verb", "reason"?} and nothing else.',
+    ],
+    ['send', '', 400, 'invalid_body', 'Send JSON in UTF-8.'],
+    ['send', '\ufeff{}', 400, 'invalid_body', 'Send JSON in UTF-8.'],
+    ['send', 'hello', 400, 'invalid_body', 'Send JSON in UTF-8.'],
+  ])('refuses a body of %s: %s', async (name, body, status, code, detail) => {
+    const path = `/chat/api/a/chat/ada/${name}`;
+    expect(await ask(server, path, { body })).toEqual(problem(status, code, detail));
+  });
+
+  it.each([
+    [{ type: 'chat', id: 'bob' }, notYours],
+    [{ type: 'chat', id: 'ada/../bob' }, notYours],
+    [{ type: 'chat', id: 'ada', parent: '/t/default/a/chat/bob' }, undefined],
+    [{ type: 'chat', id: 'ada', workspaceRef: 'default/bob' }, undefined],
+    [{ type: 'chat' }, undefined],
+  ])('refuses a spawn: %j', async (body, wanted) => {
+    const other = problem(400, 'invalid_body', 'Send {"type", "id", "args"?} and nothing else.');
+    const answered = await ask(server, '/chat/api/spawn', { body: JSON.stringify(body) });
+    expect(answered).toEqual(wanted ?? other);
+  });
+
+  it('refuses a body that is too long, whether it says so or not', async () => {
+    const wanted = problem(413, 'body_too_large', 'Send at most 65536 bytes.');
+    const path = '/chat/api/a/chat/ada/send';
+    const body = JSON.stringify('x'.repeat(65_535));
+    expect(await ask(server, path, { body })).toEqual(wanted);
+    const headers = { 'transfer-encoding': 'chunked' };
+    expect(await ask(server, path, { body, headers })).toEqual(wanted);
+    // The next request is served.
+    const fits = JSON.stringify('x'.repeat(65_534));
+    expect((await ask(server, path, { body: fits })).status).toBe(202);
+  });
+});
+
+describe('the back end of a chat', () => {
+  it('gives a body so much time', async () => {
+    const server = await startChatServer(gateway.url, 'node', { bodyTimeoutMs: 50 });
+    const slow = { body: '{"a":', isSlow: true, headers: { 'content-length': '1000' } };
+    const wanted = problem(408, 'body_timeout', 'The body did not arrive in time.');
+    expect(await ask(server, '/chat/api/a/chat/ada/send', slow)).toEqual(wanted);
+    await server.stop();
+  });
+
+  it('counts the requests of each user for itself', async () => {
+    const server = await startChatServer(gateway.url, 'node', { requestsPerMinute: 2 });
+    const statuses: number[] = [];
+    for (let turn = 0; turn < 3; turn++) statuses.push((await ask(server, '/chat/token')).status);
+    expect(statuses).toEqual([200, 200, 429]);
+    const late = await ask(server, '/chat/api/a/chat/ada/send');
+    expect(late).toEqual(
+      problem(429, 'rate_limited', 'There are too many requests. Try again later.'),
+    );
+    expect(late.headers['retry-after']).toBe('30');
+    expect((await ask(server, '/chat/token', { user: 'bob' })).status).toBe(200);
+    await server.stop();
+  });
+
+  it('grants verbs and a part of the catalog only where the user has them', async () => {
+    const catalog = { table: 'entities', where: "owner = 'ada'" };
+    const server = await startChatServer(gateway.url, 'node', {
+      authorize: (request) => userOf(request, { verbs: ['archive'], catalog }),
+    });
+    const { body } = await ask(server, '/chat/token');
+    const [, payload = ''] = (body as { token: string }).token.split('.');
+    expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).toMatchObject({
+      prefix: ['/streams/t/default/agents/chat/ada', '/shapes/v1/shape'],
+      shape: catalog,
+    });
+    const control = (verb: string) =>
+      ask(server, '/chat/api/a/chat/ada/control', { body: JSON.stringify({ verb }) });
+    expect((await control('archive')).status).toBe(202);
+    expect((await control('interrupt')).status).toBe(403);
+    await server.stop();
+  });
+
+  it('refuses to start with a secret that no gateway takes', () => {
+    const client = new AgentGateway({ url: gateway.url, apiKey: API_KEY });
+    const start = () =>
+      startChatServer(gateway.url, 'node', { gateway: client, readTokenSecret: 'x' });
+    return expect(start()).rejects.toThrow('readTokenSecret must have at least 32 bytes.');
+  });
+
+  it('answers 500 where authorize fails or names what is no agent, and tells only the log', async () => {
+    const wanted = problem(500, 'internal_error', 'The back end of this page has a fault.');
+    const secret = 'postgres://user:password@10.0.0.1/';
+    for (const authorize of [
+      () => Promise.reject(new Error(secret)),
+      () => ({ subject: 'ada', agents: ['chat/ada', '../x'] }),
+      () => ({ subject: 'ada', agents: ['/t/other/a/chat/ada'] }),
+    ]) {
+      const server = await startChatServer(gateway.url, 'node', { authorize });
+      expect(await ask(server, '/chat/token')).toEqual(wanted);
+      expect(server.faults).toEqual([expect.any(Error)]);
+      await server.stop();
+    }
+  });
+});
+
+/** What stands where the gateway should be, or before it. */
+describe('the back end of a chat, whose gateway answers oddly', () => {
+  const SECRET_TEXT = `upstream http://10.1.2.3:8080 says key ${API_KEY}`;
+  const unavailable = problem(
+    502,
+    'gateway_unavailable',
+    'The agents cannot be reached for now. Try again later.',
+  );
+  it.each([
+    [401, { code: 'invalid_credentials', detail: SECRET_TEXT }, unavailable],
+    [403, { code: 'scope_not_covered', detail: SECRET_TEXT }, unavailable],
+    [500, SECRET_TEXT, unavailable],
+    [202, SECRET_TEXT, unavailable],
+    [302, SECRET_TEXT, unavailable],
+    [400, { code: 'constructor', detail: SECRET_TEXT }, unavailable],
+    [
+      400,
+      { code: 'runtime_rejected', detail: SECRET_TEXT },
+      problem(400, 'runtime_rejected', 'The agent does not take this command.'),
+    ],
+    [
+      404,
+      { code: 'entity_type_not_registered', detail: SECRET_TEXT },
+      problem(404, 'entity_type_not_registered', 'There is no agent of this type.'),
+    ],
+    [
+      503,
+      { code: 'draining', detail: SECRET_TEXT },
+      problem(503, 'draining', 'The agents cannot be reached for now. Try again later.'),
+    ],
+  ])('passes no text of it on: %d %j', async (status, body, wanted) => {
+    const odd = await startScriptedUpstream((_, response) => {
+      response.writeHead(status, {
+        location: 'http://10.1.2.3/',
+        'x-secret': API_KEY,
+        'retry-after': '3',
+      });
+      response.end(typeof body === 'string' ? body : JSON.stringify(body));
+    });
+    const server = await startChatServer(odd.url);
+    const answered = await ask(server, '/chat/api/a/chat/ada/send');
+    expect(answered).toEqual(wanted);
+    expect(JSON.stringify(answered)).not.toMatch(/10\.1\.2\.3|x-secret/);
+    expect(answered.headers['retry-after']).toBe(status === 503 ? '3' : undefined);
+    // The page tries again by itself: two that retry are many.
+    expect(odd.seen).toHaveLength(1);
+    await server.stop();
+    await odd.stop();
+  });
+});

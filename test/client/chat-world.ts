@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { createServer, request as nodeRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import { AgentGateway } from '../../packages/client/src/index.ts';
+import {
+  chatBackEnd,
+  type ChatBackEndOptions,
+  type ChatUser,
+} from '../../packages/client/src/server/index.ts';
+import { API_KEY, READ_TOKEN_SECRET } from '../support/gateway.ts';
+import { answer } from '../support/node-adapter.ts';
+
+export interface ChatServer {
+  port: number;
+  url: string;
+  /** What only the log of the back end gets. */
+  faults: unknown[];
+  stop(): Promise<void>;
+}
+
+/** The user of the cookie `user=…`, with the agents that `agentsOf` names. */
+export function userOf(request: Request, more: Partial<ChatUser> = {}): ChatUser | undefined {
+  const [, subject] = /(?:^|; )user=([\w.-]+)/.exec(request.headers.get('cookie') ?? '') ?? [];
+  return subject === undefined ? undefined : { subject, agents: [`chat/${subject}`], ...more };
+}
+
+/** A program with a chat's back end, on a free port, by Node's server alone or below Express. */
+export async function startChatServer(
+  gatewayUrl: string,
+  by: 'node' | 'express' = 'node',
+  options: Partial<ChatBackEndOptions> = {},
+): Promise<ChatServer> {
+  const faults: unknown[] = [];
+  const chat = chatBackEnd({
+    gateway: new AgentGateway({ url: gatewayUrl, apiKey: API_KEY }),
+    readTokenSecret: READ_TOKEN_SECRET,
+    authorize: (request) => userOf(request),
+    onError: (error) => faults.push(error),
+    ...options,
+  });
+  const server: Server =
+    by === 'node'
+      ? createServer((incoming, outgoing) => {
+          answer(chat, incoming, outgoing).catch(() => outgoing.writeHead(400).end());
+        })
+      : createServer(
+          express().use('/chat', (incoming, outgoing, next) => {
+            answer(chat, incoming, outgoing).catch(next);
+          }),
+        );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    faults,
+    stop: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+export interface Sent {
+  status: number;
+  headers: Record<string, unknown>;
+  /** Parsed, where it is JSON. */
+  body: unknown;
+}
+
+export interface Asked {
+  method?: string;
+  user?: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+  /** Never ends the body. */
+  isSlow?: boolean;
+}
+
+/** As a page of the same origin sends it, with the target as it is. An empty header is left out. */
+export async function ask(
+  { port }: Pick<ChatServer, 'port'>,
+  path: string,
+  { method = 'POST', user = 'ada', headers = {}, body = '{}', isSlow = false }: Asked = {},
+): Promise<Sent> {
+  const all = {
+    'content-type': 'application/json',
+    'sec-fetch-site': 'same-origin',
+    cookie: `user=${user}`,
+    ...headers,
+  };
+  const request = nodeRequest({
+    port,
+    host: '127.0.0.1',
+    path,
+    method,
+    headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== '')),
+  });
+  // The server may answer and close before it has read all of a body.
+  request.on('error', () => undefined);
+  if (isSlow) request.write(body);
+  else request.end(method === 'POST' ? body : undefined);
+  const [response] = (await once(request, 'response')) as [import('node:http').IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  if (isSlow) request.destroy();
+  const text = Buffer.concat(chunks).toString('utf8');
+  const isJson = /json/.test(response.headers['content-type'] ?? '');
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body: isJson ? (JSON.parse(text) as unknown) : text,
+  };
+}

@@ -9,6 +9,7 @@ export const PARTS = [
   'large-body',
   'commands',
   'start',
+  'outage',
 ] as const;
 export type PartName = (typeof PARTS)[number];
 

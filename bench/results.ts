@@ -3,6 +3,7 @@ import type { CommandsTable } from './scenarios/commands.ts';
 import type { FanOutTable } from './scenarios/fan-out.ts';
 import type { LargeBodyTable } from './scenarios/large-body.ts';
 import type { MemoryTable } from './scenarios/memory.ts';
+import type { OutageTable } from './scenarios/outage.ts';
 import type { PlainTables } from './scenarios/plain.ts';
 import type { SameUrlTables } from './scenarios/same-url.ts';
 import type { StartTable } from './scenarios/start.ts';
@@ -18,6 +19,7 @@ export interface Measurements {
   'large-body': LargeBodyTable;
   commands: CommandsTable;
   start: StartTable;
+  outage: OutageTable;
 }
 
 /** A run of the bench, whole or in part. */

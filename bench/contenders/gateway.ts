@@ -10,6 +10,8 @@ const NOBODY = 'http://127.0.0.1:1';
 export interface GatewayOptions {
   id?: string;
   label?: string;
+  /** The address on which it listens. */
+  host?: string;
   /** Beside what every gateway of the bench has. */
   env?: Record<string, string>;
   /** Arguments of Node's own. */
@@ -34,12 +36,13 @@ export function gateway(options: GatewayOptions = {}): Contender {
 
 export async function startGateway(options: GatewayOptions): Promise<RunningGateway> {
   const ports = await choosePorts({ port: 0, managementPort: 0 });
-  const origin = `http://127.0.0.1:${ports.port}`;
+  const { host = '127.0.0.1' } = options;
+  const origin = `http://${host}:${ports.port}`;
   const server = await startServerProcess({
     name: options.id ?? 'gateway',
     command: process.execPath,
     args: [...(options.nodeArgs ?? []), GATEWAY_MAIN],
-    env: gatewayEnvironment(ports, options.env),
+    env: gatewayEnvironment(ports, { GATEWAY_HOST: host, ...options.env }),
     readyUrl: `${origin}/health`,
   });
   // It drains first, and a profile is written behind that.

@@ -4,6 +4,8 @@ import { missingProgram } from '../programs.ts';
 import { API_KEY, STREAMS_PREFIX, type Contender } from './contender.ts';
 
 export interface NginxContenderOptions {
+  /** The address on which it listens. */
+  host?: string;
   workers?: number;
   /** What it is set up for: to pass on small pieces as they come, or much at a time. */
   bodies?: 'small' | 'large';
@@ -21,6 +23,7 @@ const ACCESS_LOG = 'access_log /dev/null combined buffer=16k;';
 
 /** nginx as a reverse proxy with the same check of the credential and kept upstream connections. */
 export function nginx({
+  host = '127.0.0.1',
   workers = 1,
   bodies = 'small',
   hasLog = false,
@@ -33,11 +36,12 @@ export function nginx({
     missing: () => missingProgram('nginx'),
     start: async (streamsUrl) => {
       const { port } = await choosePorts({ port: 0 });
-      const origin = `http://127.0.0.1:${port}`;
+      const address = `${host}:${port}`;
+      const origin = `http://${address}`;
       const server = await startNginx({
         workers,
         http: configuration(
-          port,
+          address,
           new URL(streamsUrl),
           BUFFERING[bodies] + (hasLog ? ACCESS_LOG : ''),
         ),
@@ -57,7 +61,7 @@ function variety(bodies: 'small' | 'large', hasLog: boolean): [string, string] {
  * Reads may park for minutes, hence the timeouts; and each has its own connection to the upstream, which is
  * to be kept when an event has answered all of them.
  */
-function configuration(port: number, upstream: URL, buffering: string): string {
+function configuration(address: string, upstream: URL, buffering: string): string {
   return `
   map $http_authorization $is_authorized {
     default 0;
@@ -70,7 +74,7 @@ function configuration(port: number, upstream: URL, buffering: string): string {
     keepalive_timeout 300s;
   }
   server {
-    listen 127.0.0.1:${port} backlog=4096;
+    listen ${address} backlog=4096;
     location = /health {
       return 200;
     }

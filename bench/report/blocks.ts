@@ -5,6 +5,7 @@ import { goals } from './goals.ts';
 import {
   commandsTable,
   largeBodyTable,
+  outageTable,
   parkedTable,
   startTable,
   stepsTable,
@@ -16,7 +17,7 @@ import { sizing } from './sizing.ts';
 /** The blocks of the page by name. Each block is a table that answers one question. */
 export function blocks(results: Results): Map<string, string> {
   const { measurements } = results;
-  const { plain, tokens, memory, commands } = measurements;
+  const { plain, tokens, memory, commands, outage } = measurements;
   const sameUrl = measurements['same-url'];
   const fanOut = measurements['fan-out'];
   return new Map(
@@ -29,6 +30,7 @@ export function blocks(results: Results): Map<string, string> {
       'fan-out': fanOut && fanOutSummary(fanOut),
       memory: memory && parkedTable(memory),
       commands: commands && commandsTable(commands),
+      outage: outage && outageTable(outage),
       sizing: sizing(measurements),
     }).map(([name, block]) => [name, block ?? '_Not measured in this run._']),
   );
@@ -53,7 +55,7 @@ export function partBlocks(
   part: keyof Measurements,
   measured: Partial<Measurements>,
 ): [name: string, block: string][] {
-  const { plain, tokens, memory, commands, start } = measured;
+  const { plain, tokens, memory, commands, start, outage } = measured;
   if (part === 'plain' && plain) {
     return [
       ['Plain reads, Node upstream', readsTables(plain.node)],
@@ -78,6 +80,8 @@ export function partBlocks(
   if (part === 'large-body' && largeBody) return [['A large body', largeBodyTable(largeBody)]];
   if (part === 'commands' && commands) return [['Commands', commandsTable(commands)]];
   if (part === 'start' && start) return [['Start', startTable(start)]];
+  if (part === 'outage' && outage)
+    return [['A network that drops everything', outageTable(outage)]];
   return [];
 }
 

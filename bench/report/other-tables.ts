@@ -1,6 +1,7 @@
 import type { CommandsTable } from '../scenarios/commands.ts';
 import type { LargeBodyTable } from '../scenarios/large-body.ts';
 import type { MemoryTable, ParkedMemory } from '../scenarios/memory.ts';
+import type { OutageTable } from '../scenarios/outage.ts';
 import type { StartTable } from '../scenarios/start.ts';
 import type { TokensTable } from '../scenarios/tokens.ts';
 import { count, leftOut, mebibytes, nameOf, range, short, table } from './format.ts';
@@ -95,4 +96,22 @@ export function startTable({ starts, firstAnswerMs }: StartTable): string {
       ],
     ],
   );
+}
+
+/** Without a row if the machine cannot make the network. */
+export function outageTable({ readers, outageMs, rows, missing }: OutageTable): string {
+  const head = [
+    `${count(readers)} readers, ${count(outageMs)} ms without network`,
+    'median reader live again, ms',
+    'all live again, ms',
+    'incomplete readers',
+  ];
+  const lines = rows.map((row) => [
+    `${nameOf(row)}, ${row.live === 'sse' ? 'event stream' : 'long-poll'}` +
+      (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
+    range(row.medianMs, count),
+    range(row.lastMs, count),
+    count(row.incompleteReaders),
+  ]);
+  return ((lines.length > 0 ? table(head, lines) : '') + leftOut(missing)).trim();
 }

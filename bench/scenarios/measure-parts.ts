@@ -5,6 +5,7 @@ import type { BenchContext } from './context.ts';
 import { measureFanOut } from './fan-out.ts';
 import { measureLargeBody } from './large-body.ts';
 import { measureMemory } from './memory.ts';
+import { measureOutage } from './outage.ts';
 import { measurePlain } from './plain.ts';
 import { measureSameUrl } from './same-url.ts';
 import { measureStart } from './start.ts';
@@ -21,6 +22,7 @@ const MEASURES: { [Part in PartName]: Measure<Part> } = {
   'large-body': measureLargeBody,
   commands: measureCommands,
   start: measureStart,
+  outage: measureOutage,
 };
 
 /** Measures the chosen parts one after the other. A part that fails does not stop the others. */

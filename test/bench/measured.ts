@@ -128,6 +128,25 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
       }
     },
   },
+  outage: {
+    'every reader of every contender gets every event, or the reason is told': ({ outage }) => {
+      if (outage?.rows.length === 0) {
+        assert.match(outage.missing.join(), /^no network can be made here/);
+        return;
+      }
+      assert.deepEqual(outage?.missing, []);
+      assert.deepEqual(
+        outage?.rows.map(({ id, live, failure, incompleteReaders }) => {
+          return { id, live, failure, incompleteReaders };
+        }),
+        ['gateway long-poll', 'nginx long-poll', 'gateway sse', 'nginx sse'].map((row) => {
+          const [id, live] = row.split(' ');
+          return { id, live, failure: undefined, incompleteReaders: 0 };
+        }),
+      );
+      for (const { medianMs, lastMs } of outage?.rows ?? []) assertPositive(medianMs, lastMs);
+    },
+  },
   start: {
     'there is a first answer': ({ start }) => {
       assert.ok(start);

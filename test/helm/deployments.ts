@@ -52,6 +52,10 @@ const KINDS: Record<string, string[]> = {
     'ConfigMap',
     'ConfigMap',
   ],
+  'gke-values.yaml': ['PodDisruptionBudget', 'Ingress', 'BackendConfig'],
+  'eks-values.yaml': ['PodDisruptionBudget', 'Ingress'],
+  'eks-nlb-values.yaml': ['PodDisruptionBudget'],
+  'aks-values.yaml': ['PodDisruptionBudget', 'Ingress'],
   'tenant-acme-values.yaml': TENANT,
   'tenant-globex-values.yaml': TENANT,
 };

@@ -15,6 +15,7 @@ import { podSpecs } from './pod-security.ts';
 import { customResources } from './schemas.ts';
 
 const PLURALS: Record<string, string> = {
+  BackendConfig: 'backendconfigs',
   BackendTrafficPolicy: 'backendtrafficpolicies',
   ConfigMap: 'configmaps',
   Deployment: 'deployments',

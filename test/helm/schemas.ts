@@ -70,10 +70,9 @@ interface CustomResource {
 }
 
 export function customResources(): CustomResource[] {
-  return CRD_SOURCES.flatMap(([module, folder, file]) => {
-    const definition = parseYaml(
-      readFileSync(join(moduleFolder(module), folder, file), 'utf8'),
-    ) as Tree & {
+  const files = CRD_SOURCES.map(([module, ...path]) => join(moduleFolder(module), ...path));
+  return [...files, join(import.meta.dirname, 'backendconfigs.yaml')].flatMap((file) => {
+    const definition = parseYaml(readFileSync(file, 'utf8')) as Tree & {
       spec: {
         group: string;
         names: { kind: string };

@@ -60,7 +60,7 @@ export async function checkSettings(checks: Checks): Promise<void> {
     for (const [name, value] of OWN_DEFAULTS) {
       assert.equal(ofChart.get(name), value, name);
       ofChart.delete(name);
-      ofGateway.delete(name);
+      assert.ok(ofGateway.delete(name), `${name} is no setting`);
     }
     assert.deepEqual(sorted(ofChart), sorted(ofGateway));
   });

@@ -51,6 +51,35 @@ networkPolicy.monitoring is required where both networkPolicy.enabled and servic
 {{- end }}
 {{- end }}
 
+{{/* What load balancers of clouds do by themselves takes pods out that work, and cuts off what drains. */}}
+{{- define "agent-gateway.problems.clouds" }}
+{{- $needed := add (int64 .Values.preStopSleepSeconds) (div (add (int64 (default 25000 .Values.settings.drainTimeoutMs)) 999) 1000) }}
+{{- $paths := list }}
+{{- $own := dict }}
+{{- if .Values.ingress.enabled }}
+{{- $own = .Values.ingress.annotations }}
+{{- if eq .Values.ingress.className "alb" }}{{ $paths = append $paths "alb.ingress.kubernetes.io/healthcheck-path" }}{{ end }}
+{{- if eq .Values.ingress.className "azure-application-gateway" }}{{ $paths = append $paths "appgw.ingress.kubernetes.io/health-probe-path" }}{{ end }}
+{{- end }}
+{{- range $paths }}
+{{- $path := default "" (get $own .) }}
+{{- if not (has $path (list "/health" "/health/ready")) }}
+{{ printf "ingress.annotations: %s is %q, where the gateway has nothing: the load balancer would take every pod for broken. Use /health." . $path }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := merge (deepCopy $own) .Values.service.annotations }}
+{{- $delay := regexFind "deregistration_delay.timeout_seconds=[0-9]+" $value | splitList "=" | last }}
+{{- if and (hasSuffix "/connection-draining-timeout" $name) $value }}{{ $delay = $value }}{{ end }}
+{{- if and $delay (lt (int64 $delay) $needed) }}
+{{ printf "%s: %s is %s, which is shorter than preStopSleepSeconds and settings.drainTimeoutMs together: the load balancer would cut off what drains. Make it at least %d." $name (ternary "deregistration_delay.timeout_seconds" "connection-draining-timeout" (contains "deregistration" $value)) $delay $needed }}
+{{- end }}
+{{- $idle := regexFind "idle_timeout.timeout_seconds=[0-9]+" $value | splitList "=" | last }}
+{{- if and $idle (ge (int64 $idle) 75) (contains "load-balancer-attributes" $name) }}
+{{ printf "%s: idle_timeout.timeout_seconds is %s, and the gateway closes idle connections after 75 s: the load balancer would send requests into closed ones. Use 70." $name $idle }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "agent-gateway.problems.monitoring" }}
 {{- if and .Values.prometheusRule.enabled (not .Values.serviceMonitor.enabled) }}
 prometheusRule.enabled needs serviceMonitor.enabled: its alerts are on the targets of that.

@@ -4,7 +4,7 @@ rendered. Each of the templates below prints a line for each problem.
 */}}
 {{- define "agent-gateway.guards" -}}
 {{- $problems := list }}
-{{- range list "image" "secrets" "settings" "names" "memory" "copies" "rollout" "service" "doors" "monitoring" }}
+{{- range list "image" "secrets" "settings" "names" "memory" "copies" "rollout" "service" "doors" "clouds" "monitoring" }}
 {{- $problems = concat $problems (include (printf "agent-gateway.problems.%s" .) $ | splitList "\n" | compact) }}
 {{- end }}
 {{- if $problems }}

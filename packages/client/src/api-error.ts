@@ -26,7 +26,7 @@ export class APIError extends Error {
   readonly status: number | undefined;
   /**
    * A stable code for programs: a code of the gateway (docs/http-api.md, "Errors"), `connection_failed`, `timeout`,
-   * `credential_unavailable`, `invalid_response`, `stream_unreadable`, or `http_<status>` for an error without a
+   * `credential_unavailable`, `invalid_response`, `stream_unreadable`, `invalid_event`, or `http_<status>` for an error without a
    * code.
    */
   readonly code: string;

@@ -6,7 +6,7 @@ import { BackEnd } from './back-end.ts';
 import { Catalog, type CatalogOptions, type EntityRow } from './catalog.ts';
 import { Credential, type CredentialOptions } from './credential.ts';
 import { Deployments } from './deployments.ts';
-import type { AgentEvent, TimelineEvent } from './events.ts';
+import type { AgentEvent } from './events.ts';
 import { Invocations } from './invocations.ts';
 import { Stream, type StreamOptions } from './stream.ts';
 import { Timeline, type TimelineOptions } from './timeline.ts';
@@ -73,9 +73,9 @@ export class AgentGateway {
    * The timeline of an entity, by its address or the result of `spawn` or `send`, or any stream of JSON by its
    * path. No request is sent before the iteration.
    */
-  timeline<Event extends TimelineEvent = AgentEvent>(
+  timeline<Event = AgentEvent>(
     agent: EntityAddress,
-    options: TimelineOptions = {},
+    options: TimelineOptions<Event> = {},
   ): Timeline<Event> {
     const path = timelinePath(agent, this.tenant);
     return new Timeline<Event>(this.#transport, path, this.#isRenewable, options);

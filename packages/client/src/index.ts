@@ -44,6 +44,7 @@ export {
 } from './events.ts';
 export type { Invocation, Invocations, ListInvocationsOptions } from './invocations.ts';
 export type { LiveOptions, LiveState } from './live-state.ts';
+export type { SchemaIssue, StandardSchema } from './standard-schema.ts';
 export type { Stream, StreamOptions } from './stream.ts';
 export type { StreamChunk } from './stream-follower.ts';
 export type { Bookmark, Gap, Timeline, TimelineOptions } from './timeline.ts';

@@ -1,5 +1,7 @@
+import { APIError } from './api-error.ts';
 import type { AgentEvent, TimelineEvent } from './events.ts';
 import { StateTeller, type LiveOptions } from './live-state.ts';
+import { validated, type StandardSchema } from './standard-schema.ts';
 import { chunksOf } from './stream.ts';
 import type { Transport } from './transport.ts';
 
@@ -17,7 +19,7 @@ export interface Gap {
   receivedSeq: number;
 }
 
-export interface TimelineOptions extends LiveOptions {
+export interface TimelineOptions<Event = AgentEvent> extends LiveOptions {
   /** Where to begin: `start` (the default), `now` for new events only, an offset, or a bookmark. */
   from?: 'start' | 'now' | (string & {}) | Bookmark;
   /**
@@ -30,6 +32,13 @@ export interface TimelineOptions extends LiveOptions {
    * Default true.
    */
   waitForStream?: boolean;
+  /**
+   * Only so many of the existing events, the newest, and then new ones. The store can be read from its start only, so
+   * older events are read as well, and dropped.
+   */
+  last?: number;
+  /** Checks each event, and gives it its type. An event that does not match throws an `APIError` `invalid_event`. */
+  schema?: StandardSchema<Event>;
   /** Called when numbers are missing. */
   onGap?: (gap: Gap) => void;
 }
@@ -40,21 +49,33 @@ export interface TimelineOptions extends LiveOptions {
  * signal aborts or the stream is closed. It throws an `APIError` for a final failure: 400, 403, 410, or a 401 for a
  * key that cannot change.
  */
-export class Timeline<Event extends TimelineEvent = AgentEvent> implements AsyncIterable<Event> {
+export class Timeline<Event = AgentEvent> implements AsyncIterable<Event> {
   readonly #transport: Transport;
   readonly #path: string;
-  readonly #options: TimelineOptions;
+  readonly #options: TimelineOptions<Event>;
   readonly #isRenewable: boolean;
   #bookmark: Bookmark;
+  /** How many events to hold back until the existing ones have been read. */
+  #last: number | undefined;
   #isReading = false;
 
-  /** Created by `AgentGateway.timeline`. */
-  constructor(transport: Transport, path: string, isRenewable: boolean, options: TimelineOptions) {
+  /** Created by `AgentGateway.timeline`. Throws a TypeError for a `last` that is no count. */
+  constructor(
+    transport: Transport,
+    path: string,
+    isRenewable: boolean,
+    options: TimelineOptions<Event>,
+  ) {
+    const { last, from } = options;
+    if (last !== undefined && !(Number.isSafeInteger(last) && last > 0)) {
+      throw new TypeError('last must be 1 or more.');
+    }
     this.#transport = transport;
     this.#path = path;
     this.#isRenewable = isRenewable;
     this.#options = options;
-    this.#bookmark = bookmarkOf(options.from);
+    this.#bookmark = bookmarkOf(from);
+    this.#last = last;
   }
 
   /** Store it after each event that you have handled. A later read then continues after that event. */
@@ -67,27 +88,12 @@ export class Timeline<Event extends TimelineEvent = AgentEvent> implements Async
     if (this.#isReading)
       throw new TypeError('This timeline is being read: iterate once at a time.');
     this.#isReading = true;
-    const { signal, live = 'sse', waitForStream = true, onState } = this.#options;
-    const read = {
-      path: this.#path,
-      from: this.#bookmark.offset,
-      live,
-      isJson: true,
-      parse: JSON.parse,
-      waitForStream,
-      isRenewable: this.#isRenewable,
-      states: new StateTeller(onState),
-    };
+    const { signal, schema } = this.#options;
     try {
-      for await (const { items, offset } of chunksOf(this.#transport, read, signal)) {
-        if (items.length === 0) this.#bookmark.offset = offset;
-        for (const [index, item] of (items as readonly Event[]).entries()) {
-          const isLast = index === items.length - 1;
-          const isNew = this.#judge(item.seq);
-          if (isLast) this.#bookmark.offset = offset;
-          if (isNew) yield item;
-          if (signal?.aborted === true) return;
-        }
+      for await (const place of this.#places()) {
+        this.#pass(place);
+        yield schema ? await checked(schema, place.item) : (place.item as Event);
+        if (signal?.aborted === true) return;
       }
     } finally {
       this.#isReading = false;
@@ -102,17 +108,81 @@ export class Timeline<Event extends TimelineEvent = AgentEvent> implements Async
     for await (const event of this) await onEvent(event);
   }
 
-  /** Whether an event has not been delivered yet. Records it. */
-  #judge(seq: unknown): boolean {
+  /** The new events, without those that `last` drops. */
+  async *#places(): AsyncGenerator<Place, void, undefined> {
+    const held: Place[] = [];
+    for await (const place of this.#allPlaces()) {
+      if (this.#last === undefined) yield place;
+      else if (place.item !== UP_TO_DATE) {
+        held.push(place);
+        if (held.length > this.#last) this.#pass(held.shift() as Place);
+      } else {
+        this.#last = undefined;
+        yield* held.splice(0);
+      }
+    }
+    // A stream may close before it says that this is all.
+    yield* held;
+  }
+
+  async *#allPlaces(): AsyncGenerator<Place, void, undefined> {
+    const { signal, live = 'sse', waitForStream = true, onState } = this.#options;
+    let { offset: before, seq: lastSeq } = this.#bookmark;
+    const read = {
+      path: this.#path,
+      from: before,
+      live,
+      isJson: true,
+      parse: JSON.parse,
+      waitForStream,
+      isRenewable: this.#isRenewable,
+      states: new StateTeller(onState),
+    };
+    for await (const { items, offset, isUpToDate } of chunksOf(this.#transport, read, signal)) {
+      for (const [index, item] of items.entries()) {
+        const { seq } = (item ?? {}) as Partial<TimelineEvent>;
+        const isNew = this.#judge(seq, lastSeq);
+        if (typeof seq === 'number' && isNew) lastSeq = seq;
+        // Only after the last event of a chunk its offset is known.
+        const place = { item, seq: lastSeq, offset: index === items.length - 1 ? offset : before };
+        if (isNew) yield place;
+        else this.#pass(place);
+      }
+      before = offset;
+      if (items.length === 0 && this.#last === undefined) this.#bookmark.offset = offset;
+      if (isUpToDate && this.#last !== undefined) yield { item: UP_TO_DATE, offset, seq: lastSeq };
+    }
+  }
+
+  #pass({ offset, seq }: Place): void {
+    this.#bookmark = { offset, seq };
+  }
+
+  /** Whether an event has not been delivered yet. */
+  #judge(seq: unknown, last: number | undefined): boolean {
     if (typeof seq !== 'number') return true;
-    const last = this.#bookmark.seq;
     if (last !== undefined && seq <= last) return false;
     if (last !== undefined && seq > last + 1) {
       this.#options.onGap?.({ expectedSeq: last + 1, receivedSeq: seq });
     }
-    this.#bookmark.seq = seq;
     return true;
   }
+}
+
+/** An event, and the bookmark after it. */
+interface Place extends Bookmark {
+  item: unknown;
+}
+
+/** Stands for the moment at which all existing events have been read. */
+const UP_TO_DATE = Symbol('up to date');
+
+async function checked<Event>(schema: StandardSchema<Event>, item: unknown): Promise<Event> {
+  const result = await validated(schema, item);
+  if ('value' in result) return result.value;
+  const { seq, kind } = (item ?? {}) as Partial<TimelineEvent>;
+  const message = `Event ${String(seq)} (${String(kind)}) does not match the schema: ${result.wrong}.`;
+  throw new APIError(message, { code: 'invalid_event' });
 }
 
 function bookmarkOf(from: TimelineOptions['from'] = 'start'): Bookmark {

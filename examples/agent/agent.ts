@@ -6,11 +6,15 @@ import {
   keepRow,
   openEntity,
   readControl,
+  readMessage,
   readSpawn,
   record,
   requestIdOf,
   retryForever,
   type AgentOptions,
+  type Entity,
+  type NewEvent,
+  type ReadMessage,
 } from '@agent-gateway/client/agent';
 import { object, serve, TerminalError } from '@restatedev/restate-sdk';
 
@@ -35,11 +39,7 @@ const shout = object({
 
     wake: command(async (ctx, body) => {
       const entity = await openEntity(ctx, options);
-      const text = new TextDecoder().decode(body);
-      await record(ctx, options, entity, [
-        { kind: 'message', text, ...requestIdOf(ctx) },
-        { kind: 'reply', replyTo: entity.timeline.nextSeq, text: text.toUpperCase() },
-      ]);
+      await record(ctx, options, entity, answer(entity, readMessage(body), requestIdOf(ctx)));
     }),
 
     control: command(async (ctx, body) => {
@@ -55,6 +55,19 @@ const shout = object({
     }),
   },
 });
+
+function answer(entity: Entity, read: ReadMessage, request: { requestId?: string }): NewEvent[] {
+  if ('problem' in read) return [{ kind: 'error', message: read.problem, ...request }];
+  const { content, text } = read.message;
+  return [
+    { kind: 'message', content, ...request },
+    {
+      kind: 'reply',
+      replyTo: entity.timeline.nextSeq,
+      content: [{ type: 'text', text: text.toUpperCase() }],
+    },
+  ];
+}
 
 const rows = CATALOG_URL ? [catalogRowWriter(CATALOG_URL, 'shoutRow')] : [];
 const port = await serve({ services: [shout, ...rows], port: Number(PORT) });

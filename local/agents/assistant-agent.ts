@@ -6,6 +6,7 @@ import {
   keepRow,
   openEntity,
   readControl,
+  readMessage,
   readSpawn,
   record,
   requestIdOf,
@@ -15,7 +16,6 @@ import type { AgentOptions, NewEvent } from '../../packages/client/src/agent/ind
 import { spawnChild } from './child.ts';
 import { begin, control as applyControl, receive, sayWord } from './conversation.ts';
 import type { Assistant } from './conversation.ts';
-import { readMessage } from './message.ts';
 import { planReply } from './reply.ts';
 
 const NAME = 'assistant';

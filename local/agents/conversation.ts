@@ -1,5 +1,10 @@
-import type { Control, Entity, NewEvent, Status } from '../../packages/client/src/agent/index.ts';
-import type { ReadMessage } from './message.ts';
+import type {
+  Control,
+  Entity,
+  NewEvent,
+  ReadMessage,
+  Status,
+} from '../../packages/client/src/agent/index.ts';
 
 // The state changes of an assistant, without any I/O. Each function changes the entity and returns the events that
 // describe the change. The handlers store both together.

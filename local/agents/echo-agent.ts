@@ -5,13 +5,13 @@ import {
   keepRow,
   openEntity,
   readControl,
+  readMessage,
   readSpawn,
   record,
   requestIdOf,
   retryForever,
 } from '../../packages/client/src/agent/index.ts';
 import type { AgentOptions, Entity, NewEvent } from '../../packages/client/src/agent/index.ts';
-import { readMessage } from './message.ts';
 
 /** Answers each message with its own content. docs/agents.md walks through this file. */
 export function echoAgent(options: AgentOptions) {

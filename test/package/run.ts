@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { minifySync } from '@swc/core';
-import { AgentGateway, type TimelineEvent } from '../../packages/client/src/index.ts';
+import { AgentGateway, textOf } from '../../packages/client/src/index.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, untilReady } from '../../local/stack/process.ts';
 import { Checks } from '../support/checks.ts';
@@ -237,18 +237,27 @@ try {
         agent.waitForLine((line) => line === `shout is registered, on port ${port}`),
       );
       const client = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
-      await client.agents.send('shout/s1', 'hello');
+      // The command line sends the canonical message. The example shouted its JSON.
+      const sendArgs = ['send', 'shout/s1', 'hello', '--tail'];
+      const login = { AGENT_GATEWAY_URL: system.baseUrl, AGENT_GATEWAY_KEY: system.apiKey };
+      const out = await succeed('agent-gateway', sendArgs, {
+        cwd: own,
+        env: login,
+        paths: [join(ROOT, 'packages/cli/bin'), ...newNode],
+      });
+      assert.match(out, / 2 {2}reply {8}HELLO\n$/);
+      await client.agents.send('shout/s1', 'as text');
       const seen: unknown[] = [];
-      // That agent writes the text as a field of its own.
-      type Said = TimelineEvent & { text?: string };
-      for await (const { kind, text } of client.timeline<Said>('shout/s1')) {
-        seen.push([kind, text]);
-        if (kind === 'reply') break;
+      for await (const event of client.timeline('shout/s1')) {
+        seen.push([event.kind, textOf('content' in event ? event.content : [])]);
+        if (event.seq === 4) break;
       }
       assert.deepEqual(seen, [
-        ['spawned', undefined],
+        ['spawned', ''],
         ['message', 'hello'],
         ['reply', 'HELLO'],
+        ['message', 'as text'],
+        ['reply', 'AS TEXT'],
       ]);
       await client.agents.control('shout/s1', 'archive');
       const where = { where: 'type = $1', params: ['shout'] };

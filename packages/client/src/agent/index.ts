@@ -13,6 +13,7 @@ export {
 } from './entity.ts';
 export type { GatewayAccess } from './gateway-client.ts';
 export { decodeText, isObject, isTooDeep, parseJson, type Json } from './json.ts';
+export { readMessage, type Message, type ReadMessage } from './message.ts';
 export { retryForever } from './retry-forever.ts';
 export {
   createTimeline,

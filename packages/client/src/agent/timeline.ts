@@ -3,10 +3,9 @@ import type { ObjectContext } from '@restatedev/restate-sdk';
 import { describe, request } from './gateway-client.ts';
 import type { Answer, GatewayAccess } from './gateway-client.ts';
 import { checkedPath } from '../path.ts';
-import type { Json } from './json.ts';
 
-/** An event without its number and time. */
-export type NewEvent = { kind: string; [name: string]: Json | undefined };
+/** An event without its number and time: one of `NewAgentEvent`, or any other JSON object with a `kind`. */
+export type NewEvent = { kind: string; [name: string]: unknown };
 
 /** An entity's state of its timeline, stored in Restate. */
 export interface Timeline {

@@ -28,7 +28,7 @@ describe('readMessage', () => {
       { type: 'text', text: 7 },
       { type: 'text', text: 'b' },
     ];
-    expect(read(JSON.stringify({ content }))).toEqual({ message: { content, text: 'a b' } });
+    expect(read(JSON.stringify({ content }))).toEqual({ message: { content, text: 'a\nb' } });
   });
 
   it.each([
@@ -41,6 +41,7 @@ describe('readMessage', () => {
     ['null', 'the message must be an object with content, or a text'],
     ['[{"type":"text"}]', 'the message must be an object with content, or a text'],
     ['{}', 'the content of a message must be a list of parts, or a text'],
+    ['{"content":[{}]}', 'the content of a message must be a list of parts, or a text'],
     ['{"content":[1]}', 'the content of a message must be a list of parts, or a text'],
     ['{"kind":"other","content":[]}', 'the kind of a message must be "message"'],
   ])('says what is wrong with %j', (body, problem) => {

@@ -1,17 +1,14 @@
-import {
-  decodeText,
-  isObject,
-  isTooDeep,
-  parseJson,
-} from '../../packages/client/src/agent/index.ts';
-import type { Json } from '../../packages/client/src/agent/index.ts';
+import { textOf, type Part } from '../events.ts';
+import { decodeText, isObject, isTooDeep, parseJson } from './json.ts';
+import type { Json } from './json.ts';
 
 export interface Message {
-  content: Json[];
-  /** The text parts of the content, for an agent that only reads text. */
+  content: Part[];
+  /** The text parts of the content, a line each. */
   text: string;
 }
 
+/** `problem` says what is wrong with a message that cannot be read. */
 export type ReadMessage = { message: Message } | { problem: string };
 
 /**
@@ -47,19 +44,17 @@ function interpret(body: Uint8Array): ReadMessage {
   const { kind = 'message', content } = value;
   if (kind !== 'message') return { problem: 'the kind of a message must be "message"' };
   if (typeof content === 'string') return { message: textMessage(content) };
-  if (!Array.isArray(content) || !content.every(isObject)) {
+  if (!Array.isArray(content) || !content.every(isPart)) {
     return { problem: 'the content of a message must be a list of parts, or a text' };
   }
   if (isTooDeep(content)) return { problem: 'the content of the message is nested too deep' };
   return { message: { content, text: textOf(content) } };
 }
 
-function textMessage(text: string): Message {
-  return { content: [{ type: 'text', text }], text };
+function isPart(part: Json): part is Part & { [name: string]: Json } {
+  return isObject(part) && typeof part.type === 'string';
 }
 
-function textOf(parts: { [name: string]: Json }[]): string {
-  return parts
-    .flatMap(({ type, text }) => (type === 'text' && typeof text === 'string' ? [text] : []))
-    .join(' ');
+function textMessage(text: string): Message {
+  return { content: [{ type: 'text', text }], text };
 }

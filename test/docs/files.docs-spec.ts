@@ -29,6 +29,7 @@ const OF_MONITORING = [
 /** Files that only the type checker checks. */
 const TYPES_ONLY = [
   'first.ts',
+  'own-handler.ts',
   'idle-agents.ts',
   'turns.ts',
   'watch.ts',
@@ -68,8 +69,15 @@ describe('the adapter in the pages', () => {
 
 describe('the agent in the pages', () => {
   it('is the one in examples/agent', () => {
-    const [shown] = files.filter(({ name }) => name === 'agent.ts');
+    const [shown] = files.filter(
+      ({ name, page }) => name === 'agent.ts' && page === 'docs/agents.md',
+    );
     expect(shown?.text).toBe(readProjectFile('examples/agent/agent.ts'));
+  });
+
+  it('with a model is the one in examples/llm-agent', () => {
+    const shown = files.find(({ name, page }) => name === 'agent.ts' && page !== 'docs/agents.md');
+    expect(shown?.text).toBe(readProjectFile('examples/llm-agent/agent.ts'));
   });
 });
 
@@ -82,6 +90,10 @@ describe('TypeScript in the pages', () => {
     for (const { page, name = '', text } of typed) {
       mkdirSync(join(folder, basename(page, '.md')), { recursive: true });
       writeFileSync(join(folder, basename(page, '.md'), name), text);
+    }
+    for (const name of ['model.ts', 'stand-in.ts']) {
+      const text = readProjectFile(`examples/llm-agent/${name}`);
+      writeFileSync(join(folder, 'agent-with-a-model', name), text);
     }
     const config = {
       extends: join(ROOT, 'tsconfig.json'),

@@ -19,9 +19,9 @@ import { gzipSync } from 'node:zlib';
 import { minifySync } from '@swc/core';
 import { AgentGateway, textOf } from '../../packages/client/src/index.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
-import { startProcess, untilReady } from '../../local/stack/process.ts';
+import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
 import { Checks } from '../support/checks.ts';
-import { startLocalSystem } from '../support/local-system.ts';
+import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
 import { API_KEY, READ_TOKEN_SECRET, startGatewayProcess } from '../support/gateway-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -94,6 +94,98 @@ const app = join(folder, 'app');
 const newNode = [join(ROOT, 'node_modules/.bin')];
 const gateway = await startGatewayProcess({});
 const env = { AGENT_GATEWAY_URL: gateway.url, AGENT_GATEWAY_KEY: API_KEY };
+
+/** Installs the packed client into a copy of the example, and starts it. */
+async function startExample(
+  example: string,
+  type: string,
+  system: LocalSystem,
+): Promise<RunningProcess> {
+  const own = join(folder, example);
+  cpSync(join(ROOT, 'examples', example), own, { recursive: true });
+  const tarball = readdirSync(folder).find((name) => name.startsWith('agent-gateway-client-'));
+  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+  const at = { cwd: own, paths: newNode };
+  await succeed('npm', [...install, '--loglevel=error', join(folder, tarball ?? '')], at);
+  const [, CATALOG_URL = ''] = / CATALOG_URL=(\S+)/.exec(system.said.join('\n')) ?? [];
+  const { port } = await choosePorts({ port: 0 });
+  const agent = startProcess({
+    name: type,
+    command: join(ROOT, 'node_modules/.bin/node'),
+    args: [join(own, 'agent.ts')],
+    env: {
+      PATH: process.env.PATH ?? '',
+      GATEWAY_URL: system.baseUrl,
+      GATEWAY_API_KEY: system.apiKey,
+      CATALOG_URL,
+      PORT: String(port),
+    },
+  });
+  await untilReady(agent, COMMAND_TIMEOUT_MS, () =>
+    agent.waitForLine((line) => line === `${type} is registered, on port ${port}`),
+  );
+  return agent;
+}
+
+/** The command line sends the canonical message, and the example once shouted its JSON. */
+async function askShout(system: LocalSystem): Promise<void> {
+  const env = { AGENT_GATEWAY_URL: system.baseUrl, AGENT_GATEWAY_KEY: system.apiKey };
+  const paths = [join(ROOT, 'packages/cli/bin'), ...newNode];
+  const args = ['send', 'shout/s1', 'hello', '--tail'];
+  const out = await succeed('agent-gateway', args, { cwd: folder, env, paths });
+  assert.match(out, / 2 {2}reply {8}HELLO\n$/);
+  const client = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
+  await client.agents.send('shout/s1', 'as text');
+  const seen: unknown[] = [];
+  for await (const event of client.timeline('shout/s1')) {
+    seen.push([event.kind, textOf('content' in event ? event.content : [])]);
+    if (event.seq === 4) break;
+  }
+  assert.deepEqual(seen, [
+    ['spawned', ''],
+    ['message', 'hello'],
+    ['reply', 'HELLO'],
+    ['message', 'as text'],
+    ['reply', 'AS TEXT'],
+  ]);
+  await client.agents.control('shout/s1', 'archive');
+  const where = { where: 'type = $1', params: ['shout'] };
+  for await (const rows of client.catalog(where)) {
+    if (rows.some(({ id, status }) => id === 's1' && status === 'archived')) break;
+  }
+}
+
+/** With the stand-in: it streams, calls a tool, fails, and is stopped. */
+async function askWriter(client: AgentGateway): Promise<void> {
+  const agent = 'writer/w1';
+  const said: string[] = [];
+  await client.agents.send(agent, 'What is the weather in Rome?');
+  await client.agents.send(agent, 'fail 2 times');
+  await client.agents.send(agent, 'count to 1000');
+  let replies = 0;
+  for await (const event of client.timeline(agent)) {
+    if (event.kind === 'tool') said.push(`${event.name} ${event.state}`);
+    if (event.kind === 'status') said.push([event.status, event.reason].join(' ').trim());
+    if (event.kind === 'reply') said.push(textOf(event.content).slice(0, 70));
+    if (event.kind === 'reply') replies += 1;
+    if (event.kind === 'word' && replies === 2) {
+      await client.agents.control(agent, 'interrupt', { reason: 'enough' });
+      replies += 1;
+    }
+    if (event.kind === 'reply' && event.stopped) break;
+  }
+  assert.match(said.pop() ?? '', /^1 2/);
+  assert.deepEqual(said, [
+    'weather called',
+    'weather done',
+    'The tool says {"city":"Rome","degrees":21}.',
+    'failing the model answers 503 out of order',
+    'failing the model answers 503 out of order',
+    'running',
+    'I am no model. You said: fail 2 times',
+    'idle enough',
+  ]);
+}
 
 try {
   await checks.check('the command line packs what it runs and nothing else', async () => {
@@ -210,62 +302,16 @@ try {
     assert.match(agent.err, /Cannot find package '@restatedev\/restate-sdk'/);
   });
 
-  await checks.check('the example agent runs in a folder of its own, and is answered', async () => {
-    const own = join(folder, 'agent');
-    cpSync(join(ROOT, 'examples/agent'), own, { recursive: true });
-    const tarball = readdirSync(folder).find((name) => name.startsWith('agent-gateway-client-'));
-    const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-    const at = { cwd: own, paths: newNode };
-    await succeed('npm', [...install, '--loglevel=error', join(folder, tarball ?? '')], at);
+  await checks.check('the example agents run in folders of their own, and answer', async () => {
     const system = await startLocalSystem(join(folder, 'data'));
-    const [, CATALOG_URL = ''] = / CATALOG_URL=(\S+)/.exec(system.said.join('\n')) ?? [];
-    const { port } = await choosePorts({ port: 0 });
-    const agent = startProcess({
-      name: 'shout',
-      command: join(ROOT, 'node_modules/.bin/node'),
-      args: [join(own, 'agent.ts')],
-      env: {
-        PATH: process.env.PATH ?? '',
-        GATEWAY_URL: system.baseUrl,
-        GATEWAY_API_KEY: system.apiKey,
-        CATALOG_URL,
-        PORT: String(port),
-      },
-    });
+    const agents: RunningProcess[] = [];
     try {
-      await untilReady(agent, COMMAND_TIMEOUT_MS, () =>
-        agent.waitForLine((line) => line === `shout is registered, on port ${port}`),
-      );
-      const client = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
-      // The command line sends the canonical message. The example shouted its JSON.
-      const sendArgs = ['send', 'shout/s1', 'hello', '--tail'];
-      const login = { AGENT_GATEWAY_URL: system.baseUrl, AGENT_GATEWAY_KEY: system.apiKey };
-      const out = await succeed('agent-gateway', sendArgs, {
-        cwd: own,
-        env: login,
-        paths: [join(ROOT, 'packages/cli/bin'), ...newNode],
-      });
-      assert.match(out, / 2 {2}reply {8}HELLO\n$/);
-      await client.agents.send('shout/s1', 'as text');
-      const seen: unknown[] = [];
-      for await (const event of client.timeline('shout/s1')) {
-        seen.push([event.kind, textOf('content' in event ? event.content : [])]);
-        if (event.seq === 4) break;
-      }
-      assert.deepEqual(seen, [
-        ['spawned', ''],
-        ['message', 'hello'],
-        ['reply', 'HELLO'],
-        ['message', 'as text'],
-        ['reply', 'AS TEXT'],
-      ]);
-      await client.agents.control('shout/s1', 'archive');
-      const where = { where: 'type = $1', params: ['shout'] };
-      for await (const rows of client.catalog(where)) {
-        if (rows.some(({ id, status }) => id === 's1' && status === 'archived')) break;
-      }
+      agents.push(await startExample('agent', 'shout', system));
+      agents.push(await startExample('llm-agent', 'writer', system));
+      await askShout(system);
+      await askWriter(new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey }));
     } finally {
-      await agent.kill();
+      for (const agent of agents) await agent.kill();
       await system.process.stop(COMMAND_TIMEOUT_MS);
     }
   });

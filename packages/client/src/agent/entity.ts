@@ -1,5 +1,6 @@
 import { handlers, serde, TerminalError } from '@restatedev/restate-sdk';
 import type { ObjectContext } from '@restatedev/restate-sdk';
+import type { AgentStatus } from '../events.ts';
 import { sendRow } from './catalog-row.ts';
 import type { Spawn } from './command.ts';
 import type { GatewayAccess } from './gateway-client.ts';
@@ -8,12 +9,12 @@ import type { NewEvent, Timeline } from './timeline.ts';
 
 export interface AgentOptions extends GatewayAccess {
   /** The URL of the catalog engine. Without it no rows are written. */
-  catalogUrl?: string;
+  catalogUrl?: string | undefined;
   /** The name of the service that writes rows. Default `catalogRow`; each deployment needs a name of its own. */
   rowService?: string;
 }
 
-export type Status = 'idle' | 'running' | 'paused' | 'archived';
+export type Status = AgentStatus;
 
 /** The state of every agent as one value, so that it changes as a whole or not at all. */
 export interface Entity {
@@ -81,9 +82,14 @@ export async function record(
   const { timeline } = entity;
   timeline.unsent.push(...events);
   if (timeline.unsent.length === 0) return;
-  const save = () => ctx.set(STATE_KEY, entity);
+  const save = () => saveEntity(ctx, entity);
   save();
   await sendUnsent(ctx, options, timeline, save);
+}
+
+/** Stores the entity without an event. */
+export function saveEntity(ctx: ObjectContext, entity: Entity): void {
+  ctx.set(STATE_KEY, entity);
 }
 
 /** Updates the entity's row in the catalog. Call it after the status changed. */

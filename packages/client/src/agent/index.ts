@@ -1,5 +1,7 @@
+export { answer, type AnswerOptions } from './answer.ts';
 export { readControl, readSpawn, type Control, type Spawn, type Verb } from './command.ts';
 export { catalogRowWriter, type CatalogRow } from './catalog-row.ts';
+export { defineAgent, type Agent, type AgentDefinition } from './define-agent.ts';
 export {
   command,
   findEntity,
@@ -12,6 +14,14 @@ export {
   type Status,
 } from './entity.ts';
 export type { GatewayAccess } from './gateway-client.ts';
+export type {
+  Generate,
+  Generation,
+  PastTurn,
+  ToolRequest,
+  ToolResult,
+  WrittenPart,
+} from './generation.ts';
 export { decodeText, isObject, isTooDeep, parseJson, type Json } from './json.ts';
 export { readMessage, type Message, type ReadMessage } from './message.ts';
 export { retryForever } from './retry-forever.ts';
@@ -23,3 +33,4 @@ export {
   type NewEvent,
   type Timeline,
 } from './timeline.ts';
+export type { Tool, ToolContext } from './tools.ts';

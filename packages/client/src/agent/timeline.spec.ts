@@ -16,7 +16,7 @@ const AT = '2026-01-01T00:00:00.000Z';
 const journal = {
   run: (_name: string, action: () => unknown) => action(),
   date: { toJSON: () => Promise.resolve(AT) },
-  request: () => ({ attemptCompletedSignal: new AbortController().signal }),
+  request: () => ({ attemptCompletedSignal: new AbortController().signal, headers: new Map() }),
 } as unknown as Journal;
 
 let timeline: Timeline;

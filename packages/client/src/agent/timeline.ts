@@ -3,6 +3,7 @@ import type { ObjectContext } from '@restatedev/restate-sdk';
 import { describe, request } from './gateway-client.ts';
 import type { Answer, GatewayAccess } from './gateway-client.ts';
 import { checkedPath } from '../path.ts';
+import { traceOf } from './trace.ts';
 
 /** An event without its number and time: one of `NewAgentEvent`, or any other JSON object with a `kind`. */
 export type NewEvent = { kind: string; [name: string]: unknown };
@@ -40,7 +41,7 @@ export async function createTimeline(
 ): Promise<void> {
   const { attemptCompletedSignal } = journal.request();
   const refusal = await journal.run('create timeline', async () => {
-    const init = { method: 'PUT', headers: headers(access) };
+    const init = { method: 'PUT', headers: headers(access, journal) };
     const answer = await request(streamUrl(access, stream), init, attemptCompletedSignal);
     return isSuccess(answer) ? null : describe(answer);
   });
@@ -66,7 +67,7 @@ export async function sendUnsent(
     const at = await journal.date.toJSON();
     const line = JSON.stringify({ seq: timeline.nextSeq, at, ...event });
     const outcome = await journal.run(`append ${event.kind}`, () =>
-      append(access, timeline, line, attemptCompletedSignal),
+      append(access, timeline, line, headers(access, journal), attemptCompletedSignal),
     );
     settle(timeline, event, outcome);
     save();
@@ -77,6 +78,7 @@ async function append(
   access: GatewayAccess,
   timeline: Timeline,
   line: string,
+  ownHeaders: Record<string, string>,
   attemptEnded: AbortSignal,
 ): Promise<Outcome> {
   const producerSeq = timeline.nextSeq - timeline.epochStartSeq;
@@ -84,7 +86,7 @@ async function append(
     method: 'POST',
     body: line,
     headers: {
-      ...headers(access),
+      ...ownHeaders,
       'producer-id': 'agent',
       'producer-epoch': String(timeline.epoch),
       'producer-seq': String(producerSeq),
@@ -100,7 +102,7 @@ async function append(
   // A server may forget a producer that was quiet for long (the in-memory one after seven days). It then expects
   // number 0, so the writer begins a new epoch.
   if (answer.headers.get('producer-expected-seq') === '0' && producerSeq > 0) return 'forgotten';
-  if (answer.status === 404 && (await isThere(access, timeline.stream, attemptEnded))) {
+  if (answer.status === 404 && (await isThere(access, timeline.stream, ownHeaders, attemptEnded))) {
     // The store temporarily lost the stream's file, and the event may be stored. Restate runs the step again.
     throw new Error(`${timeline.stream}: ${describe(answer)}, and yet it is there`);
   }
@@ -111,9 +113,10 @@ async function append(
 async function isThere(
   access: GatewayAccess,
   stream: string,
+  ownHeaders: Record<string, string>,
   attemptEnded: AbortSignal,
 ): Promise<boolean> {
-  const init = { method: 'HEAD', headers: headers(access) };
+  const init = { method: 'HEAD', headers: ownHeaders };
   const { status } = await request(streamUrl(access, stream), init, attemptEnded);
   return status !== 404;
 }
@@ -127,14 +130,21 @@ function settle(timeline: Timeline, event: NewEvent, outcome: Outcome): void {
     timeline.epochStartSeq = timeline.nextSeq;
   } else if (EVENT_AT_FAULT.includes(outcome.refusal) && event.kind !== 'error') {
     // No event has this number, so an error event takes it. The reader then sees that an event is missing.
-    timeline.unsent[0] = { kind: 'error', message: `${event.kind} not recorded: ${outcome.why}` };
+    // Without its reply a turn would have no end.
+    const ofTurn = event.kind === 'reply' ? { replyTo: event.replyTo } : {};
+    const message = `${event.kind} not recorded: ${outcome.why}`;
+    timeline.unsent[0] = { kind: 'error', message, ...ofTurn };
   } else {
     throw new TerminalError(`${timeline.stream} refuses events: ${outcome.why}`);
   }
 }
 
-function headers(access: GatewayAccess): Record<string, string> {
-  return { authorization: `Bearer ${access.apiKey}`, 'content-type': 'application/json' };
+function headers(access: GatewayAccess, journal: Journal): Record<string, string> {
+  return {
+    ...traceOf(journal),
+    authorization: `Bearer ${access.apiKey}`,
+    'content-type': 'application/json',
+  };
 }
 
 function streamUrl(access: GatewayAccess, stream: string): string {

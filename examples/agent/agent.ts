@@ -49,7 +49,7 @@ const shout = object({
       if (control.verb === 'archive') entity.status = 'archived';
       const { status } = entity;
       await record(ctx, options, entity, [
-        { kind: 'control', ...control, status, ...requestIdOf(ctx) },
+        { kind: 'status', status, ...control, ...requestIdOf(ctx) },
       ]);
       await keepRow(ctx, options, entity);
     }),

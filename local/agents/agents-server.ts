@@ -26,7 +26,7 @@ export interface RunningAgents {
 /** Serves the example agents to Restate. */
 export async function startAgents(options: AgentsServerOptions): Promise<RunningAgents> {
   const { host = '127.0.0.1' } = options;
-  const services = [echoAgent(options), assistantAgent(options)];
+  const services = [echoAgent(options), ...assistantAgent(options).services];
   const rows = options.catalogUrl === undefined ? [] : [catalogRowWriter(options.catalogUrl)];
   // HTTP/2 without TLS, like the SDK's own `serve`, which can neither be stopped nor bound to an address.
   const endpoint = { services: [...services, ...rows], logger: logFailures };

@@ -38,7 +38,7 @@ export function echoAgent(options: AgentOptions) {
         if (control.verb === 'archive') entity.status = 'archived';
         const { status } = entity;
         await record(ctx, options, entity, [
-          { kind: 'control', ...control, status, ...requestIdOf(ctx) },
+          { kind: 'status', status, ...control, ...requestIdOf(ctx) },
         ]);
         await keepRow(ctx, options, entity);
       }),
@@ -47,7 +47,7 @@ export function echoAgent(options: AgentOptions) {
 }
 
 function answer(entity: Entity, body: Uint8Array, request: { requestId?: string }): NewEvent[] {
-  if (entity.status === 'archived') return [{ kind: 'rejected', reason: 'archived', ...request }];
+  if (entity.status === 'archived') return [{ kind: 'refused', reason: 'archived', ...request }];
   const read = readMessage(body);
   if ('problem' in read) return [{ kind: 'error', message: read.problem, ...request }];
   const { content } = read.message;

@@ -76,7 +76,7 @@ describe('agent-gateway send --tail', () => {
     await hasStatus('gone', 'archived');
     const { code, out, err } = await cli('send', 'assistant/gone', 'hello?', '--tail');
     expect(code).toBe(5);
-    expect(out).toContain('rejected');
+    expect(out).toContain('refused');
     expect(err).toBe('agent-gateway: The agent refused the message: archived.\n');
   });
 
@@ -214,7 +214,7 @@ describe('agent-gateway deployments', () => {
     const own = all.find(({ services }) => services.some(({ name }) => name === 'echo'));
     const { id = '', uri = '' } = own ?? {};
     const { out } = await cli('deployments', 'ls');
-    expect(out).toContain(`\n${id}  ${uri}  assistant, catalogRow, echo\n`);
+    expect(out).toContain(`\n${id}  ${uri}  assistant, assistantRow, assistantTurn, catalogRow, echo\n`);
     const dry = await cli('deployments', 'register', uri, '--dry-run', '--force');
     expect(dry).toMatchObject({
       code: 0,

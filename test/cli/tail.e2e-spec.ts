@@ -59,7 +59,7 @@ const CONVERSATION = [
   { kind: 'spawned', args: { n: 1 } },
   { kind: 'message', content: [{ type: 'text', text: 'hi\nthere' }], requestId: 'r1' },
   { kind: 'word', replyTo: 1, index: 0, text: 'You' },
-  { kind: 'word', replyTo: 1, index: 1, text: 'said:' },
+  { kind: 'word', replyTo: 1, index: 1, text: ' said:' },
   { kind: 'reply', replyTo: 1, content: [{ type: 'text', text: 'You said:' }] },
   { kind: 'control', verb: 'pause', reason: 'lunch', status: 'paused' },
 ].map((event, seq) => ({ seq, at: AT, ...event }));

@@ -74,9 +74,9 @@ async function untilReply(gateway: AgentGateway, agent: string): Promise<Timelin
 function isWhole(agent: string, events: TimelineEvent[]): boolean {
   const kinds = agent.startsWith('echo/')
     ? ['spawned', 'message', 'reply']
-    : ['spawned', 'message', 'word', 'word', 'word', 'reply'];
+    : ['spawned', 'message', 'word', 'reply'];
   return (
-    JSON.stringify(events.map(({ kind }) => kind)) === JSON.stringify(kinds) &&
+    JSON.stringify([...new Set(events.map(({ kind }) => kind))]) === JSON.stringify(kinds) &&
     events.every(({ seq }, index) => seq === index)
   );
 }

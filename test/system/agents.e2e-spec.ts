@@ -164,24 +164,25 @@ function told(events: TimelineEvent[]): unknown[] {
   return events.map(({ seq: _seq, at: _at, ...event }) => event);
 }
 
-function wordsOf(events: TimelineEvent[], replyTo: number): unknown[] {
-  return events
-    .filter((event) => event.kind === 'word' && event.replyTo === replyTo)
-    .map(({ text }) => text);
+/** The text that the pieces of a reply make, whose numbers have no gap. */
+function wordsOf(events: TimelineEvent[], replyTo: number): string {
+  const words = events.filter((event) => event.kind === 'word' && event.replyTo === replyTo);
+  expect(words.map(({ index }) => index)).toEqual(words.map((_, index) => index));
+  return words.map(({ text }) => text).join('');
 }
 
-function numbers(limit: number): string[] {
-  return Array.from({ length: limit }, (_, index) => String(index + 1));
+function numbers(limit: number): string {
+  return Array.from({ length: limit }, (_, index) => index + 1).join(' ');
 }
 
-/** The whole timeline of an assistant that counts. */
-function countingTo(limit: number): unknown[] {
-  return [
+/** Checks the whole timeline of an assistant that counts. */
+function expectCounting(events: TimelineEvent[], limit: number): void {
+  expect(told(events.filter(({ kind }) => kind !== 'word'))).toEqual([
     { kind: 'spawned' },
     { kind: 'message', content: text(`count to ${limit}`), requestId: 'r1' },
-    ...numbers(limit).map((word, index) => ({ kind: 'word', replyTo: 1, index, text: word })),
-    { kind: 'reply', replyTo: 1, content: text(numbers(limit).join(' ')) },
-  ];
+    { kind: 'reply', replyTo: 1, content: text(numbers(limit)) },
+  ]);
+  expect(wordsOf(events, 1)).toBe(numbers(limit));
 }
 
 const isKind = (kind: string) => (event: TimelineEvent) => event.kind === kind;
@@ -266,7 +267,7 @@ describe('echo', () => {
     expect(told(await readUntil('echo', 'large', isReplyTo(3)))).toEqual([
       { kind: 'spawned' },
       error('message'),
-      error('reply'),
+      { ...error('reply'), replyTo: 1 },
       { kind: 'message', content: text('small'), requestId: 'r1' },
       { kind: 'reply', replyTo: 3, content: text('small') },
     ]);
@@ -297,22 +298,22 @@ describe('echo', () => {
     await spawn('echo', 'archived');
     await post('/api/a/echo/archived/control', '{"verb":"archive","reason":"done"}');
     await send('echo', 'archived', 'hi');
-    expect(told(await readUntil('echo', 'archived', isKind('rejected')))).toEqual([
+    expect(told(await readUntil('echo', 'archived', isKind('refused')))).toEqual([
       { kind: 'spawned' },
-      { kind: 'control', verb: 'archive', reason: 'done', status: 'archived', requestId: 'r1' },
-      { kind: 'rejected', reason: 'archived', requestId: 'r1' },
+      { kind: 'status', verb: 'archive', reason: 'done', status: 'archived', requestId: 'r1' },
+      { kind: 'refused', reason: 'archived', requestId: 'r1' },
     ]);
   });
 });
 
 describe('assistant', () => {
-  it('streams its reply word by word, and keeps its row', async () => {
+  it('streams its reply, and keeps its row', async () => {
     const { url } = await spawn('assistant', 'a1');
     await send('assistant', 'a1', 'count to 50');
     const early = await readUntil('assistant', 'a1', isWord(0));
     expect(early.filter(isKind('reply'))).toEqual([]);
     const events = await readUntil('assistant', 'a1', isKind('reply'));
-    expect(told(events)).toEqual(countingTo(50));
+    expectCounting(events, 50);
     expect(await rowOf(url, 'idle')).toEqual({
       url: '/t/default/a/assistant/a1',
       type: 'assistant',
@@ -329,26 +330,31 @@ describe('assistant', () => {
     await send('assistant', 'interrupted', 'count to 1000');
     await readUntil('assistant', 'interrupted', isWord(2));
     await control('interrupted', 'interrupt');
-    const events = await readUntil('assistant', 'interrupted', isKind('interrupted'));
-    const wordsSaid = wordsOf(events, 1).length;
+    const events = await readUntil('assistant', 'interrupted', isKind('reply'));
+    const said = wordsOf(events, 1);
+    expect(numbers(1_000).startsWith(said)).toBe(true);
     expect(told(events.slice(-2))).toEqual([
-      { kind: 'control', verb: 'interrupt', status: 'idle', requestId: 'r1' },
-      { kind: 'interrupted', replyTo: 1, wordsSaid },
+      { kind: 'status', status: 'idle', verb: 'interrupt', requestId: 'r1' },
+      {
+        kind: 'reply',
+        replyTo: 1,
+        content: text(said),
+        stopped: { verb: 'interrupt', requestId: 'r1' },
+      },
     ]);
 
     await send('assistant', 'interrupted', 'count to 2');
     const next = await readUntil('assistant', 'interrupted', isReplyTo(events.length));
     expect(told(next.slice(events.length))).toEqual([
       { kind: 'message', content: text('count to 2'), requestId: 'r1' },
-      { kind: 'word', replyTo: events.length, index: 0, text: '1' },
-      { kind: 'word', replyTo: events.length, index: 1, text: '2' },
+      { kind: 'word', replyTo: events.length, index: 0, text: '1 2' },
       { kind: 'reply', replyTo: events.length, content: text('1 2') },
     ]);
   });
 
   it('says nothing while paused, and continues where it was when resumed', async () => {
     const { url } = await spawn('assistant', 'paused');
-    await send('assistant', 'paused', 'count to 20');
+    await send('assistant', 'paused', 'count to 100');
     await readUntil('assistant', 'paused', isWord(2));
     await control('paused', 'pause');
     await send('assistant', 'paused', 'count to 1');
@@ -366,12 +372,12 @@ describe('assistant', () => {
     const pausedAt = events.findIndex(({ verb }) => verb === 'pause');
     const resumedAt = events.findIndex(({ verb }) => verb === 'resume');
     expect(told(events.slice(pausedAt, resumedAt + 1))).toEqual([
-      { kind: 'control', verb: 'pause', status: 'paused', requestId: 'r1' },
+      { kind: 'status', verb: 'pause', status: 'paused', requestId: 'r1' },
       { kind: 'message', content: text('count to 1'), requestId: 'r1' },
-      { kind: 'control', verb: 'resume', status: 'running', requestId: 'r1' },
+      { kind: 'status', verb: 'resume', status: 'running', requestId: 'r1' },
     ]);
-    expect(wordsOf(events, 1)).toEqual(numbers(20));
-    expect(wordsOf(events, second)).toEqual(['1']);
+    expect(wordsOf(events, 1)).toBe(numbers(100));
+    expect(wordsOf(events, second)).toBe('1');
   });
 
   it('is archived in the middle of a reply, rejects what follows, and says so in its row', async () => {
@@ -380,11 +386,16 @@ describe('assistant', () => {
     await readUntil('assistant', 'archived', isWord(0));
     await control('archived', 'archive');
     await send('assistant', 'archived', 'hi');
-    const events = await readUntil('assistant', 'archived', isKind('rejected'));
+    const events = await readUntil('assistant', 'archived', isKind('refused'));
     expect(told(events.slice(-3))).toEqual([
-      { kind: 'control', verb: 'archive', status: 'archived', requestId: 'r1' },
-      { kind: 'interrupted', replyTo: 1, wordsSaid: wordsOf(events, 1).length },
-      { kind: 'rejected', reason: 'archived', requestId: 'r1' },
+      { kind: 'status', verb: 'archive', status: 'archived', requestId: 'r1' },
+      {
+        kind: 'reply',
+        replyTo: 1,
+        content: text(wordsOf(events, 1)),
+        stopped: { verb: 'archive', requestId: 'r1' },
+      },
+      { kind: 'refused', reason: 'archived', requestId: 'r1' },
     ]);
     expect(await rowOf(url, 'archived')).toMatchObject({ id: 'archived', status: 'archived' });
   });
@@ -394,8 +405,9 @@ describe('assistant', () => {
     const events = await readUntil('assistant', 'mother', isKind('reply'));
     const url = '/t/default/a/echo/daughter';
     const parent = '/t/default/a/assistant/mother';
-    expect(told(events.filter(({ kind }) => kind === 'child' || kind === 'reply'))).toEqual([
-      { kind: 'child', replyTo: 1, url },
+    const done = events.filter(({ kind, state }) => kind === 'reply' || state === 'done');
+    expect(told(done)).toEqual([
+      { kind: 'tool', replyTo: 1, id: '1.1', name: 'spawn', state: 'done', output: { url }, url },
       { kind: 'reply', replyTo: 1, content: text(`I have a child of type echo now: ${url}`) },
     ]);
     expect(told(await readUntil('echo', 'daughter', isKind('spawned')))).toEqual([
@@ -407,29 +419,25 @@ describe('assistant', () => {
   it('says so when a child cannot be spawned', async () => {
     await send('assistant', 'childless', 'spawn child unicorn');
     const events = await readUntil('assistant', 'childless', isKind('reply'));
-    expect(told(events.filter(({ kind }) => kind === 'error'))).toEqual([
-      {
-        kind: 'error',
-        replyTo: 1,
-        message: expect.stringMatching(/^child refused: 404 The runtime knows no such entity type/),
-      },
-    ]);
+    expect(events.find(({ state }) => state === 'failed')).toMatchObject({
+      name: 'spawn',
+      error: expect.stringMatching(/^404 The runtime knows no such entity type/),
+    });
+    expect(wordsOf(events, 1)).toBe('I cannot spawn that.');
   });
 
   // The worst moment: the history store has the event, and neither the agent nor Restate knows.
   it('repeats no event when it is killed between an append and its answer', async () => {
     const tries: string[] = [];
     beforeAnswer = async (body) => {
-      if (!body.includes('"kind":"word","replyTo":1,"index":5,')) return;
+      if (!body.includes('"kind":"word","replyTo":1,"index":2,')) return;
       tries.push(body);
       if (tries.length === 1) await agents.kill();
     };
-    await send('assistant', 'killed-late', 'count to 10');
+    await send('assistant', 'killed-late', 'count to 100');
     await agents.exited;
     await startAgents(Number(new URL(agentsUrl).port));
-    expect(told(await readUntil('assistant', 'killed-late', isKind('reply')))).toEqual(
-      countingTo(10),
-    );
+    expectCounting(await readUntil('assistant', 'killed-late', isKind('reply')), 100);
     beforeAnswer = () => Promise.resolve();
     expect(tries).toHaveLength(2);
     // The time is from the journal.
@@ -437,24 +445,24 @@ describe('assistant', () => {
   });
 
   it('completes its timeline without gap or repeat when it is killed at any moment', async () => {
-    await send('assistant', 'killed', 'count to 40');
-    for (const index of [5, 15, 25]) {
+    await send('assistant', 'killed', 'count to 150');
+    for (const index of [2, 4, 6]) {
       await readUntil('assistant', 'killed', isWord(index));
       await agents.kill();
       await startAgents(Number(new URL(agentsUrl).port));
     }
     const events = await readUntil('assistant', 'killed', isKind('reply'));
-    expect(told(events)).toEqual(countingTo(40));
+    expectCounting(events, 150);
   });
 
   it('completes its timeline without gap or repeat after the gateway was away', async () => {
-    await send('assistant', 'cut-off', 'count to 30');
-    await readUntil('assistant', 'cut-off', isWord(5));
+    await send('assistant', 'cut-off', 'count to 100');
+    await readUntil('assistant', 'cut-off', isWord(1));
     await gateway.stop();
     // The agent has met the outage.
     await agents.waitForLine((line) => line.includes('/timeline: no answer'));
     gateway = await startGateway(gateway.port);
     const events = await readUntil('assistant', 'cut-off', isKind('reply'));
-    expect(told(events)).toEqual(countingTo(30));
+    expectCounting(events, 100);
   });
 });

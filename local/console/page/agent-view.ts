@@ -17,7 +17,7 @@ export interface AgentViewOptions {
 }
 
 /** The kinds of events that screen readers announce. Every word would be too much. */
-const ANNOUNCED = new Set(['reply', 'error', 'rejected', 'interrupted']);
+const ANNOUNCED = new Set(['reply', 'error', 'refused', 'rejected', 'interrupted']);
 /** Events that arrive together are drawn together. */
 const BATCH_MS = 16;
 
@@ -196,9 +196,10 @@ function verbReasons(status: string | undefined): Record<Verb, string | undefine
     const reason = 'This agent is not in the catalog.';
     return { interrupt: reason, pause: reason, resume: reason, archive: reason };
   }
+  const isBusy = status === 'running' || status === 'failing';
   return {
-    interrupt: unless(status === 'running', 'It is not writing a reply.'),
-    pause: unless(status === 'idle' || status === 'running', `It is ${status}.`),
+    interrupt: unless(isBusy, 'It is not writing a reply.'),
+    pause: unless(isBusy || status === 'idle', `It is ${status}.`),
     resume: unless(status === 'paused', 'It is not paused.'),
     archive: unless(status !== 'archived', 'It is archived.'),
   };

@@ -124,8 +124,9 @@ function onEvent({ kind, requestId, reason, message }: TimelineEvent): void {
   const what = typeof requestId === 'string' ? sent.get(requestId) : undefined;
   if (what === undefined) return;
   sent.delete(requestId as string);
-  if (kind === 'rejected') notice(`${what} was refused by the agent: ${String(reason)}.`, 'failed');
-  else if (kind === 'error') notice(`${what} could not be used: ${String(message)}.`, 'failed');
+  if (kind === 'refused' || kind === 'rejected') {
+    notice(`${what} was refused by the agent: ${String(reason)}.`, 'failed');
+  } else if (kind === 'error') notice(`${what} could not be used: ${String(message)}.`, 'failed');
   else notice(`${what} has reached the agent.`, 'done');
 }
 

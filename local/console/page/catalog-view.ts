@@ -3,7 +3,7 @@ import { agentLink, hashOf } from './agent-address.ts';
 import { byId, element } from './element.ts';
 import { VirtualList } from './virtual-list.ts';
 
-const STATUSES = ['idle', 'running', 'paused', 'archived'];
+const STATUSES = ['idle', 'running', 'failing', 'paused', 'archived'];
 const ROW_PX = 44;
 type Filter = HTMLInputElement | HTMLSelectElement;
 

@@ -62,7 +62,7 @@ export class ConversationView {
   #replyParts(line: HTMLElement, reply: ReplyItem): Node[] {
     line.dataset.state = reply.state;
     const message = this.#conversation?.messageOf(reply);
-    const states = { writing: 'writing…', done: '', interrupted: 'interrupted' };
+    const states = { writing: 'writing…', done: '', interrupted: 'stopped', failed: 'failed' };
     const took = duration(message?.at ?? reply.at, reply.endedAt);
     const head = element(
       'p',

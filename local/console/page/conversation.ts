@@ -26,7 +26,7 @@ export interface ReplyItem extends ItemBase {
   words: string[];
   /** The whole reply, once it is complete. */
   text: string | undefined;
-  state: 'writing' | 'done' | 'interrupted';
+  state: 'writing' | 'done' | 'interrupted' | 'failed';
   /** The time of its last event. */
   endedAt: string | undefined;
 }
@@ -71,13 +71,15 @@ export class Conversation {
     } else if (kind === 'reply') {
       const reply = this.#replyTo(replyTo, base);
       reply.text = contentText(event);
-      reply.state = 'done';
+      reply.state = event.stopped === undefined ? 'done' : 'interrupted';
       reply.endedAt = base.at;
     } else if (kind === 'interrupted' && typeof replyTo === 'number') {
       const reply = this.#replyTo(replyTo, base);
       reply.state = 'interrupted';
       reply.endedAt = base.at;
     } else {
+      const reply = kind === 'error' ? this.#replies.get(Number(replyTo)) : undefined;
+      if (reply) Object.assign(reply, { state: 'failed', endedAt: base.at });
       this.items.push(noteOf(event, base));
     }
   }
@@ -126,25 +128,34 @@ export class Conversation {
 
 /** The text of a reply so far. */
 export function replyText({ text, words }: ReplyItem): string {
-  return text ?? words.join(' ');
+  return text ?? words.join('');
 }
 
 function noteOf(event: TimelineEvent, base: ItemBase): NoteItem {
   const what = typeof event.kind === 'string' ? event.kind : 'event';
-  const agentUrl = what === 'child' && typeof event.url === 'string' ? event.url : undefined;
+  const mayHaveAgent = what === 'child' || what === 'tool';
+  const agentUrl = mayHaveAgent && typeof event.url === 'string' ? event.url : undefined;
   return { ...base, kind: 'note', what, text: noteText(event), agentUrl };
 }
 
 function noteText(event: TimelineEvent): string {
-  const { kind, verb, reason, status, message } = event;
-  if (kind === 'control') {
-    return [verb, reason && `(${reason})`, '→', status].filter(Boolean).join(' ');
+  const { kind, verb, reason, status, attempt, message } = event;
+  if (kind === 'status' || kind === 'control') {
+    const why = [attempt && `attempt ${attempt}`, reason].filter(Boolean).join(': ');
+    return [verb, why && `(${why})`, '→', status].filter(Boolean).join(' ');
   }
-  if (kind === 'rejected' && typeof reason === 'string') return `A command was refused: ${reason}.`;
+  if (kind === 'tool') return toolText(event);
+  if ((kind === 'refused' || kind === 'rejected') && typeof reason === 'string')
+    return `A command was refused: ${reason}.`;
   if (kind === 'error' && typeof message === 'string') return message;
   if (kind === 'child') return 'It has spawned';
   const entries = Object.entries(event).filter(([name]) => !STANDARD_FIELDS.has(name));
   return entries.map(([name, value]) => `${name}: ${plain(value)}`).join(', ');
+}
+
+function toolText({ name, state, input, output, error, url }: TimelineEvent): string {
+  const data = state === 'called' ? input : (error ?? (url === undefined ? output : undefined));
+  return [name, state, data === undefined ? '' : plain(data)].filter(Boolean).map(String).join(' ');
 }
 
 /** Text parts unchanged, others as JSON. Some agents write only `text`. */

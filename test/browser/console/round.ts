@@ -65,12 +65,13 @@ async function reply(page: Page): Promise<void> {
 async function events(page: Page): Promise<void> {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.getByTestId('show-events').click();
-  const last = page.locator('[data-testid="event"][data-kind="interrupted"]');
+  const last = page.locator('[data-testid="event"][data-kind="reply"]').last();
   await last.waitFor();
   await last.getByTestId('copy').click();
   await last.getByText('Copied').waitFor();
   const copied = await page.evaluate(() => navigator.clipboard.readText());
-  assert.equal((JSON.parse(copied) as { kind: string }).kind, 'interrupted');
+  const { kind, stopped } = JSON.parse(copied) as { kind: string; stopped?: { verb: string } };
+  assert.deepEqual([kind, stopped?.verb], ['reply', 'interrupt']);
   await page.locator('#timeline-scroll').evaluate((scroller) => scroller.scrollTo(0, 0));
   const message = page.locator('[data-testid="event"][data-kind="message"]').first();
   await message.waitFor();

@@ -16,15 +16,22 @@ export function eventText(event: TimelineEvent): string {
 }
 
 function knownText(event: TimelineEvent): string | undefined {
-  const { kind, content, text, verb, reason, status, wordsSaid, url, message } = event;
+  const { kind, content, text, reason, wordsSaid, url, message } = event;
   switch (kind) {
     case 'message':
-    case 'reply':
       return contentText(content);
+    case 'reply':
+      return joined([contentText(content), stopText(event)]);
     case 'word':
       return asText(text);
+    case 'tool':
+      return toolText(event);
+    case 'status':
     case 'control':
-      return asText(controlWords({ verb, reason, status }).join(' '));
+      return asText(statusWords(event).join(' '));
+    case 'refused':
+      return asText(reason);
+    // These three are of agents that were made for 0.2.
     case 'interrupted':
       return typeof wordsSaid === 'number' ? `after ${wordsSaid} words` : undefined;
     case 'child':
@@ -38,10 +45,34 @@ function knownText(event: TimelineEvent): string | undefined {
   }
 }
 
-/** Such as `pause (lunch) → paused`. */
-function controlWords({ verb, reason, status }: TimelineEvent): string[] {
-  const words = [asText(verb), asText(reason) && `(${asText(reason)})`];
-  return [...words, asText(status) && `→ ${asText(status)}`].filter((word) => word !== undefined);
+/** Such as `pause (lunch) → paused`, or `→ failing (attempt 2: no answer)` for a status without a verb. */
+function statusWords({ verb, reason, status, attempt }: TimelineEvent): string[] {
+  const count = typeof attempt === 'number' ? `attempt ${attempt}` : undefined;
+  const why = [count, asText(reason)].filter((part) => part !== undefined).join(': ');
+  const because = why === '' ? undefined : `(${why})`;
+  const now = asText(status) && `→ ${asText(status)}`;
+  const words = asText(verb) === undefined ? [now, because] : [asText(verb), because, now];
+  return words.filter((word) => word !== undefined);
+}
+
+/** Which command stopped a reply, such as `(stopped by interrupt: enough)`. */
+export function stopText({ stopped }: TimelineEvent): string | undefined {
+  const { verb, reason } = (stopped ?? {}) as Record<string, unknown>;
+  if (asText(verb) === undefined) return undefined;
+  const why = asText(reason);
+  return `(stopped by ${asText(verb)}${why === undefined ? '' : `: ${why}`})`;
+}
+
+/** Such as `weather called {"city":"Rome"}`. */
+function toolText({ name, state, input, output, error, url }: TimelineEvent): string | undefined {
+  if (asText(name) === undefined || asText(state) === undefined) return undefined;
+  const data = state === 'called' ? input : (asText(url) ?? asText(error) ?? output);
+  const said = typeof data === 'string' ? data : data === undefined ? undefined : compactJson(data);
+  return joined([asText(name), asText(state), said]);
+}
+
+function joined(parts: (string | undefined)[]): string | undefined {
+  return asText(parts.filter((part) => asText(part) !== undefined).join(' '));
 }
 
 /** Text parts unchanged, other parts as JSON. */

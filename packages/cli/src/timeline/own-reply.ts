@@ -27,16 +27,19 @@ export class OwnReply {
     const isOfRequest = requestId === this.#requestId;
     if (isOfRequest && kind === 'message') this.#messageSeq = seq;
     const isOwn = isOfRequest || (replyTo !== undefined && replyTo === this.#messageSeq);
-    if (isOwn) this.outcome = this.#outcomeOf(event, isOfRequest);
+    if (isOwn) this.outcome = this.#outcomeOf(event);
     return this.outcome !== undefined;
   }
 
-  #outcomeOf({ kind, reason, message }: TimelineEvent, isOfRequest: boolean): Outcome | undefined {
+  #outcomeOf(event: TimelineEvent): Outcome | undefined {
+    const { kind, reason, message, stopped } = event;
+    if (kind === 'interrupted' || (kind === 'reply' && stopped !== undefined)) {
+      return { kind: 'interrupted' };
+    }
     if (kind === this.#kind) return { kind: 'replied' };
-    if (kind === 'interrupted') return { kind: 'interrupted' };
-    // After an error for a message its reply may still come.
-    if (!isOfRequest || (kind !== 'rejected' && kind !== 'error')) return undefined;
-    const said = kind === 'rejected' ? reason : message;
+    const isRefusal = kind === 'refused' || kind === 'rejected';
+    if (!isRefusal && kind !== 'error') return undefined;
+    const said = isRefusal ? reason : message;
     return { kind: 'refused', reason: typeof said === 'string' ? plainLine(said) : 'no reason' };
   }
 }

@@ -29,6 +29,31 @@ describe('the readable timeline', () => {
     ],
     ['content that is none', { kind: 'reply', content: 'x' }, 'reply        {"content":"x"}'],
     [
+      'a status',
+      { kind: 'status', status: 'failing', attempt: 2, reason: 'no answer' },
+      'status       → failing (attempt 2: no answer)',
+    ],
+    [
+      'a tool',
+      { kind: 'tool', name: 'weather', state: 'called', input: { city: 'Rome' } },
+      'tool         weather called {"city":"Rome"}',
+    ],
+    [
+      'a child of today',
+      { kind: 'tool', name: 'spawn', state: 'done', output: {}, url: '/t/default/a/echo/e2' },
+      'tool         spawn done /t/default/a/echo/e2',
+    ],
+    [
+      'a stopped reply',
+      {
+        kind: 'reply',
+        content: [{ type: 'text', text: '1 2' }],
+        stopped: { verb: 'interrupt', reason: 'enough' },
+      },
+      'reply        1 2 (stopped by interrupt: enough)',
+    ],
+    ['a refused command', { kind: 'refused', reason: 'archived' }, 'refused      archived'],
+    [
       'a verb',
       { kind: 'control', verb: 'archive', status: 'archived' },
       'control      archive → archived',
@@ -77,7 +102,7 @@ describe('the readable timeline', () => {
     expect(
       print(
         word(2, 1, 'one'),
-        word(3, 1, 'two'),
+        word(3, 1, ' two'),
         reply(4, 1, 'one two'),
         word(5, 4, 'one'),
         word(6, 5, 'other'),

@@ -2,7 +2,7 @@ import { compactJson } from '../output/json.ts';
 import { localTime } from '../output/local-time.ts';
 import { plainLine, plainText } from '../output/plain-text.ts';
 import type { Format, Style } from '../output/style.ts';
-import { contentText, eventText, type TimelineEvent } from './event-text.ts';
+import { contentText, eventText, stopText, type TimelineEvent } from './event-text.ts';
 
 const SEQ_WIDTH = 4;
 const KIND_WIDTH = 11;
@@ -12,8 +12,10 @@ const KIND_FORMATS: Record<string, Format> = {
   message: 'cyan',
   reply: 'green',
   word: 'green',
+  status: 'yellow',
   control: 'yellow',
   interrupted: 'yellow',
+  refused: 'red',
   rejected: 'red',
   error: 'red',
 };
@@ -39,7 +41,7 @@ export class TimelinePrinter {
     const event = value as TimelineEvent;
     if (event.kind === 'word' && typeof event.text === 'string')
       return this.#word(event, event.text);
-    const text = this.#isRepetition(event) ? this.#style('dim', '(as above)') : eventText(event);
+    const text = this.#isRepetition(event) ? this.#asAbove(event) : eventText(event);
     this.#reply = undefined;
     const line = `${this.#head(event)}${text.replaceAll('\n', `\n${INDENT}`)}`;
     return `${this.endLine()}${line.trimEnd()}\n`;
@@ -57,7 +59,7 @@ export class TimelinePrinter {
     const goesOn = this.#reply !== undefined && this.#reply.to === event.replyTo;
     if (!goesOn) this.#reply = { to: event.replyTo, words: [] };
     this.#reply?.words.push(word);
-    if (goesOn && this.#isLineOpen) return ` ${said}`;
+    if (goesOn && this.#isLineOpen) return said;
     const start = this.endLine();
     this.#isLineOpen = true;
     return `${start}${this.#head(event)}${said}`;
@@ -66,7 +68,12 @@ export class TimelinePrinter {
   /** Whether this is the complete reply of the words just printed. */
   #isRepetition({ kind, replyTo, content }: TimelineEvent): boolean {
     if (kind !== 'reply' || this.#reply === undefined || this.#reply.to !== replyTo) return false;
-    return contentText(content) === this.#reply.words.join(' ');
+    return contentText(content) === this.#reply.words.join('');
+  }
+
+  #asAbove(event: TimelineEvent): string {
+    const stop = stopText(event);
+    return this.#style('dim', `(as above)${stop === undefined ? '' : ` ${plainLine(stop)}`}`);
   }
 
   #head({ at, seq, kind }: TimelineEvent): string {

@@ -214,7 +214,9 @@ describe('agent-gateway deployments', () => {
     const own = all.find(({ services }) => services.some(({ name }) => name === 'echo'));
     const { id = '', uri = '' } = own ?? {};
     const { out } = await cli('deployments', 'ls');
-    expect(out).toContain(`\n${id}  ${uri}  assistant, assistantRow, assistantTurn, catalogRow, echo\n`);
+    expect(out).toContain(
+      `\n${id}  ${uri}  assistant, assistantRow, assistantTurn, catalogRow, echo\n`,
+    );
     const dry = await cli('deployments', 'register', uri, '--dry-run', '--force');
     expect(dry).toMatchObject({
       code: 0,

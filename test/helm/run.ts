@@ -1,5 +1,6 @@
 /** Tests of the Helm chart and of the Compose file: `npm run test:helm`. */
 import { checkApiKeys } from './api-keys.ts';
+import { checkCapacity } from './capacity.ts';
 import { checkChecklist } from './checklist.ts';
 import { Checks } from '../support/checks.ts';
 import { report } from './report.ts';
@@ -39,6 +40,7 @@ await checkPromises(checks);
 await checkDoors(checks);
 await checkClouds(checks);
 await checkChecklist(checks);
+await checkCapacity(checks);
 await checkPackaging(checks);
 await checkMonitoring(checks);
 await checkConformance(checks);

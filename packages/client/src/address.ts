@@ -49,8 +49,13 @@ export function timelinePath(
   }
   const text = typeof timeline === 'string' ? timeline : timeline.url;
   if (text.startsWith('/') && !ENTITY_URL.test(text)) return streamPath(text);
-  const { tenant: own = tenant, type, id } = entityOf(text);
-  return checkedPath(`/streams/t/${own}/agents/${type}/${id}/timeline`);
+  return `${agentPrefix(text, tenant)}/timeline`;
+}
+
+/** The path below which an agent's streams are. Throws a TypeError if the address is invalid. */
+export function agentPrefix(address: EntityAddress, tenant: string): string {
+  const { tenant: own = tenant, type, id } = entityOf(address);
+  return checkedPath(`/streams/t/${own}/agents/${type}/${id}`);
 }
 
 /**

@@ -26,7 +26,7 @@ export class APIError extends Error {
   readonly status: number | undefined;
   /**
    * A stable code for programs: a code of the gateway (docs/http-api.md, "Errors"), `connection_failed`, `timeout`,
-   * `credential_unavailable`, `invalid_response`, `stream_unreadable`, `invalid_event`, or `http_<status>` for an error without a
+   * `credential_unavailable`, `session_ended`, `invalid_response`, `stream_unreadable`, `invalid_event`, or `http_<status>` for an error without a
    * code.
    */
   readonly code: string;
@@ -96,7 +96,7 @@ export function errorOfAnswer(answer: ErrorAnswer, isIdempotent: boolean): APIEr
 
 /** Whether a retry may succeed. `isRenewable`: the credential may be a new one then. */
 export function isPassing({ status, code }: APIError, isRenewable: boolean): boolean {
-  if (code === 'invalid_response') return false;
+  if (code === 'invalid_response' || code === 'session_ended') return false;
   if (status === 401) return isRenewable;
   return status === undefined || status >= 500 || status === 408 || status === 429;
 }

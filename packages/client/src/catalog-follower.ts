@@ -53,10 +53,16 @@ async function followOnce<R extends Row>(
     states.enter({ name: 'waiting', error: readError(error), retryInMs });
     return retryInMs;
   };
+  const failed = (error: unknown): void => {
+    const failure = readError(error);
+    // The client would retry an error of `fetch` forever.
+    if (failure.status === undefined && !isPassing(failure, isRenewable)) reject(failure);
+    else wait(failure);
+  };
   const stream = new protocol.ShapeStream<R>({
     url: transport.urlOf('/shapes/v1/shape'),
     params,
-    fetchClient: watched(withStallGuard(transport.fetch, SILENCE_MS), wait, signal),
+    fetchClient: watched(renewing(transport), failed, signal),
     backoffOptions: BACKOFF,
     warnOnHttp: false,
     subscribe: isLive,
@@ -89,6 +95,32 @@ async function followOnce<R extends Row>(
     stream.unsubscribeAll();
     stopped.abort();
   });
+}
+
+/**
+ * A token that expires ends a long-poll with a 401. This repeats the long-poll with a new token before that, so that the
+ * catalog stays live.
+ */
+function renewing(transport: Transport): typeof fetch {
+  const fetchNow = withStallGuard(transport.fetch, SILENCE_MS);
+  return async (input, init = {}) => {
+    const isLongPoll = new URL(input as string).searchParams.get('live') === 'true';
+    if (!isLongPoll) return fetchNow(input, init);
+    for (;;) {
+      const renewInMs = await transport.renewInMs(init.signal);
+      if (renewInMs === undefined) return fetchNow(input, init);
+      const over = new AbortController();
+      const timer = setTimeout(() => over.abort(), renewInMs);
+      const signals = init.signal ? [init.signal, over.signal] : [over.signal];
+      try {
+        return await fetchNow(input, { ...init, signal: AbortSignal.any(signals) });
+      } catch (error) {
+        if (!over.signal.aborted || init.signal?.aborted === true) throw error;
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  };
 }
 
 /** The client silently retries network errors, 429 and 5xx. This reports them. */

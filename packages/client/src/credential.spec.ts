@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { Credential, type MintedToken } from './credential.ts';
+import { Credential, SessionEnded, type MintedToken } from './credential.ts';
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -62,5 +62,32 @@ describe('a token from a callback', () => {
     const good = credential.authorization();
     calls[2]?.resolve({ token: 'three', ttlSeconds: 1 });
     expect(await good).toBe('Bearer three');
+  });
+});
+
+describe('a token that lives for a short time', () => {
+  it('is warned of once', async () => {
+    const said = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+    const { calls, credential } = callback();
+    for (const ttlSeconds of [5, 5, 300]) {
+      const waiting = credential.authorization();
+      calls.at(-1)?.resolve({ token: 'x', ttlSeconds });
+      await waiting;
+      jest.advanceTimersByTime(2_500);
+    }
+    expect(said.mock.calls).toEqual([[expect.stringContaining('a token that lives for 5 s')]]);
+    said.mockRestore();
+  });
+});
+
+describe('a session that has ended', () => {
+  it('is not asked for again', async () => {
+    const { calls, credential } = callback();
+    const waiting = credential.authorization();
+    calls[0]?.reject(new SessionEnded());
+    const ended = { code: 'session_ended', message: 'The session has ended.' };
+    await expect(waiting).rejects.toMatchObject(ended);
+    await expect(credential.authorization()).rejects.toMatchObject(ended);
+    expect(calls).toHaveLength(1);
   });
 });

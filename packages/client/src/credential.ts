@@ -7,17 +7,25 @@ export interface MintedToken {
   ttlSeconds: number;
 }
 
+/** Throw it in `authCallback` when the user has signed out: every read ends with the code `session_ended`. */
+export class SessionEnded extends Error {
+  override readonly name = 'SessionEnded';
+}
+
 export interface CredentialOptions {
   /** For servers: an API key, or a function that returns the current one. Never put an API key into a page. */
   apiKey?: string | (() => string | Promise<string>) | undefined;
   /**
-   * For pages: fetches a read token from your back end. Called before the first read and before each token expires.
+   * For pages: fetches a read token from your back end. Called before the first read and before each token expires. If it
+   * rejects, reads wait and call it again, except after a `SessionEnded`.
    */
   authCallback?: (() => Promise<MintedToken>) | undefined;
 }
 
 /** How long before its expiry a token is renewed. A short-lived one is renewed at half its life. */
 const RENEW_AHEAD_MS = 30_000;
+/** With a shorter life, tokens are renewed more often than the gateway is read. */
+const SHORT_LIFE_SECONDS = 10;
 /** A callback without a result by then has failed, and is called again. */
 const CALLBACK_TIMEOUT_MS = 20_000;
 
@@ -27,6 +35,8 @@ export class Credential {
   #token = '';
   #renewAtMs = 0;
   #pending: Promise<void> | undefined;
+  #ended: APIError | undefined;
+  #hasWarned = false;
 
   constructor(options: CredentialOptions) {
     if (options.apiKey !== undefined && options.authCallback !== undefined) {
@@ -43,9 +53,14 @@ export class Credential {
 
   /** The value for `Authorization`, or undefined without a credential. Rejects with an `APIError`. */
   async authorization(): Promise<string | undefined> {
+    if (this.#ended) throw this.#ended;
     try {
       return await this.#current();
     } catch (cause) {
+      if (cause instanceof Error && cause.name === 'SessionEnded') {
+        const message = `The session has ended${cause.message && `: ${cause.message}`}.`;
+        throw (this.#ended = new APIError(message, { code: 'session_ended', cause }));
+      }
       const message = `The credential is not available: ${cause instanceof Error ? cause.message : String(cause)}`;
       throw new APIError(message, { code: 'credential_unavailable', isSafeToRetry: true, cause });
     }
@@ -65,6 +80,12 @@ export class Credential {
     return `Bearer ${this.#token}`;
   }
 
+  /** The time until a token from a callback is renewed, in milliseconds. Undefined for an API key. */
+  get renewInMs(): number | undefined {
+    if (!this.#options.authCallback) return undefined;
+    return Math.max(0, this.#renewAtMs - performance.now());
+  }
+
   /** Called after a 401: the sent token is no longer valid, even before its expiry. */
   refused(authorization: string | undefined): void {
     if (authorization === `Bearer ${this.#token}`) this.#renewAtMs = 0;
@@ -74,6 +95,13 @@ export class Credential {
     const askedAtMs = performance.now();
     const { token, ttlSeconds } = await inTime(authCallback());
     if (!(ttlSeconds > 0)) throw new TypeError('authCallback must answer {token, ttlSeconds}.');
+    if (ttlSeconds < SHORT_LIFE_SECONDS && !this.#hasWarned) {
+      this.#hasWarned = true;
+      // oxlint-disable-next-line no-console -- for the developer of a page, who may not watch `onState`
+      console.warn(
+        `agent-gateway: authCallback gave a token that lives for ${ttlSeconds} s, so it is called very often. Tokens should live for ${SHORT_LIFE_SECONDS} s or longer.`,
+      );
+    }
     const ttlMs = ttlSeconds * 1_000;
     this.#token = checked(token);
     this.#renewAtMs = askedAtMs + ttlMs - Math.min(RENEW_AHEAD_MS, ttlMs / 2);

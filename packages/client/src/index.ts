@@ -14,7 +14,7 @@ export { AnswerError, type AnswerErrorCode } from './answer-error.ts';
 export type { Catalog, CatalogOptions, EntityRow } from './catalog.ts';
 export type { CatalogChange } from './catalog-rows.ts';
 export { conversation } from './conversation.ts';
-export type { CredentialOptions, MintedToken } from './credential.ts';
+export { SessionEnded, type CredentialOptions, type MintedToken } from './credential.ts';
 export type {
   Deployment,
   Deployments,

@@ -1,5 +1,9 @@
 import { SignJWT } from 'jose';
+import { agentPrefix, entityOf, type EntityAddress } from './address.ts';
 import type { MintedToken } from './credential.ts';
+import { checkedPrefix, shapeClaim, type TokenShape } from './token-rules.ts';
+
+export type { TokenShape } from './token-rules.ts';
 
 /** The content of a read token. */
 export interface ReadTokenRequest {
@@ -17,19 +21,17 @@ export interface ReadTokenRequest {
   /** The user of the token, for the gateway's log. */
   subject?: string;
   /** The part of the catalog that the token may read. */
-  shape?: {
-    table?: string;
-    where?: string;
-    params?: Record<string, string>;
-    columns?: readonly string[];
-  };
+  shape?: TokenShape;
 }
+
+/** As for `mintReadToken`, without the prefix. */
+export type AgentTokenRequest = Omit<ReadTokenRequest, 'prefix' | 'shape'>;
 
 const MIN_SECRET_BYTES = 32;
 
 /**
  * Signs a read token with HS256. Return the result to the page that asks, for its `authCallback`, after you have
- * checked who asks. Throws a TypeError for a secret that is too short.
+ * checked who asks. Rejects with a TypeError for a secret that is too short, and for claims that no gateway takes.
  */
 export async function mintReadToken({
   secret,
@@ -43,10 +45,16 @@ export async function mintReadToken({
   if (key.length < MIN_SECRET_BYTES) {
     throw new TypeError(`The secret must have at least ${MIN_SECRET_BYTES} bytes.`);
   }
+  if (!(Number.isFinite(ttlSeconds) && ttlSeconds >= 1)) {
+    throw new TypeError('ttlSeconds must be 1 or more.');
+  }
+  if (!isName(tenant) || (subject !== undefined && !isName(subject))) {
+    throw new TypeError('tenant and subject must be texts that are not empty.');
+  }
   const iat = Math.floor(Date.now() / 1_000);
   const token = await new SignJWT({
-    prefix,
-    ...(shape && { shape }),
+    prefix: checkedPrefix(prefix),
+    ...(shape && { shape: shapeClaim(shape) }),
     ...(subject !== undefined && { sub: subject }),
   })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
@@ -55,4 +63,20 @@ export async function mintReadToken({
     .setExpirationTime(iat + ttlSeconds)
     .sign(key);
   return { token, ttlSeconds };
+}
+
+/**
+ * Signs a read token for one agent, by its address or the result of `spawn`: it opens what the agent writes. An address
+ * that names a tenant decides it. Rejects like `mintReadToken`.
+ */
+export async function readTokenFor(
+  agent: EntityAddress,
+  request: AgentTokenRequest,
+): Promise<MintedToken> {
+  const tenant = entityOf(agent).tenant ?? request.tenant ?? 'default';
+  return mintReadToken({ ...request, tenant, prefix: agentPrefix(agent, tenant) });
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
 }

@@ -80,6 +80,13 @@ export class Transport {
     }
   }
 
+  /** Ensures a valid token, and says in how many milliseconds it is renewed. Undefined if it never is. */
+  async renewInMs(signal: AbortSignal | null | undefined): Promise<number | undefined> {
+    const { credential } = this.#options;
+    await untilAborted(credential.authorization(), signal);
+    return credential.renewInMs;
+  }
+
   /** `fetch` with the credential, for the protocols' clients. It follows no redirect. */
   readonly fetch: typeof fetch = async (input, init = {}) => {
     const authorization = await untilAborted(this.#options.credential.authorization(), init.signal);

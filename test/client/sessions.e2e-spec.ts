@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
+import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
+import { AgentGateway, SessionEnded } from '../../packages/client/src/index.ts';
+import { mintReadToken, readTokenFor } from '../../packages/client/src/tokens.ts';
+import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startHistory, type RunningHistory } from '../support/history.ts';
+import { EventWriter } from '../support/numbered-events.ts';
+
+let catalog: Catalog;
+let history: RunningHistory;
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  // A long-poll lasts longer than a token.
+  catalog = await startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 20_000 });
+  history = await startHistory({ longPollTimeoutMs: 1_000 });
+  gateway = await startTestGateway({
+    GATEWAY_SYNC_URL: catalog.url,
+    GATEWAY_HISTORY_URL: history.url,
+  });
+});
+afterAll(async () => {
+  await gateway.stop();
+  await history.stop();
+  await catalog.stop();
+});
+
+const secret = READ_TOKEN_SECRET;
+const row = (id: string) =>
+  entity(id, { url: `/t/default/a/x/${id}`, tenant: 'default', type: 'x', status: 'idle' });
+
+describe('the catalog with tokens that end', () => {
+  // Each long-poll ended with a 401 when its token did, and the catalog was not live until the next one.
+  it('renews them before the end', async () => {
+    await putEntity(catalog, row('first'));
+    let minted = 0;
+    const statuses = new Set<number>();
+    const states = new Set<string>();
+    const reader = new AgentGateway({
+      url: gateway.url,
+      authCallback: async () => {
+        minted += 1;
+        if (minted === 4) await putEntity(catalog, row('fourth'));
+        return mintReadToken({ secret, prefix: '/shapes', ttlSeconds: 4 });
+      },
+      fetch: async (input, init) => {
+        const response = await fetch(input, init);
+        statuses.add(response.status);
+        return response;
+      },
+    });
+    for await (const rows of reader.catalog({ onState: ({ name }) => states.add(name) })) {
+      if (rows.some(({ id }) => id === 'fourth')) break;
+    }
+    expect(minted).toBe(4);
+    expect([...statuses]).toEqual([200]);
+    expect([...states]).toEqual(['connecting', 'live']);
+  });
+});
+
+describe('a session that has ended', () => {
+  it('ends every read for good, and is not asked for again', async () => {
+    const writer = new EventWriter(`${history.url}/t/default/agents/chat/ended/timeline`);
+    await writer.create();
+    await writer.append(2);
+    let isOver = false;
+    let asked = 0;
+    const reader = new AgentGateway({
+      url: gateway.url,
+      authCallback: async () => {
+        asked += 1;
+        if (isOver) throw new SessionEnded('signed out');
+        return mintReadToken({ secret, prefix: ['/streams', '/shapes'], ttlSeconds: 2 });
+      },
+    });
+    const ended = {
+      name: 'APIError',
+      code: 'session_ended',
+      message: 'The session has ended: signed out.',
+    };
+    const seqs: number[] = [];
+    const reading = reader.timeline('chat/ended').subscribe(({ seq }) => {
+      seqs.push(seq);
+      isOver = true;
+    });
+    const rows = reader.catalog().subscribe(() => undefined);
+    await Promise.all([
+      expect(reading).rejects.toMatchObject(ended),
+      expect(rows).rejects.toMatchObject(ended),
+    ]);
+    const askedBefore = asked;
+    await expect(reader.catalog().subscribe(() => undefined)).rejects.toMatchObject(ended);
+    await expect(reader.agents.send('chat/x', 'hi')).rejects.toMatchObject(ended);
+    expect([seqs, asked]).toEqual([[0, 1], askedBefore]);
+  });
+});
+
+describe('a read token for an agent', () => {
+  it('opens its timeline and no other', async () => {
+    for (const id of ['mine', 'mine2']) {
+      const writer = new EventWriter(`${history.url}/t/default/agents/chat/${id}/timeline`);
+      await writer.create();
+      await writer.append(1);
+    }
+    const read = async (agent: string): Promise<number[]> => {
+      const authCallback = () => readTokenFor({ url: '/t/default/a/chat/mine' }, { secret });
+      const reader = new AgentGateway({ url: gateway.url, authCallback });
+      const seqs: number[] = [];
+      await reader.timeline(agent, { live: false }).subscribe(({ seq }) => seqs.push(seq));
+      return seqs;
+    };
+    expect(await read('chat/mine')).toEqual([0]);
+    await expect(read('chat/mine2')).rejects.toMatchObject({ code: 'prefix_not_covered' });
+  });
+
+  it('may pin the catalog with values as a list', async () => {
+    await putEntity(catalog, row('pinned'));
+    const pinned = { where: 'id = $1', params: ['pinned'] };
+    const shape = { table: 'entities', ...pinned };
+    const authCallback = () => mintReadToken({ secret, prefix: '/shapes', shape });
+    const reader = new AgentGateway({ url: gateway.url, authCallback });
+    for await (const rows of reader.catalog({ ...pinned, live: false })) {
+      expect(rows.map(({ id }) => id)).toEqual(['pinned']);
+    }
+  });
+});

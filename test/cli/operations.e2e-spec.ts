@@ -92,10 +92,13 @@ describe('agent-gateway send --tail', () => {
     );
   });
 
+  // While the agent is paused no reply can be complete before the interrupt.
   it('says that its reply was interrupted', async () => {
     await gateway.agents.spawn({ type: 'assistant', id: 'stopped' });
-    const sent = startCli(['send', 'assistant/stopped', 'count to 200', '--tail'], { env });
-    await sent.until(({ out }) => out.includes('word'));
+    await gateway.agents.control('assistant/stopped', 'pause');
+    await hasStatus('stopped', 'paused');
+    const sent = startCli(['send', 'assistant/stopped', 'hello?', '--tail'], { env });
+    await sent.until(({ out }) => out.includes('message'));
     await gateway.agents.control('assistant/stopped', 'interrupt');
     const { code, err } = await sent.ended;
     expect({ code, err }).toEqual({ code: 1, err: 'agent-gateway: The reply was interrupted.\n' });

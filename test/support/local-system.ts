@@ -54,8 +54,9 @@ export function runMain(
     name: 'npm run local',
     command: process.execPath,
     args: [MAIN, '--any-ports', '--data', dataDir, ...args],
-    // The assistant need not take its time between two words; and what a shell has set for another gateway is not for this one.
-    env: { ...process.env, AGENT_WORD_DELAY_MS: '1', GATEWAY_TENANT: 'of-another-gateway' },
+    // The assistant takes little time between two words, but enough for a test to interrupt it. What a shell has set for another
+    // gateway is not for this one.
+    env: { ...process.env, AGENT_WORD_DELAY_MS: '5', GATEWAY_TENANT: 'of-another-gateway' },
     onLine,
   });
 }

@@ -4,6 +4,7 @@ export const PARTS = [
   'plain',
   'tokens',
   'same-url',
+  'copies',
   'fan-out',
   'memory',
   'large-body',

@@ -5,6 +5,7 @@ import type { LargeBodyTable } from './scenarios/large-body.ts';
 import type { MemoryTable } from './scenarios/memory.ts';
 import type { OutageTable } from './scenarios/outage.ts';
 import type { PlainTables } from './scenarios/plain.ts';
+import type { ReadsTable } from './scenarios/reads.ts';
 import type { SameUrlTables } from './scenarios/same-url.ts';
 import type { StartTable } from './scenarios/start.ts';
 import type { TokensTable } from './scenarios/tokens.ts';
@@ -14,6 +15,7 @@ export interface Measurements {
   plain: PlainTables;
   tokens: TokensTable;
   'same-url': SameUrlTables;
+  copies: ReadsTable;
   'fan-out': FanOutTable;
   memory: MemoryTable;
   'large-body': LargeBodyTable;

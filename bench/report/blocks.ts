@@ -55,7 +55,7 @@ export function partBlocks(
   part: keyof Measurements,
   measured: Partial<Measurements>,
 ): [name: string, block: string][] {
-  const { plain, tokens, memory, commands, start, outage } = measured;
+  const { plain, tokens, copies, memory, commands, start, outage } = measured;
   if (part === 'plain' && plain) {
     return [
       ['Plain reads, Node upstream', readsTables(plain.node)],
@@ -71,6 +71,7 @@ export function partBlocks(
       ['One URL, real store', readsTables(sameUrl.store)],
     ];
   }
+  if (part === 'copies' && copies) return [['Two cores, nginx upstream', readsTables(copies)]];
   const fanOut = measured['fan-out'];
   if (part === 'fan-out' && fanOut) return [['Fan-out', fanOutTables(fanOut)]];
   if (part === 'memory' && memory) {

@@ -1,6 +1,7 @@
 import type { PartName } from '../options.ts';
 import type { Measurements, Results } from '../results.ts';
 import { measureCommands } from './commands.ts';
+import { measureCopies } from './copies.ts';
 import type { BenchContext } from './context.ts';
 import { measureFanOut } from './fan-out.ts';
 import { measureLargeBody } from './large-body.ts';
@@ -17,6 +18,7 @@ const MEASURES: { [Part in PartName]: Measure<Part> } = {
   plain: measurePlain,
   tokens: measureTokens,
   'same-url': measureSameUrl,
+  copies: measureCopies,
   'fan-out': measureFanOut,
   memory: measureMemory,
   'large-body': measureLargeBody,

@@ -26,7 +26,7 @@ export interface PlainTables {
 }
 
 /** Enough distinct URLs that no two requests in flight have the same one. */
-const DISTINCT_URLS = 20_000;
+export const DISTINCT_URLS = 20_000;
 
 /** Further numbers of connections, measured only for the contenders of the plot. */
 const CURVE = {

@@ -59,6 +59,11 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
       assertReads(tables?.store, ids);
     },
   },
+  copies: {
+    'one copy, two copies and nginx with two workers read': ({ copies }) => {
+      assertReads(copies, ['gateway', 'gateway-copies', 'nginx']);
+    },
+  },
   'fan-out': {
     'events reach every reader of every contender': ({ 'fan-out': table }) => {
       const rows = table?.rows.map(({ id, live }) => `${id} ${live}`);

@@ -9,6 +9,7 @@ import { checkForeignPages } from './console/foreign-pages.ts';
 import { checkOutages } from './console/outages.ts';
 import { checkRound } from './console/round.ts';
 import { checkScale } from './console/scale.ts';
+import { checkReact } from './react/react.ts';
 import { checkReads } from './reads.ts';
 import { checkRefusals } from './refusals.ts';
 import { startWorld } from './world.ts';
@@ -31,6 +32,10 @@ async function main(executablePath: string): Promise<void> {
       await checkClientFaults(checks, browser, world);
     } finally {
       await world.stop();
+    }
+    for (const version of [18, 19] as const) {
+      checks.section(`The hooks, in React ${version}`);
+      await checkReact(checks, browser, version);
     }
     checks.section('The console of npm run local');
     await withConsole(async (world) => {

@@ -40,6 +40,7 @@ const TYPES_ONLY = [
   'express-server.ts',
   'node-server.ts',
   'ask.ts',
+  'chat.tsx',
 ];
 
 describe('files in the pages', () => {
@@ -82,7 +83,9 @@ describe('the agent in the pages', () => {
 });
 
 describe('TypeScript in the pages', () => {
-  const typed = files.filter(({ language, name }) => language === 'ts' && name !== OF_OPENAPI);
+  const typed = files.filter(
+    ({ language, name }) => /^tsx?$/.test(language) && name !== OF_OPENAPI,
+  );
   let folder: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'docs-types-'));
@@ -97,8 +100,8 @@ describe('TypeScript in the pages', () => {
     }
     const config = {
       extends: join(ROOT, 'tsconfig.json'),
-      include: ['*/*.ts'],
-      compilerOptions: { noEmit: true, rootDir: folder },
+      include: ['*/*.ts', '*/*.tsx'],
+      compilerOptions: { noEmit: true, jsx: 'react-jsx', rootDir: folder },
     };
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');

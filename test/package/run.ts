@@ -1,5 +1,5 @@
 /**
- * Packs the command line and the client as `npm pack` does, installs each into an empty folder, and runs them from there;
+ * Packs the command line, the client and the hooks as `npm pack` does, installs each into an empty folder, and runs them from there;
  * the command line from the project and from a clone that is not built, too: `npm run test:package`.
  */
 import assert from 'node:assert/strict';
@@ -47,6 +47,21 @@ const onState = (state: LiveState): void => {
   stop.abort();
 };
 for await (const event of page.timeline('echo/e1', { signal: stop.signal, onState })) console.log(event.seq);
+`;
+
+/** A page with the hooks, as a server renders it. */
+const USE_OF_HOOKS = `
+import { AgentGateway } from '@agent-gateway/client';
+import { useAgent } from '@agent-gateway/react';
+import { createElement, type ReactElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
+
+const gateway = new AgentGateway({ url: 'https://gateway.example', backEnd: '/chat' });
+function Chat({ agent }: { agent: string }): ReactElement {
+  const { turns, status } = useAgent(gateway, agent);
+  return createElement('p', null, status + ' ' + turns.length);
+}
+console.log(renderToStaticMarkup(createElement(Chat, { agent: 'assistant/ada' })));
 `;
 
 interface Result {
@@ -302,6 +317,37 @@ try {
     assert.match(agent.err, /Cannot find package '@restatedev\/restate-sdk'/);
   });
 
+  await checks.check('the hooks pack, and work beside the client, with types', async () => {
+    const own = join(folder, 'react-app');
+    mkdirSync(own);
+    writeFileSync(join(own, 'package.json'), '{"private":true,"type":"module"}');
+    const pack = ['pack', '--workspace', '@agent-gateway/react', '--pack-destination', folder];
+    await succeed('npm', pack, { cwd: ROOT, paths: newNode });
+    const tarballs = readdirSync(folder)
+      .filter((name) => /^agent-gateway-(?:client|react)-/.test(name))
+      .map((name) => join(folder, name));
+    assert.equal(tarballs.length, 2);
+    const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+    const react = ['react@19', 'react-dom@19', '@types/react@19', '@types/react-dom@19'];
+    const at = { cwd: own, env, paths: newNode };
+    await succeed('npm', [...install, '--loglevel=error', ...tarballs, ...react], at);
+    writeFileSync(join(own, 'use.ts'), USE_OF_HOOKS);
+    assert.equal(
+      await succeed('node', ['--disable-warning=ExperimentalWarning', 'use.ts'], at),
+      '<p>idle 0</p>\n',
+    );
+    const compilerOptions = {
+      module: 'nodenext',
+      target: 'es2024',
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false,
+      types: [],
+    };
+    writeFileSync(join(own, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+    await succeed('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', own], at);
+  });
+
   await checks.check('the example agents run in folders of their own, and answer', async () => {
     const system = await startLocalSystem(join(folder, 'data'));
     const agents: RunningProcess[] = [];
@@ -316,13 +362,16 @@ try {
     }
   });
 
-  await checks.check('the client is small', async () => {
-    const dist = join(ROOT, 'packages/client/dist');
-    const code = readdirSync(dist, { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.js') && !/^(?:agent|server)\//.test(path))
-      .map((path) => minifySync(readFileSync(join(dist, path), 'utf8'), { module: true }).code);
-    const { length } = gzipSync(code.join(''));
-    assert.ok(length < 14 * 1024, `${length} bytes`);
+  await checks.check('the client and the hooks are small', async () => {
+    const bytesOf = (name: string): number => {
+      const dist = join(ROOT, 'packages', name, 'dist');
+      const code = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+        .filter((path) => path.endsWith('.js') && !/^(?:agent|server)\//.test(path))
+        .map((path) => minifySync(readFileSync(join(dist, path), 'utf8'), { module: true }).code);
+      return gzipSync(code.join('')).length;
+    };
+    assert.ok(bytesOf('client') < 14 * 1024, `the client: ${bytesOf('client')} bytes`);
+    assert.ok(bytesOf('react') < 3 * 1024, `the hooks: ${bytesOf('react')} bytes`);
   });
 
   await checks.check('says what to do in a clone that is not built', async () => {

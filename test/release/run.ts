@@ -28,6 +28,7 @@ const env = {
 const checks = new Checks();
 const names = {
   client: `agent-gateway-client-${version}.tgz`,
+  react: `agent-gateway-react-${version}.tgz`,
   cli: `agent-gateway-cli-${version}.tgz`,
   chart: `agent-gateway-${version}.tgz`,
 };
@@ -77,6 +78,7 @@ try {
         names.cli,
         `agent-gateway-client-${version}.cdx.json`,
         names.client,
+        names.react,
         'image.json',
       ].sort(),
     );

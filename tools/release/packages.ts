@@ -15,7 +15,7 @@ import { run } from './commands.ts';
 
 /** Builds the npm packages. npm chooses the names of their files. */
 export function packWorkspaces(root: string, out: string): void {
-  for (const workspace of ['@agent-gateway/client', '@agent-gateway/cli']) {
+  for (const workspace of ['@agent-gateway/client', '@agent-gateway/react', '@agent-gateway/cli']) {
     run('npm', ['pack', '--silent', '--workspace', workspace, '--pack-destination', out], {
       cwd: root,
     });
@@ -25,7 +25,7 @@ export function packWorkspaces(root: string, out: string): void {
 /**
  * The software bill of materials of each artifact, as CycloneDX. Each is made in a folder of its own with only its
  * dependencies: in the project's folder, npm 11's `--omit dev` also drops every package that another one names as a
- * development dependency, such as `@nestjs/core`.
+ * development dependency, such as `@nestjs/core`. The hooks have none: they bring no other package along.
  */
 export function writeBillsOfMaterials(root: string, out: string, version: string): void {
   const folders = {

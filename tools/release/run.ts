@@ -15,7 +15,7 @@ npm run release -- --image REPOSITORY --chart OCI_REGISTRY --npm REGISTRY [--out
 npm run release -- --set-version VERSION
 
 Makes a release from a clean tree: the image as an OCI archive, for each platform that this machine can build; the chart
-with that image's digest; the npm packages of client and command line, an SBOM for each, checksums, and notes from CHANGELOG.md.
+with that image's digest; the npm packages of client, hooks and command line, SBOMs, checksums, and notes from CHANGELOG.md.
 
   --dry-run       Push nothing.
   --image, --chart, --npm

@@ -10,6 +10,7 @@ const FILES = [
   'package-lock.json',
   'packages/client/package.json',
   'packages/cli/package.json',
+  'packages/react/package.json',
   'examples/agent/package.json',
   'helm/agent-gateway/Chart.yaml',
   'docs/openapi.json',

@@ -14,6 +14,8 @@ const PACKAGE = /^ {2}"version": "([^"]+)"/m;
 const PLACES: readonly Place[] = [
   { file: 'packages/client/package.json', pattern: PACKAGE },
   { file: 'packages/cli/package.json', pattern: PACKAGE },
+  { file: 'packages/react/package.json', pattern: PACKAGE },
+  { file: 'packages/react/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
   { file: 'examples/agent/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
   { file: 'helm/agent-gateway/Chart.yaml', pattern: /^version: (\S+)$/m },
   { file: 'helm/agent-gateway/Chart.yaml', pattern: /^appVersion: '([^']+)'$/m },

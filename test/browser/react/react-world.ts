@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { startCatalog } from '../../../local/catalog/catalog-server.ts';
+import { AgentGateway } from '../../../packages/client/src/index.ts';
+import { chatBackEnd } from '../../../packages/client/src/server/index.ts';
+import { API_KEY, READ_TOKEN_SECRET, startGatewayProcess } from '../../support/gateway-process.ts';
+import { startHistory } from '../../support/history.ts';
+import { answer } from '../../support/node-adapter.ts';
+import { startScriptedUpstream, type SeenRequest } from '../../support/scripted-upstream.ts';
+
+export interface ReactWorld {
+  gatewayUrl: string;
+  pageUrl: string;
+  /** Stands for Restate: the status of its answers. 202 takes the command. */
+  runtimeStatus: number;
+  /** The commands that arrived at it. */
+  commands: SeenRequest[];
+  /** Resolves with the next command. It is answered when the returned function is called. */
+  holdNext(): Promise<() => void>;
+  /** Creates the timeline of an agent. Its events are appended by the returned function, which numbers them. */
+  newAgent(id: string): Promise<(events: object[]) => Promise<void>>;
+  stop(): Promise<void>;
+}
+
+/** A page with its back end, a gateway, a real store, and the test in place of the agents. */
+export async function startReactWorld(files: ReadonlyMap<string, string>): Promise<ReactWorld> {
+  const history = await startHistory();
+  const catalog = await startCatalog({ port: 0, databasePath: ':memory:' });
+  let held: ((release: () => void) => void) | undefined;
+  const runtime = await startScriptedUpstream((_, response) => {
+    const send = (): void => {
+      response.writeHead(world.runtimeStatus, { 'content-type': 'application/json' });
+      response.end('{"invocationId":"inv_1","status":"Accepted","message":"no"}');
+    };
+    if (held) held(send);
+    else send();
+    held = undefined;
+  });
+  const gateway = await startGatewayProcess({
+    GATEWAY_HISTORY_URL: history.url,
+    GATEWAY_SYNC_URL: catalog.url,
+    GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
+  });
+  const chat = chatBackEnd({
+    gateway: new AgentGateway({ url: gateway.url, apiKey: API_KEY }),
+    readTokenSecret: READ_TOKEN_SECRET,
+    requestsPerMinute: 10_000,
+    authorize: () => ({
+      subject: 'ada',
+      agents: ['words', 'sent', 'failed', 'many', 'left'].map((id) => `chat/${id}`),
+      catalog: { table: 'entities', columns: ['url', 'status'] },
+    }),
+  });
+  const [entry = ''] = files.keys();
+  const html = `<!doctype html><meta charset="utf-8"><div id="root"></div><script type="module" src="${entry}"></script>`;
+  const server = createServer((incoming, outgoing) => {
+    const path = incoming.url ?? '/';
+    if (path.startsWith('/chat/')) {
+      answer(chat, incoming, outgoing).catch(() => outgoing.writeHead(400).end());
+      return;
+    }
+    const script = files.get(path);
+    const contentType = script === undefined ? 'text/html' : 'text/javascript';
+    outgoing.writeHead(200, { 'content-type': contentType }).end(script ?? html);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const world: ReactWorld = {
+    gatewayUrl: gateway.url,
+    pageUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    runtimeStatus: 202,
+    commands: runtime.seen,
+    holdNext: () => new Promise((resolve) => (held = resolve)),
+    newAgent: async (id) => {
+      const url = `${history.url}/t/default/agents/chat/${id}/timeline`;
+      const headers = { 'content-type': 'application/json' };
+      await fetch(url, { method: 'PUT', headers });
+      let seq = 0;
+      return async (events) => {
+        const at = '2026-01-01T00:00:00.000Z';
+        const body = JSON.stringify(events.map((event) => ({ seq: seq++, at, ...event })));
+        const { ok, status } = await fetch(url, { method: 'POST', headers, body });
+        if (!ok) throw new Error(`The store answered ${status}.`);
+      };
+    },
+    stop: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+      await gateway.stop();
+      for (const each of [runtime, catalog, history]) await each.stop();
+    },
+  };
+  return world;
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import type { Checks } from '../../support/checks.ts';
+import { bundlePage } from './bundle.ts';
+import type { ReactPage } from './page-script.ts';
+import { startReactWorld, type ReactWorld } from './react-world.ts';
+
+declare const reactTest: ReactPage;
+const text = (value: string): object[] => [{ type: 'text', text: value }];
+
+/** The hooks of `@agent-gateway/react` in a real page, in React's strict mode, with each version that they name. */
+export async function checkReact(
+  checks: Checks,
+  browser: Browser,
+  version: 18 | 19,
+): Promise<void> {
+  const world = await startReactWorld(await bundlePage(version));
+  try {
+    await checks.check('words come as they are said, each once, by one read for all', () =>
+      checkWords(browser, world),
+    );
+    await checks.check('a message is there at once, and keeps its place', () =>
+      checkSent(browser, world),
+    );
+    await checks.check('a message that is not accepted says so; nothing is thrown', () =>
+      checkFailed(browser, world),
+    );
+    await checks.check('10,000 events are shown, and never two states at once', () =>
+      checkMany(browser, world),
+    );
+    await checks.check('a component that goes ends its read', () => checkLeft(browser, world));
+  } finally {
+    await world.stop();
+  }
+}
+
+/** A page with the components for one agent. */
+async function open(browser: Browser, world: ReactWorld, id: string): Promise<Page> {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(world.pageUrl);
+  await page.waitForFunction(() => 'reactTest' in globalThis);
+  await page.evaluate(([url, agent]) => reactTest.mount(url, agent), [
+    world.gatewayUrl,
+    `chat/${id}`,
+  ] as const);
+  return page;
+}
+
+/** Waits until the list on the left shows this. */
+async function untilShown(page: Page, wanted: string[]): Promise<void> {
+  const body = `JSON.stringify([...document.querySelectorAll('#left li')].map((each) => each.dataset.state + ': ' + each.textContent)) === ${JSON.stringify(JSON.stringify(wanted))}`;
+  await page.waitForFunction(body, undefined, { polling: 20 }).catch(async (cause: unknown) => {
+    throw new Error(await page.innerHTML('#root'), { cause });
+  });
+}
+
+async function checkWords(browser: Browser, world: ReactWorld): Promise<void> {
+  const append = await world.newAgent('words');
+  await append([{ kind: 'message', content: text('count'), requestId: 'r1' }]);
+  const page = await open(browser, world, 'words');
+  // A server, which reads nothing, and the first render of a page give the same.
+  const html = await page.evaluate((url) => reactTest.render(url, 'chat/words'), world.gatewayUrl);
+  assert.match(
+    html,
+    /^<main><section id="left" data-status="idle" data-connection="connecting"><ol><\/ol>/,
+  );
+  assert.match(html, /0(?:<!-- -->)? events, (?:<!-- -->)?0(?:<!-- -->)? rows/);
+  await untilShown(page, ['waiting: count > ']);
+  for (const [index, word] of ['one', ' two', ' three'].entries()) {
+    await append([{ kind: 'word', replyTo: 0, index, text: word }]);
+  }
+  await untilShown(page, ['writing: count > one two three']);
+  assert.equal(await page.getAttribute('#left', 'data-status'), 'running');
+  await append([{ kind: 'reply', replyTo: 0, content: text('one two three') }]);
+  await untilShown(page, ['done: count > one two three']);
+  assert.equal(await page.getAttribute('#right', 'data-status'), 'idle');
+  await page.waitForFunction("document.querySelector('footer').textContent === '5 events, 0 rows'");
+  // One read for both chats and one for the events, although the strict mode subscribes each twice.
+  await page.waitForFunction(() => reactTest.open > 0);
+  assert.equal(await page.evaluate(() => reactTest.open), 2);
+  assert.deepEqual(await page.evaluate(() => reactTest.unhandled), []);
+  await page.context().close();
+}
+
+async function checkSent(browser: Browser, world: ReactWorld): Promise<void> {
+  const append = await world.newAgent('sent');
+  const page = await open(browser, world, 'sent');
+  const holding = world.holdNext();
+  await page.click('#left .send');
+  await untilShown(page, ['sending: hello > ']);
+  // The other component shows it, too.
+  assert.equal(await page.textContent('#right ol'), 'hello > ');
+  await page.evaluate("globalThis.first = document.querySelector('#left li')");
+  (await holding)();
+  await untilShown(page, ['waiting: hello > ']);
+  const { headers, body } = world.commands.at(-1)!;
+  assert.equal(body.toString(), '{"kind":"message","content":[{"type":"text","text":"hello"}]}');
+  const requestId = headers['x-request-id'];
+  await append([
+    { kind: 'message', content: text('hello'), requestId },
+    { kind: 'word', replyTo: 0, index: 0, text: 'HEL' },
+  ]);
+  await untilShown(page, ['writing: hello > HEL']);
+  const isSame = "globalThis.first === document.querySelector('#left li')";
+  assert.equal(await page.evaluate(isSame), true);
+  await page.click('#left .stop');
+  await page.waitForFunction("document.querySelector('#left [role=alert]').textContent === ''");
+  while (world.commands.length < 2) await page.waitForTimeout(20);
+  assert.match(world.commands.at(-1)!.target, /\/chat\/sent\/control\/send$/);
+  assert.equal(world.commands.at(-1)!.body.toString(), '{"verb":"interrupt","reason":"enough"}');
+  const stopped = { verb: 'interrupt', reason: 'enough' };
+  await append([{ kind: 'reply', replyTo: 0, content: text('HEL'), stopped }]);
+  await untilShown(page, ['stopped: hello > HEL']);
+  await page.context().close();
+}
+
+async function checkFailed(browser: Browser, world: ReactWorld): Promise<void> {
+  const append = await world.newAgent('failed');
+  const page = await open(browser, world, 'failed');
+  world.runtimeStatus = 400;
+  await page.click('#left .send');
+  await untilShown(page, ['failed: hello > ']);
+  assert.equal(
+    await page.textContent('#right [role=alert]'),
+    '400 The agent does not take this command.',
+  );
+  world.runtimeStatus = 202;
+  const holding = world.holdNext();
+  await page.click('#left .send');
+  (await holding)();
+  await untilShown(page, ['failed: hello > ', 'waiting: hello > ']);
+  assert.equal(await page.textContent('#left [role=alert]'), '');
+  // The agent refuses it without having written the message.
+  const requestId = world.commands.at(-1)!.headers['x-request-id'];
+  await append([{ kind: 'refused', reason: 'inbox full', requestId }]);
+  await untilShown(page, ['failed: hello > ', 'refused: hello > ']);
+  assert.equal(await page.getAttribute('#left', 'data-status'), 'idle');
+  assert.deepEqual(await page.evaluate(() => reactTest.unhandled), []);
+  await page.context().close();
+}
+
+async function checkMany(browser: Browser, world: ReactWorld): Promise<void> {
+  const append = await world.newAgent('many');
+  await append([{ kind: 'message', content: text('count'), requestId: 'r1' }]);
+  const word = (index: number): object => ({ kind: 'word', replyTo: 0, index, text: `${index} ` });
+  await append(Array.from({ length: 5_000 }, (_, index) => word(index)));
+  const page = await open(browser, world, 'many');
+  for (let begin = 5_000; begin < 10_000; begin += 50) {
+    await append(Array.from({ length: 50 }, (_, index) => word(begin + index)));
+  }
+  const all = Array.from({ length: 10_000 }, (_, index) => `${index} `).join('');
+  await untilShown(page, [`writing: count > ${all}`]);
+  assert.equal(await page.evaluate(() => reactTest.tears), 0);
+  assert.ok((await page.evaluate(() => reactTest.commits)) > 1);
+  await page.context().close();
+}
+
+async function checkLeft(browser: Browser, world: ReactWorld): Promise<void> {
+  const append = await world.newAgent('left');
+  await append([{ kind: 'message', content: text('hello'), requestId: 'r1' }]);
+  const page = await open(browser, world, 'left');
+  await untilShown(page, ['waiting: hello > ']);
+  await page.evaluate(() => reactTest.unmount());
+  await page.waitForFunction(() => reactTest.open === 0);
+  // What is mounted again reads again.
+  await page.evaluate(([url]) => reactTest.mount(url, 'chat/left'), [world.gatewayUrl] as const);
+  await untilShown(page, ['waiting: hello > ']);
+  await page.context().close();
+}

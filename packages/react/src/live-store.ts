@@ -34,7 +34,7 @@ export abstract class LiveStore<State extends ReadState> {
   #state: State;
   readonly #listeners = new Set<() => void>();
   #reading: AbortController | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #rendersSoon = false;
 
   constructor(empty: State) {
     this.#empty = this.#state = empty;
@@ -61,8 +61,10 @@ export abstract class LiveStore<State extends ReadState> {
 
   /** Renders soon. */
   protected changed(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
+    if (this.#rendersSoon) return;
+    this.#rendersSoon = true;
+    setTimeout(() => {
+      this.#rendersSoon = false;
       this.set({});
     }, RENDER_MS);
   }

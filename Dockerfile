@@ -2,7 +2,8 @@
 #
 #   docker build --build-arg VERSION=0.1.0 --build-arg REVISION="$(git rev-parse HEAD)" -t agent-gateway .
 #
-# Works with Docker, BuildKit and buildah (`--format docker` keeps the HEALTHCHECK).
+# Works with Docker, BuildKit and buildah (`--format docker`). OCI's format has no place for the HEALTHCHECK: an archive
+# in it, such as that of a release, and what is pushed from it have none.
 # Written by deploy/pin-images.sh out of deploy/images.txt.
 ARG NODE_IMAGE=docker.io/library/node:24.21.0-bookworm-slim
 
@@ -15,16 +16,25 @@ RUN npm ci --workspaces=false --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json nest-cli.json ./
 COPY src ./src
 # Not `npm run build`, which builds the workspaces too.
-RUN node_modules/.bin/nest build && find dist -name '*.map' -delete
+RUN node_modules/.bin/nest build && find dist -name '*.map' -delete && mkdir /gateway && mv dist package.json /gateway
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# Types and source maps are nothing to a running gateway.
 # Optional, too: a peer that Terminus can use brings a viewer of API documents and a compiler along.
-RUN npm ci --workspaces=false --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
- && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
- && rm -f node_modules/.package-lock.json
+RUN npm ci --workspaces=false --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+# Out with what no running gateway loads: types, source maps, tests and pages; builds for browsers and other module systems;
+# uploads of forms (multer) and the recognition of files (file-type), which Nest has and the gateway does not use; and
+# of the telephone numbers for class-validator all that its own import does not need.
+RUN cd node_modules \
+ && find . -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.md' \) ! -iname 'license*' -delete \
+ && find . -depth -type d \( -name test -o -name tests -o -name benchmarks -o -name examples -o -name docs -o -name .github \
+      -o -name bundle -o -name bundles -o -name esm5 -o -name esm2015 \) -exec rm -rf {} + \
+ && rm -rf .package-lock.json rxjs/src rxjs/dist/esm multer append-field busboy streamsearch \
+      file-type strtok3 @tokenizer token-types uint8array-extras ieee754 \
+      libphonenumber-js/es6 libphonenumber-js/es6-modern libphonenumber-js/source libphonenumber-js/mobile \
+      libphonenumber-js/metadata.full* libphonenumber-js/metadata.mobile* \
+ && find . -type d -empty -delete
 
 # What Node itself needs: its binary, the libraries that it links, and the folders that a container
 # with a read-only root has things mounted on.
@@ -37,18 +47,23 @@ RUN mkdir -p /rootfs/usr/local/bin /rootfs/etc /rootfs/proc /rootfs/sys /rootfs/
  && echo 'gateway:x:10001:10001::/app:/sbin/nologin' > /rootfs/etc/passwd \
  && echo 'gateway:x:10001:' > /rootfs/etc/group
 
-FROM scratch
+# A stage for each layer, from what changes seldom to what changes always, so that an upgrade pulls the last one alone. Builders that
+# make one layer of a stage make these three as well.
+FROM scratch AS with-node
+COPY --from=node /rootfs /
+
+FROM with-node AS with-packages
+COPY --from=dependencies /app/node_modules /app/node_modules
+
+FROM with-packages
 ARG VERSION=0.0.0-dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="agent-gateway" \
       org.opencontainers.image.description="The one HTTP front door of a system that hosts long-lived AI agents" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
-COPY --from=node /rootfs /
 WORKDIR /app
-COPY --from=dependencies /app/node_modules ./node_modules
-COPY --from=build /app/dist ./dist
-COPY package.json ./
+COPY --from=build /gateway ./
 ENV NODE_ENV=production PATH=/usr/local/bin
 # By number, so that Kubernetes can tell that it is not root.
 USER 10001:10001

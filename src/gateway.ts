@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import type { INestApplication, Type } from '@nestjs/common';
-import { ExpressAdapter } from '@nestjs/platform-express';
+import { ExpressAdapter } from '@nestjs/platform-express/adapters/express-adapter.js';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
 import { API_KEY_LIST, READ_TOKEN_KEY_SET, READ_TOKEN_SECRET_LIST } from './auth/auth.module.ts';

@@ -5,7 +5,8 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
-import { ExpressAdapter } from '@nestjs/platform-express';
+// Not the package's index, which loads what handles uploads.
+import { ExpressAdapter } from '@nestjs/platform-express/adapters/express-adapter.js';
 import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext, setAnswerHeaders } from './request-context.ts';
 import { createExpress } from './create-express.ts';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { report } from '../helm/report.ts';
@@ -20,8 +20,13 @@ const API_KEY = 'image-test-key-0123456789';
 
 const [root, configFile] = process.argv.slice(2);
 if (!root || !configFile) throw new Error('usage: check.ts ROOT CONFIG');
-const { config } = (
-  JSON.parse(readFileSync(configFile, 'utf8')) as { Docker: { config: ImageConfig } }
+const {
+  config,
+  rootfs: { diff_ids: layers },
+} = (
+  JSON.parse(readFileSync(configFile, 'utf8')) as {
+    Docker: { config: ImageConfig; rootfs: { diff_ids: string[] } };
+  }
 ).Docker;
 const project = JSON.parse(readFileSync('package.json', 'utf8')) as {
   version: string;
@@ -80,6 +85,31 @@ await checks.check('holds nothing of the client library, the command line or the
   }
 });
 
+// 5 MB of telephone numbers, tests of search trees and uploads of forms were in it.
+await checks.check('holds no tests, no builds for browsers, and no package without a use', () => {
+  const modules = inImage('app/node_modules');
+  const paths = readdirSync(modules, { recursive: true }) as string[];
+  const useless = /(?:^|\/)(?:tests?|docs|bundles?|esm5|benchmarks)$|\.(?:map|d\.[cm]?ts)$/;
+  assert.deepEqual(
+    paths.filter((path) => useless.test(path)),
+    [],
+  );
+  for (const name of ['multer', 'busboy', 'file-type', 'libphonenumber-js/bundle']) {
+    assert.ok(!existsSync(join(modules, name)), `${name} is in the image`);
+  }
+});
+
+await checks.check('has a layer for Node, one for the packages and a small one for itself', () => {
+  const bytes = gatewayBytes();
+  assert.equal(layers.length, 3);
+  assert.ok(bytes < 1.5 * MEBIBYTE, `${bytes} bytes`);
+});
+
+await checks.check('has no CA store but the one that Node brings along', () => {
+  assert.ok(!existsSync(inImage('etc/ssl')));
+  assert.ok(!existsSync(inImage('usr/share/ca-certificates')));
+});
+
 await checks.check('has no shell and no package manager', () => {
   for (const path of ['bin/sh', 'usr/bin/sh', 'usr/bin/env', 'usr/local/bin/npm', 'usr/bin/apt']) {
     assert.ok(!existsSync(inImage(path)), `${path} is in the image`);
@@ -133,6 +163,20 @@ try {
     assert.equal(answer.status, 200);
     assert.deepEqual(await answer.json(), { status: 'ok', info: {}, error: {}, details: {} });
     assert.equal((await fetch(readyUrl)).status, 200);
+  });
+
+  await checks.check('loads every module of the gateway, and trusts what Node trusts', async () => {
+    const script = `
+      const { readdirSync } = await import('node:fs');
+      const { rootCertificates } = await import('node:tls');
+      if (rootCertificates.length < 100) process.exit(2);
+      // These two start a gateway.
+      const isModule = (path) => path.endsWith('.js') && !['main.js', 'bootstrap.js'].includes(path);
+      for (const path of readdirSync('dist', { recursive: true }).filter(isModule)) {
+        await import('/app/dist/' + path);
+      }
+      process.exit(0);`;
+    assert.equal(await gateway.run(['node', '--input-type=module', '--eval', script]), 0);
   });
 
   await checks.check('runs as PID 1 of its numeric user, without any capability', () => {
@@ -203,6 +247,14 @@ try {
   store.close();
 }
 checks.finish();
+
+/** What an upgrade pulls, before it is compressed. */
+function gatewayBytes(): number {
+  const files = readdirSync(inImage('app/dist'), { recursive: true, withFileTypes: true });
+  return files
+    .filter((file) => file.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+}
 
 function installedForProduction(): Record<string, unknown> {
   const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {

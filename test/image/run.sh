@@ -36,7 +36,7 @@ if ! $BUILDAH inspect --type image "$base" >/dev/null 2>&1; then
 fi
 
 echo "building the image"
-$BUILDAH bud --isolation chroot --pull-never --format docker --layers=false \
+$BUILDAH bud --isolation chroot --pull-never --format docker --layers=false --timestamp 0 \
   --build-arg "VERSION=$version" --build-arg REVISION=test --tag "$image" . >"$log" 2>&1 ||
   { tail -n 40 "$log"; fail_early 'the image cannot be built'; }
 

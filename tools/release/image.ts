@@ -8,7 +8,7 @@ export interface ImageRequest {
   out: string;
   version: string;
   revision: string;
-  /** The time of the commit in seconds since 1970. Every file in the image gets it. */
+  /** The time of the commit in seconds since 1970. */
   timestamp: string;
 }
 
@@ -61,7 +61,9 @@ function buildFor(machine: string, { root, version, revision, timestamp }: Image
     '--layers=false',
     // Another architecture has another base image.
     ...(machine === OWN ? ['--pull=missing'] : ['--platform', `linux/${machine}`]),
-    `--timestamp=${timestamp}`,
+    // The same time in every version: a layer whose files are the same is the same layer.
+    '--timestamp=0',
+    `--label=org.opencontainers.image.created=${new Date(Number(timestamp) * 1_000).toISOString()}`,
     `--tag=${tag}`,
     `--build-arg=VERSION=${version}`,
     `--build-arg=REVISION=${revision}`,

@@ -25,9 +25,9 @@ export class APIError extends Error {
   /** The HTTP status, or undefined if there was no response. */
   readonly status: number | undefined;
   /**
-   * A stable code for programs: a code of the gateway (docs/http-api.md, "Errors"), `connection_failed`, `timeout`,
-   * `credential_unavailable`, `session_ended`, `invalid_response`, `stream_unreadable`, `invalid_event`, or `http_<status>` for an error without a
-   * code.
+   * A stable code for programs: a code of the gateway (docs/http-api.md, "Errors"), or `http_<status>` for an error
+   * without one. The client's own are `connection_failed`, `timeout`, `credential_unavailable`, `session_ended`,
+   * `invalid_response`, `stream_unreadable` and `invalid_event`.
    */
   readonly code: string;
   /** The server's explanation, or a description of the failure, in one sentence. */

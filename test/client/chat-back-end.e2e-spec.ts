@@ -92,6 +92,19 @@ describe.each(['node', 'express'] as const)('the back end of a chat, by %s', (by
     expect(server.faults).toEqual([]);
   });
 
+  // The reads of a page asked for a token again and again, and the page could not tell that its user had signed out.
+  it('ends the reads of a page whose user has signed out', async () => {
+    const asNobody: typeof fetch = (input, init = {}) => {
+      const headers = new Headers(init.headers);
+      headers.set('origin', server.url);
+      return fetch(input, { ...init, headers });
+    };
+    const backEnd = `${server.url}/chat`;
+    const page = new AgentGateway({ url: gateway.url, backEnd, fetch: asNobody });
+    const read = page.timeline(`${TYPE}/ada`).subscribe(() => undefined);
+    await expect(read).rejects.toMatchObject({ code: 'session_ended' });
+  });
+
   it('forwards the very bytes of a message', async () => {
     const body = '{ "n": 12345678901234567890,  "n": 1.0 }';
     const { status } = await ask(server, '/chat/api/a/chat/ada/send', { body });

@@ -1,4 +1,5 @@
-import { Credential, type MintedToken } from './credential.ts';
+import { APIError } from './api-error.ts';
+import { Credential, SessionEnded, type MintedToken } from './credential.ts';
 import { Transport, type TransportOptions } from './transport.ts';
 
 /** A page's own back end, made with `chatBackEnd`. It takes commands and mints read tokens. */
@@ -16,9 +17,12 @@ export class BackEnd {
     this.transport = new Transport({ ...options, url: url.replace(/\/+$/, ''), credential });
   }
 
-  /** A read token for what the user may read. Rejects with an `APIError`. */
+  /**
+   * A read token for what the user may read. Rejects with an `APIError`, or with a `SessionEnded` after a 401: the user has
+   * signed out.
+   */
   async mint(): Promise<MintedToken> {
-    const { text } = await this.transport.request({
+    const minted = this.transport.request({
       method: 'POST',
       path: '/token',
       headers: { 'content-type': 'application/json' },
@@ -26,6 +30,11 @@ export class BackEnd {
       isIdempotent: true,
       // The reads that need it try again by themselves.
       retryForMs: 0,
+    });
+    const { text } = await minted.catch((error: unknown) => {
+      throw error instanceof APIError && error.status === 401
+        ? new SessionEnded(undefined, { cause: error })
+        : error;
     });
     return JSON.parse(text) as MintedToken;
   }

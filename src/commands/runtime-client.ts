@@ -36,14 +36,16 @@ export class RuntimeClient implements OnApplicationShutdown {
   private readonly pool: Pool;
   private readonly parts: AttemptsParts;
   private readonly upstream: Upstream;
+  private readonly api: GatewayConfig['runtime']['api'];
 
   constructor(
-    @InjectConfig() { timeouts }: GatewayConfig,
+    @InjectConfig() { runtime, timeouts }: GatewayConfig,
     { runtimeIngress, names }: Upstreams,
     private readonly upstreamCalls: UpstreamCalls,
   ) {
     const { connectMs, outageWaitMs, responseMs } = timeouts;
     this.upstream = runtimeIngress;
+    this.api = runtime.api;
     const connect = connectorTo(runtimeIngress.base, names.lookup);
     const outage = new RuntimeOutage(outageWaitMs, connectMs, connect);
     this.parts = { outage, slowStart: new SlowStart(), budgetMs: responseMs, outageWaitMs };
@@ -82,7 +84,11 @@ export class RuntimeClient implements OnApplicationShutdown {
   async send(command: RuntimeCommand): Promise<AcceptedCommand> {
     const { upstream, parts } = this;
     command.context.upstream = upstream.name;
-    const sent = { upstream, method: 'POST', target: targetOf(command, upstream) };
+    const sent = {
+      upstream,
+      method: 'POST',
+      target: upstream.basePath + SEND_PATHS[this.api](command),
+    };
     const begin = (timeoutMs: number): RunningAttempt => this.attempt(command, sent, timeoutMs);
     try {
       return interpretAnswer(sent, await new CommandAttempts(parts, command, begin).answer());
@@ -117,9 +123,12 @@ export class RuntimeClient implements OnApplicationShutdown {
 }
 
 /** The path of the runtime request. */
-function targetOf({ service, key, handler }: RuntimeCommand, { basePath }: Upstream): string {
-  return `${basePath}/${service}/${encodeURIComponent(key)}/${handler}/send`;
-}
+/** The paths of a send below the ingress, the ways in which Restate 1.7 takes it. */
+const SEND_PATHS: Record<GatewayConfig['runtime']['api'], (command: RuntimeCommand) => string> = {
+  classic: ({ service, key, handler }) => `/${service}/${encodeURIComponent(key)}/${handler}/send`,
+  restate: ({ service, key, handler }) =>
+    `/restate/send/${service}/${encodeURIComponent(key)}/${handler}`,
+};
 
 function requestOf(
   { body, headers }: RuntimeCommand,

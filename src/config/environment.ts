@@ -7,6 +7,9 @@ import { WholeNumber } from './whole-number.decorator.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
+/** How sends are addressed. */
+export const RUNTIME_APIS = ['classic', 'restate'] as const;
+
 const MILLISECONDS_PER_DAY = 86_400_000;
 
 /**
@@ -65,6 +68,9 @@ export class Environment {
     message: 'must hold {id}, and may hold {tenant} and {type}; no other braces',
   })
   GATEWAY_RUNTIME_KEY_TEMPLATE = '{id}';
+
+  @IsIn(RUNTIME_APIS, { message: `must be one of ${RUNTIME_APIS.join(', ')}` })
+  GATEWAY_RUNTIME_API: (typeof RUNTIME_APIS)[number] = 'classic';
 
   @IsBaseUrl()
   GATEWAY_HISTORY_URL = 'http://localhost:4437/v1/stream';

@@ -36,6 +36,7 @@ export interface GatewayConfig {
     ingressToken: SecretSource<string>;
     adminToken: SecretSource<string>;
     keyTemplate: string;
+    api: Environment['GATEWAY_RUNTIME_API'];
   };
   history: { url: string; token: SecretSource<string> };
   sync: { url: string; secret: SecretSource<string> };

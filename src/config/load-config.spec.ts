@@ -154,6 +154,14 @@ const SETTINGS: Setting[] = [
     bad: ['{type}', 'fixed', '{id}{other}', '{id}}', '{id}\n'],
     must: 'must hold {id}, and may hold {tenant} and {type}; no other braces',
   },
+  {
+    name: 'GATEWAY_RUNTIME_API',
+    value: (config) => config.runtime.api,
+    default: 'classic',
+    good: ['classic', 'restate'].map((api) => [api, api]),
+    bad: ['Restate', 'restate,classic', '1.7', ' restate'],
+    must: 'must be one of classic, restate',
+  },
   urlSetting(
     'GATEWAY_HISTORY_URL',
     (config) => config.history.url,

@@ -94,6 +94,7 @@ export function loadConfig(
       ingressToken: credentials.ingressToken,
       adminToken: credentials.adminToken,
       keyTemplate: env.GATEWAY_RUNTIME_KEY_TEMPLATE,
+      api: env.GATEWAY_RUNTIME_API,
     },
     history: {
       url: withoutTrailingSlash(env.GATEWAY_HISTORY_URL),

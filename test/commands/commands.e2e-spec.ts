@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { object, type ObjectContext } from '@restatedev/restate-sdk';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -280,6 +283,54 @@ describe('the address of a command', () => {
       expect((await probe.firstRun(key)).headers['x-entity-url']).toBe(url);
     } finally {
       await templated.stop();
+    }
+  });
+
+  // A deployment can change from one to the other while clients retry.
+  it('is the same command by both ways of GATEWAY_RUNTIME_API', async () => {
+    const start = (api: string): Promise<TestGateway> =>
+      startTestGateway({
+        GATEWAY_RUNTIME_INGRESS_URL: restateUrls().ingressUrl,
+        GATEWAY_RUNTIME_KEY_TEMPLATE: '{tenant}/{id} %2F',
+        GATEWAY_RUNTIME_API: api,
+      });
+    const [classic, restate] = [await start('classic'), await start('restate')];
+    try {
+      const send = (to: TestGateway): Promise<Accepted> =>
+        accepted(post(`/api/a/${TYPE}/both/send`, 'hello', { 'idempotency-key': 'both-1' }, to));
+      const first = await send(restate);
+      expect((await probe.firstRun('default/both %2F')).headers['x-entity-url']).toBe(first.url);
+      for (const to of [restate, classic, restate]) expect(await send(to)).toEqual(first);
+      const unknown = await post('/api/a/commands-nobody/a1/send', '', {}, restate);
+      expect(unknown.status).toBe(404);
+      expect(await unknown.json()).toMatchObject({ code: 'entity_type_not_registered' });
+    } finally {
+      await Promise.all([classic.stop(), restate.stop()]);
+    }
+  });
+
+  it.each([
+    ['classic', `/in/${TYPE}/a%2F1/wake/send`],
+    ['restate', `/in/restate/send/${TYPE}/a%2F1/wake`],
+  ])('has the path of GATEWAY_RUNTIME_API=%s', async (api, path) => {
+    const paths: unknown[] = [];
+    const runtime = createServer((request, response) => {
+      paths.push(request.url);
+      response.writeHead(202).end('{"invocationId":"inv_1","status":"Accepted"}');
+    });
+    await once(runtime.listen(0, '127.0.0.1'), 'listening');
+    const { port } = runtime.address() as AddressInfo;
+    const to = await startTestGateway({
+      GATEWAY_RUNTIME_INGRESS_URL: `http://127.0.0.1:${port}/in`,
+      GATEWAY_RUNTIME_KEY_TEMPLATE: 'a/{id}',
+      GATEWAY_RUNTIME_API: api,
+    });
+    try {
+      await accepted(post(`/api/a/${TYPE}/1/send`, '', {}, to));
+      expect(paths).toEqual([path]);
+    } finally {
+      await to.stop();
+      runtime.close();
     }
   });
 

@@ -16,7 +16,7 @@ export class AuditLog implements RequestObserver {
   }
 
   ended({ method, status, isWhole, context }: EndedRequest): void {
-    const { credential, subject, route, entityUrl, requestId, errorCode } = context;
+    const { credential, subject, route, entityUrl, requestId, traceId, errorCode } = context;
     if (credential === undefined || isReadMethod(method)) return;
     this.logger.info(
       {
@@ -30,6 +30,7 @@ export class AuditLog implements RequestObserver {
         outcome: outcomeOf(status, isWhole),
         ...(errorCode === undefined ? {} : { code: errorCode }),
         requestId,
+        ...(traceId === undefined ? {} : { traceId }),
       },
       'audit',
     );

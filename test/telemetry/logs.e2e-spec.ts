@@ -53,6 +53,8 @@ async function linesOf(
   return gateway.logLines.map((line) => JSON.parse(line) as LogLine);
 }
 
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
 describe('the audit', () => {
   it('has who did what, and what came of it, of all that changes something', async () => {
     const named = 'a-key-that-has-a-name-and-a-scope';
@@ -76,7 +78,8 @@ describe('the audit', () => {
     });
     const act = async (gateway: TestGateway): Promise<void> => {
       const ask = async (method: string, path: string, key: string, id: string) => {
-        const headers = { authorization: `Bearer ${key}`, 'x-request-id': id };
+        const trace = id === 'r2' ? { traceparent: TRACEPARENT } : undefined;
+        const headers = { authorization: `Bearer ${key}`, 'x-request-id': id, ...trace };
         await (
           await fetch(gateway.url + path, {
             method,
@@ -118,6 +121,8 @@ describe('the audit', () => {
         status: 404,
         outcome: 'refused',
         requestId: 'r2',
+        // It was left out, so nobody found the trace of a change.
+        traceId: TRACEPARENT.split('-')[1],
       },
       {
         ...stream,

@@ -126,6 +126,8 @@ describe('a secret', () => {
       ...secretSettings(upstream.url),
       ...collector.environment,
       OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${SECRET}`,
+      // Each span of a call stands for a request that the upstream saw, so none may run out of time on a busy machine.
+      GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '60000',
     });
     const sent = await sendSecrets(gateway.port);
     await gateway.stop();

@@ -50,7 +50,7 @@ async function run(firstSignal: Promise<NodeJS.Signals>): Promise<void> {
   ]);
   if (gateway === undefined) {
     logger.info({ signal: await firstSignal }, 'the gateway ends before it has started');
-    // The exit writes the log. A wait for it could end too early, because the start goes on meanwhile.
+    // The exit writes the log. A wait for it could end too early, because the start continues meanwhile.
     process.exit(0);
   }
   logger.info(

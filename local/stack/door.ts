@@ -66,8 +66,10 @@ function refuse(response: ServerResponse, status: number, reason: string): void 
 }
 
 function pass(request: IncomingMessage, response: ServerResponse, socketPath: string): void {
-  const { method, url: path, headers } = request;
-  // A connection of its own, which the part cannot have closed in the meantime.
+  const { method, url: path } = request;
+  // A connection of its own, which the part cannot have closed in the meantime. If the part closed it after its answer, a
+  // write of Node that ends the request would fail, and Node would drop the answer.
+  const headers = { ...request.headers, connection: 'keep-alive' };
   const asked = askPart({ socketPath, agent: false, method, path, headers }, (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     response.flushHeaders();

@@ -61,6 +61,8 @@ function buildFor(machine: string, { root, version, revision, timestamp }: Image
     '--layers=false',
     // Another architecture has another base image.
     ...(machine === OWN ? ['--pull=missing'] : ['--platform', `linux/${machine}`]),
+    // It names the stages before the last one, whose ids are random.
+    '--omit-history',
     // The same time in every version: a layer whose files are the same is the same layer.
     '--timestamp=0',
     `--label=org.opencontainers.image.created=${new Date(Number(timestamp) * 1_000).toISOString()}`,

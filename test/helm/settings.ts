@@ -214,6 +214,7 @@ function sample(setting: string, value: unknown): unknown {
   if (setting.endsWith('Url')) return `https://${setting.toLowerCase()}.example/base`;
   if (setting === 'host') return '::';
   if (setting === 'logLevel') return 'debug';
+  if (setting === 'runtimeApi') return 'restate';
   if (setting === 'runtimeKeyTemplate') return '{tenant}/{id}';
   return 'other';
 }

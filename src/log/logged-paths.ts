@@ -31,9 +31,14 @@ export class LoggedPaths {
     }
     if (this.clean.get(path)) return path;
     const logged = loggedPath(path, this.credentials.isCredential);
-    if (logged === path && path.length <= MAX_LOGGED_LENGTH) this.clean.set(path, true);
+    if (logged === path && path.length <= MAX_LOGGED_LENGTH) this.clean.set(copyOf(path), true);
     return logged;
   }
+}
+
+/** A part of a text keeps the whole of it in memory, here with the query, of up to 16 KiB. */
+function copyOf(path: string): string {
+  return Buffer.from(path).toString();
 }
 
 /** For what knows no credentials. */

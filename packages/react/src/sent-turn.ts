@@ -1,15 +1,13 @@
-import type { Part, TimelineEvent, Turn } from '@agent-gateway/client';
+import { textOf, type Part, type TimelineEvent, type Turn } from '@agent-gateway/client';
 
 /** A message that was sent and is not on the timeline yet, as a turn. Its key is that of the turn to come. */
 export function sentTurn(requestId: string, message: unknown): Turn {
   const content = contentOf(message);
-  const texts = content.map((part) => (part.type === 'text' ? part.text : undefined));
-  const text = texts.filter((each) => typeof each === 'string').join('\n');
   return {
     kind: 'turn',
     key: requestId,
     seq: undefined,
-    message: { content, text, requestId },
+    message: { content, text: textOf(content), requestId },
     text: '',
     tools: [],
     reply: undefined,

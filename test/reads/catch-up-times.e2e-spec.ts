@@ -39,6 +39,14 @@ describe.each(MODES)('$mode catch-up reads before a store that is silent', ({ is
       expect(requests.every(({ wasLeft }) => wasLeft)).toBe(true);
     },
   );
+});
+
+describe.each(MODES)('$mode catch-up reads before a store that is slow', ({ isShared }) => {
+  let sharing: SharingGateway;
+  beforeAll(async () => {
+    sharing = await startSharingGateway(isShared);
+  });
+  afterAll(() => sharing?.stop());
 
   // They asked again after two seconds only: a reader who came later got its answer when the hanging one had failed,
   // or failed like it.

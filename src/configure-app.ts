@@ -1,6 +1,5 @@
 import type { INestApplication, Type } from '@nestjs/common';
 import { ApiKeys } from './auth/api-keys.ts';
-import { credentialDigest } from './auth/bearer.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { corsStep } from './cors/cors.step.ts';
 import { LoggedPaths } from './log/logged-paths.ts';
@@ -69,7 +68,7 @@ export function configureApp(
 export function loggedPaths(app: INestApplication): LoggedPaths {
   const apiKeys = app.get(ApiKeys, { strict: false });
   return new LoggedPaths({
-    isCredential: (text) => apiKeys.find(credentialDigest(text)) !== undefined,
+    isCredential: (text) => apiKeys.has(text),
     version: () => apiKeys.version,
   });
 }

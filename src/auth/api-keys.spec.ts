@@ -35,6 +35,19 @@ describe('ApiKeys', () => {
     expect(keys.find(credentialDigest(credential))).toBeUndefined();
   });
 
+  // In logs a key of which only the digest is known must be told as well, and it can have any length.
+  it.each([`${OLD},${NEW}`, `${OLD},${HASH}`])('tells its keys among other texts: %s', (list) => {
+    const some = apiKeys(list);
+    const texts = [OLD, NEW, HASHED, `${OLD}x`, OLD.slice(0, -1), 'old-key-012345678x', ''];
+    for (const text of texts) {
+      expect([text, some.has(text)]).toEqual([
+        text,
+        some.find(credentialDigest(text)) !== undefined,
+      ]);
+    }
+    expect(some.has(OLD)).toBe(true);
+  });
+
   it('lets nobody in with an empty list', () => {
     expect(apiKeys('').find(credentialDigest(''))).toBeUndefined();
   });

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isKey, type ApiKey } from '../config/api-key.ts';
 import type { SecretList } from '../config/secret-list.ts';
+import { credentialDigest } from './bearer.ts';
 
 /** The API keys of this deployment. All are valid at the same time, so that keys rotate without downtime. */
 export class ApiKeys {
@@ -13,6 +14,12 @@ export class ApiKeys {
   /** The keys in use, to be compared by identity: changed keys are a new object. */
   get version(): unknown {
     return this.keys.entries;
+  }
+
+  /** Whether a text of any kind is a key. It takes a digest only where the text has the length of one. */
+  has(text: string): boolean {
+    const isPossible = this.keys.entries.some(({ length = text.length }) => length === text.length);
+    return isPossible && this.find(credentialDigest(text)) !== undefined;
   }
 
   /** The key that this credential is. `digest` is its SHA-256. */

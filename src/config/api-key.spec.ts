@@ -80,6 +80,7 @@ describe('an entry of API keys', () => {
     (entry) => {
       expect(parseApiKey(entry)).toEqual({
         digest,
+        length: entry === KEY ? KEY.length : undefined,
         name: `key-${digest.toString('hex').slice(0, 8)}`,
         isNamed: false,
         scopes: new Set(SCOPES),

@@ -17,6 +17,8 @@ export type Scope = (typeof SCOPES)[number];
 export interface ApiKey {
   /** SHA-256 of the key. */
   digest: Buffer;
+  /** The key's length. Undefined if only its digest was given. */
+  length?: number | undefined;
   /** The key's name in logs and metrics. */
   name: string;
   /** Whether the entry names the key. */
@@ -87,6 +89,7 @@ export function parseApiKey(entry: string): ApiKey | string[] {
   const isNamed = name !== undefined;
   return {
     digest,
+    length: key.startsWith('sha256:') ? undefined : key.length,
     name: name ?? `key-${digest.toString('hex', 0, 4)}`,
     isNamed,
     scopes,

@@ -68,6 +68,7 @@ export function configureApp(
 export function loggedPaths(app: INestApplication): LoggedPaths {
   const apiKeys = app.get(ApiKeys, { strict: false });
   return new LoggedPaths({
+    canBeCredential: (text) => apiKeys.canBeKey(text),
     isCredential: (text) => apiKeys.has(text),
     version: () => apiKeys.version,
   });

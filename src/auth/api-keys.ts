@@ -16,10 +16,14 @@ export class ApiKeys {
     return this.keys.entries;
   }
 
-  /** Whether a text of any kind is a key. It takes a digest only where the text has the length of one. */
+  /** Whether a text has the length of a key. A key that is given as its digest can have any. */
+  canBeKey(text: string): boolean {
+    return this.keys.entries.some(({ length = text.length }) => length === text.length);
+  }
+
+  /** Whether a text of any kind is a key. It takes a digest of what can be one. */
   has(text: string): boolean {
-    const isPossible = this.keys.entries.some(({ length = text.length }) => length === text.length);
-    return isPossible && this.find(credentialDigest(text)) !== undefined;
+    return this.canBeKey(text) && this.find(credentialDigest(text)) !== undefined;
   }
 
   /** The key that this credential is. `digest` is its SHA-256. */

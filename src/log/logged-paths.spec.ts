@@ -11,7 +11,9 @@ function deployment(): { paths: LoggedPaths; keys: { list: string[] }; compared:
     compared.push(text);
     return keys.list.includes(text);
   };
-  return { paths: new LoggedPaths({ isCredential, version: () => keys.list }), keys, compared };
+  const canBeCredential = (text: string): boolean => text.length === KEY.length;
+  const paths = new LoggedPaths({ canBeCredential, isCredential, version: () => keys.list });
+  return { paths, keys, compared };
 }
 
 describe('LoggedPaths', () => {
@@ -20,6 +22,12 @@ describe('LoggedPaths', () => {
     for (let read = 0; read < 3; read++)
       expect(paths.of(`/streams/${KEY}`)).toBe(`/streams/${KEY}`);
     expect(compared).toEqual([KEY]);
+  });
+
+  it('takes no digest of what cannot be a key', () => {
+    const { paths, compared } = deployment();
+    expect(paths.of(`/streams/${KEY}x`)).toBe(`/streams/${KEY}x`);
+    expect(compared).toEqual([]);
   });
 
   // A path that was clean yesterday holds a key today.

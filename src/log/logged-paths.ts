@@ -4,15 +4,17 @@ import { loggedPath, MAX_LOGGED_LENGTH, type CredentialCheck } from './logged-pa
 /** How many paths are remembered. A reader sends the same one with every long-poll. */
 const MAX_PATHS = 4_096;
 
-/** The credentials of now: their check, and an object that is another one after each change. */
+/** The credentials of now, and an object that is another one after each change of them. */
 export interface CurrentCredentials {
+  /** Cheap, unlike `isCredential`, which takes a digest. */
+  canBeCredential: CredentialCheck;
   isCredential: CredentialCheck;
   version: () => unknown;
 }
 
 /**
- * Paths for logs and spans, as `loggedPath` writes them. Looking for an API key takes a digest of each part of a path, so
- * a path without one is remembered for as long as the credentials stay the same.
+ * Paths for logs and spans, as `loggedPath` writes them. A path that costs a digest and holds no credential is remembered
+ * for as long as the credentials stay the same. The others cost less than to remember them.
  */
 export class LoggedPaths {
   private readonly credentials: CurrentCredentials;
@@ -30,8 +32,15 @@ export class LoggedPaths {
       this.version = version;
     }
     if (this.clean.get(path)) return path;
-    const logged = loggedPath(path, this.credentials.isCredential);
-    if (logged === path && path.length <= MAX_LOGGED_LENGTH) this.clean.set(copyOf(path), true);
+    let isCostly = false;
+    const logged = loggedPath(path, (text) => {
+      if (!this.credentials.canBeCredential(text)) return false;
+      isCostly = true;
+      return this.credentials.isCredential(text);
+    });
+    if (isCostly && logged === path && path.length <= MAX_LOGGED_LENGTH) {
+      this.clean.set(copyOf(path), true);
+    }
     return logged;
   }
 }
@@ -43,6 +52,7 @@ function copyOf(path: string): string {
 
 /** For what knows no credentials. */
 export const NO_CREDENTIALS: CurrentCredentials = {
+  canBeCredential: () => false,
   isCredential: () => false,
   version: () => undefined,
 };

@@ -22,6 +22,7 @@ describe('options of the bench', () => {
       shortRequests: 1_000_000,
       contenders: undefined,
       profile: false,
+      add: false,
       render: false,
     });
   });
@@ -70,6 +71,7 @@ describe('options of the bench', () => {
       'quick',
       'smoke',
       'profile',
+      'add',
       'render',
       'help',
     ]);

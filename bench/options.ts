@@ -36,6 +36,8 @@ export interface BenchOptions {
   contenders: readonly string[] | undefined;
   /** Write CPU profiles of the gateway. */
   profile: boolean;
+  /** Measure nothing: put the parts of the last run in part beside those of the last whole run. */
+  add: boolean;
   /** Measure nothing: write the page from the last whole run again. */
   render: boolean;
 }
@@ -44,8 +46,8 @@ export const HELP = `Usage: npm run bench -- [options]
 
 Measures the gateway beside other proxies on this machine, each in turn, and writes docs/performance.md
 with its plots, and bench/results/latest.json, which they are made of. That takes about 25 minutes;
-leave the machine alone meanwhile. With any of the options below but --render a run is one in part: it
-prints its tables and writes .local/bench/results.json instead.
+leave the machine alone meanwhile. With any of the options above --add a run is one in part: it prints
+its tables and writes .local/bench/results.json instead.
 
   --only PARTS        some of ${PARTS.join(', ')}
   --contenders IDS    some of those of a part, such as gateway,nginx
@@ -56,11 +58,12 @@ prints its tables and writes .local/bench/results.json instead.
   --quick             little of everything: a first look in two or three minutes
   --smoke             next to nothing of everything: does the bench itself work? (as npm run test:bench)
   --profile           write CPU profiles of the gateway (node --cpu-prof), one for each part
+  --add               measure nothing: put the last run in part into bench/results/latest.json, and write the page
   --render            measure nothing: write the page from bench/results/latest.json again
   --help              this text
 `;
 
-type Amounts = Omit<BenchOptions, 'only' | 'contenders' | 'profile' | 'render'>;
+type Amounts = Omit<BenchOptions, 'only' | 'contenders' | 'profile' | 'add' | 'render'>;
 
 const WHOLE: Amounts = {
   seconds: 3,
@@ -109,6 +112,7 @@ export function parseOptions(args: string[]): BenchOptions | 'help' {
       quick: { type: 'boolean', default: false },
       smoke: { type: 'boolean', default: false },
       profile: { type: 'boolean', default: false },
+      add: { type: 'boolean', default: false },
       render: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -121,6 +125,7 @@ export function parseOptions(args: string[]): BenchOptions | 'help' {
     only: values.only === undefined ? PARTS : values.only.split(',').map(partName),
     contenders: values.contenders?.split(','),
     profile: values.profile,
+    add: values.add,
     render: values.render,
     ...(connections !== undefined && { connections: wholeNumbers('--connections', connections) }),
     ...(readers !== undefined && { readers: wholeNumbers('--readers', readers) }),

@@ -1,9 +1,21 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Results } from './results.ts';
+import type { Measurements, Results } from './results.ts';
 
 /** JSON has no NaN, and the statistics of no values are NaN. */
 const STATISTICS = new Set(['median', 'min', 'max']);
+
+/** The whole run with the parts of a later run in part, which are said to be that run's. */
+export function withParts(whole: Results, part: Results): Results {
+  const { takenAt, commit } = part;
+  const names = Object.keys(part.measurements) as (keyof Measurements)[];
+  const added = Object.fromEntries(names.map((name) => [name, { takenAt, commit }]));
+  return {
+    ...whole,
+    measurements: { ...whole.measurements, ...part.measurements },
+    added: { ...whole.added, ...added },
+  };
+}
 
 export async function readResults(path: string): Promise<Results> {
   return JSON.parse(await readFile(path, 'utf8'), (name, value: unknown) =>

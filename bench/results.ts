@@ -36,6 +36,8 @@ export interface Results {
   rounds: number;
   events: number;
   measurements: Partial<Measurements>;
+  /** When the parts were taken that are of a later run in part. */
+  added?: Partial<Record<keyof Measurements, { takenAt: string; commit: string }>>;
   /** Why a part has no measurements. */
   failures: Partial<Record<keyof Measurements, string>>;
 }

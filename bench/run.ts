@@ -10,7 +10,7 @@ import { goalsTable, partBlocks } from './report/blocks.ts';
 import { goals } from './report/goals.ts';
 import { writePage } from './report/write-page.ts';
 import type { Results } from './results.ts';
-import { readResults, writeResults } from './results-file.ts';
+import { readResults, withParts, writeResults } from './results-file.ts';
 import type { BenchContext } from './scenarios/context.ts';
 import { measureParts } from './scenarios/measure-parts.ts';
 
@@ -25,7 +25,9 @@ async function main(args: string[]): Promise<void> {
     say(HELP);
     return;
   }
-  if (options.render) {
+  if (options.add)
+    await writeResults(LATEST, withParts(await readResults(LATEST), await readResults(IN_PART)));
+  if (options.add || options.render) {
     await writePage(await readResults(LATEST));
     return;
   }

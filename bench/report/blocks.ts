@@ -17,7 +17,7 @@ import { sizing } from './sizing.ts';
 /** The blocks of the page by name. Each block is a table that answers one question. */
 export function blocks(results: Results): Map<string, string> {
   const { measurements } = results;
-  const { plain, tokens, memory, commands, outage } = measurements;
+  const { plain, tokens, copies, memory, commands, outage } = measurements;
   const sameUrl = measurements['same-url'];
   const fanOut = measurements['fan-out'];
   return new Map(
@@ -30,6 +30,7 @@ export function blocks(results: Results): Map<string, string> {
       'fan-out': fanOut && fanOutSummary(fanOut),
       memory: memory && parkedTable(memory),
       commands: commands && commandsTable(commands),
+      copies: copies && readsTables(copies),
       outage: outage && outageTable(outage),
       sizing: sizing(measurements),
     }).map(([name, block]) => [name, block ?? '_Not measured in this run._']),
@@ -111,14 +112,16 @@ function machine({
   rounds,
   seconds,
   events,
+  added,
   failures,
 }: Results): string {
   const software = Object.entries(on.software).map(([name, version]) => `${name} ${version}`);
   const rows = [
-    [
-      'Taken',
-      `${takenAt.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}, in ${Math.round(tookSeconds / 60)} minutes`,
-    ],
+    ['Taken', `${minute(takenAt)}, commit ${commit}, in ${Math.round(tookSeconds / 60)} minutes`],
+    ...Object.entries(added ?? {}).map(([part, later]) => [
+      `Later: ${part}`,
+      `${minute(later.takenAt)}, commit ${later.commit}`,
+    ]),
     ['Processor', `${on.processor}, ${on.cores} cores for gateway, upstream and load together`],
     ['Memory', mebibytes(on.memoryBytes)],
     ['System', `${on.system}, ${on.descriptors} open files a process`],
@@ -131,4 +134,8 @@ function machine({
   ];
   const failed = Object.entries(failures).map(([part, reason]) => `${part} failed (${reason})`);
   return table(['', 'Where these numbers come from'], rows) + leftOut(failed);
+}
+
+function minute(takenAt: string): string {
+  return `${takenAt.slice(0, 16).replace('T', ' ')} UTC`;
 }

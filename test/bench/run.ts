@@ -25,6 +25,7 @@ async function main(): Promise<void> {
         only: [part],
         contenders: undefined,
         profile: false,
+        add: false,
         render: false,
       };
       const context = {

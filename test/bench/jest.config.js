@@ -4,5 +4,6 @@ import { jestBase } from '../jest-base.js';
 export default {
   ...jestBase,
   rootDir: '../..',
+  testTimeout: 30_000,
   testMatch: ['<rootDir>/bench/**/*.spec.ts'],
 };

@@ -12,18 +12,27 @@ export interface Invocation {
   createdAt: string;
   /** The number of attempts. */
   tries: number;
-  /** The error of its last attempt. */
+  /** The error of its last attempt, with the lines of its stack. */
   lastFailure: string | undefined;
+  /** When the next attempt is, as ISO 8601. */
+  nextTryAt: string | undefined;
+  /** The target of the invocation that called this one: for the turn of an agent, a handler of the agent. */
+  invokedBy: string | undefined;
+  /** The deployment of its last attempt. */
+  deploymentId: string | undefined;
 }
 
 export interface ListInvocationsOptions extends RequestOptions {
-  /** Only those of this entity. */
+  /** Only those of this entity, and those that it called. */
   agent?: EntityAddress;
+  /** Only those whose last attempt failed, and those that Restate has paused. Default false. */
+  isFailing?: boolean;
   /** The most invocations to list, oldest first. Default 100. */
   limit?: number;
 }
 
-const COLUMNS = 'id, target, status, created_at, retry_count, last_failure';
+const COLUMNS =
+  'id, target, status, created_at, retry_count, last_failure, next_retry_at, invoked_by_target, last_attempt_deployment_id';
 
 /**
  * The unfinished invocations in Restate, to find those that hang and to end them. Needs an API key with the scope
@@ -37,16 +46,21 @@ export class Invocations {
   }
 
   /** Lists unfinished invocations. Rejects with an `APIError`, or a TypeError for an invalid entity. */
-  async list({ agent, limit = 100, ...options }: ListInvocationsOptions = {}): Promise<
-    Invocation[]
-  > {
+  async list({
+    agent,
+    isFailing = false,
+    limit = 100,
+    ...options
+  }: ListInvocationsOptions = {}): Promise<Invocation[]> {
     if (!Number.isSafeInteger(limit) || limit < 1) throw new TypeError('limit must be 1 or more.');
     const conditions = ["status <> 'completed'"];
     if (agent !== undefined) {
       // Neither contains a quote, or it would not be an entity.
       const { type, id } = entityOf(agent);
-      conditions.push(`target_service_name = '${type}'`, `target_service_key = '${id}'`);
+      const own = `target_service_name = '${type}' AND target_service_key = '${id}'`;
+      conditions.push(`(${own} OR starts_with(invoked_by_target, '${type}/${id}/'))`);
     }
+    if (isFailing) conditions.push("(last_failure IS NOT NULL OR status = 'paused')");
     const query = `SELECT ${COLUMNS} FROM sys_invocation WHERE ${conditions.join(' AND ')} ORDER BY created_at LIMIT ${limit}`;
     const { text } = await this.#transport.request({
       ...options,
@@ -68,7 +82,10 @@ export class Invocations {
       status: String(row.status),
       createdAt: String(row.created_at),
       tries: Number(row.retry_count ?? 0),
-      lastFailure: typeof row.last_failure === 'string' ? row.last_failure : undefined,
+      lastFailure: textOf(row.last_failure),
+      nextTryAt: textOf(row.next_retry_at),
+      invokedBy: textOf(row.invoked_by_target),
+      deploymentId: textOf(row.last_attempt_deployment_id),
     }));
   }
 
@@ -89,4 +106,8 @@ export class Invocations {
     // Repeating it has no further effect.
     await this.#transport.request({ ...options, method: 'PATCH', path, isIdempotent: true });
   }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './commands.ts';
 
@@ -12,8 +12,9 @@ interface LockedPackage {
 const AT_ONCE = 16;
 
 /**
- * The packages of the lock file that the registry does not have, as `name@version`. `npm ci` fails with such a lock
- * file only on the platform that needs the package, because other platforms never request it.
+ * The packages of the lock file that are not installed here and that the registry does not have, as `name@version`.
+ * `npm ci` fails with such a lock file only on the platform that needs the package, because other platforms never
+ * request it.
  */
 export async function missingPackages(root: string): Promise<string[]> {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
@@ -23,7 +24,8 @@ export async function missingPackages(root: string): Promise<string[]> {
   const wanted = new Set<string>();
   for (const [path, { name, version, link }] of Object.entries(packages)) {
     const [, installedAs] = /node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
-    if (installedAs !== undefined && !link) wanted.add(`${name ?? installedAs}@${version}`);
+    if (installedAs === undefined || link || existsSync(join(root, path))) continue;
+    wanted.add(`${name ?? installedAs}@${version}`);
   }
   const missing: string[] = [];
   const queue = [...wanted];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { RuntimeApi } from '../config/gateway-config.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { Upstreams } from '../upstream/upstreams.ts';
@@ -8,6 +9,7 @@ import { NameResolver } from '../names/name-resolver.ts';
 const SENT: SentCommand = {
   upstream: new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }), new NameResolver(2_000))
     .runtimeIngress,
+  api: 'classic',
   method: 'POST',
   target: '/chat/a1/wake/send',
 };
@@ -51,6 +53,21 @@ describe('interpretAnswer', () => {
     });
   });
 
+  // A gateway set to the new paths before a Restate of 1.6 told every client to register its deployment.
+  it.each([
+    ['classic', 404, 'not found', /^The runtime does not have the paths .*=classic; set it to/],
+    ['restate', 404, 'not found', /^The runtime does not have the paths .*=restate, .* classic\.$/],
+    ['classic', 400, 'bad path: /x', /^The .* command: bad path: \/x\. The runtime does not have/],
+    ['classic', 404, "service 'not found' not found, make sure", /^The runtime knows no such/],
+  ] as const)(
+    'of %s, %d and %j tells whether the path is missing',
+    (api, status, message, says) => {
+      const { code, message: detail } = failure(status, JSON.stringify({ message }), {}, api);
+      expect(code).toBe(status === 404 ? 'entity_type_not_registered' : 'runtime_rejected');
+      expect(detail).toMatch(says);
+    },
+  );
+
   it.each(['', '<html>', '{"message":7}', '{"message":""}', 'null'])(
     'does without the reason where a 400 gives none, as in %j',
     (text) => {
@@ -81,9 +98,14 @@ describe('interpretAnswer', () => {
   });
 });
 
-function failure(status: number, text = '', headers = {}): GatewayError {
+function failure(
+  status: number,
+  text = '',
+  headers = {},
+  api: RuntimeApi = 'classic',
+): GatewayError {
   try {
-    interpretAnswer(SENT, { status, headers, text });
+    interpretAnswer({ ...SENT, api }, { status, headers, text });
   } catch (error) {
     return error as GatewayError;
   }

@@ -1,3 +1,4 @@
+import type { RuntimeApi } from '../config/gateway-config.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { upstreamError, type FailedRequest } from '../upstream/upstream-error.ts';
 import { answerFault, UnusableAnswer } from '../upstream/usable-answer.ts';
@@ -15,6 +16,8 @@ export interface AcceptedCommand {
 /** A command that was sent to the runtime. */
 export interface SentCommand extends FailedRequest {
   upstream: Upstream;
+  /** The way in which the command was addressed. */
+  api: RuntimeApi;
 }
 
 /** Interprets the runtime's response to a `/send`. Throws a `GatewayError` unless the command was accepted. */
@@ -23,11 +26,13 @@ export function interpretAnswer(sent: SentCommand, answer: RuntimeAnswer): Accep
   const fault = answerFault(sent.upstream, status, (name) => headers[name]?.toString());
   if (fault) throw unusable(sent, fault);
   if (status < 300) return accepted(sent, text);
+  const otherWay = isUnknownPath(text) ? OTHER_WAY[sent.api] : undefined;
   switch (status) {
     case 404:
       throw new GatewayError(
         'entity_type_not_registered',
-        'The runtime knows no such entity type, or not this command of it; register its deployment first.',
+        otherWay ??
+          'The runtime knows no such entity type, or not this command of it; register its deployment first.',
       );
     case 413:
       throw new GatewayError('body_too_large', "The body is over the runtime's own limit.", {
@@ -42,7 +47,7 @@ export function interpretAnswer(sent: SentCommand, answer: RuntimeAnswer): Accep
   if (status >= 400 && status < 500) {
     throw new GatewayError(
       'runtime_rejected',
-      `The runtime rejected the command: ${messageOf(text)}`,
+      `The runtime rejected the command: ${messageOf(text)}${otherWay ? `. ${otherWay}` : ''}`,
     );
   }
   throw unusable(sent, new UnusableAnswer(`the runtime answered ${status}`));
@@ -54,6 +59,15 @@ function accepted(sent: SentCommand, text: string): AcceptedCommand {
     throw unusable(sent, new UnusableAnswer('the runtime accepted without an invocation id'));
   }
   return { invocationId, isReplay: status === 'PreviouslyAccepted' };
+}
+
+/**
+ * Whether Restate says that it has no such path. Of a service or a handler that it does not have, it gives the name (seen
+ * with 1.6.2, which has no `/restate/send`, and with 1.7.12).
+ */
+function isUnknownPath(text: string): boolean {
+  const message = messageOf(text);
+  return message === 'not found' || message.startsWith('bad path');
 }
 
 function messageOf(text: string): string {
@@ -81,3 +95,11 @@ function parseJson(text: string): unknown {
 }
 
 const MAX_MESSAGE_LENGTH = 1_000;
+
+/** What to do about a runtime without the paths of this way. `agent-gateway doctor` looks for the setting's name. */
+const OTHER_WAY: Record<RuntimeApi, string> = {
+  classic:
+    'The runtime does not have the paths of GATEWAY_RUNTIME_API=classic; set it to restate, if GATEWAY_RUNTIME_INGRESS_URL is right.',
+  restate:
+    'The runtime does not have the paths of GATEWAY_RUNTIME_API=restate, which Restate has from 1.7 on; set it to classic.',
+};

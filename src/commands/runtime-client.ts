@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Pool, type Dispatcher } from 'undici';
-import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
+import { InjectConfig, type GatewayConfig, type RuntimeApi } from '../config/gateway-config.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { RequestContext } from '../server/request-context.ts';
 import { UpstreamCalls } from '../telemetry/upstream-calls.ts';
@@ -36,7 +36,7 @@ export class RuntimeClient implements OnApplicationShutdown {
   private readonly pool: Pool;
   private readonly parts: AttemptsParts;
   private readonly upstream: Upstream;
-  private readonly api: GatewayConfig['runtime']['api'];
+  private readonly api: RuntimeApi;
 
   constructor(
     @InjectConfig() { runtime, timeouts }: GatewayConfig,
@@ -82,13 +82,10 @@ export class RuntimeClient implements OnApplicationShutdown {
 
   /** Resolves once the runtime has the command in its journal. Rejects with a `GatewayError`, or `ClientGone`. */
   async send(command: RuntimeCommand): Promise<AcceptedCommand> {
-    const { upstream, parts } = this;
+    const { api, upstream, parts } = this;
     command.context.upstream = upstream.name;
-    const sent = {
-      upstream,
-      method: 'POST',
-      target: upstream.basePath + SEND_PATHS[this.api](command),
-    };
+    const target = upstream.basePath + SEND_PATHS[api](command);
+    const sent = { upstream, api, method: 'POST', target };
     const begin = (timeoutMs: number): RunningAttempt => this.attempt(command, sent, timeoutMs);
     try {
       return interpretAnswer(sent, await new CommandAttempts(parts, command, begin).answer());
@@ -122,9 +119,8 @@ export class RuntimeClient implements OnApplicationShutdown {
   }
 }
 
-/** The path of the runtime request. */
 /** The paths of a send below the ingress, the ways in which Restate 1.7 takes it. */
-const SEND_PATHS: Record<GatewayConfig['runtime']['api'], (command: RuntimeCommand) => string> = {
+const SEND_PATHS: Record<RuntimeApi, (command: RuntimeCommand) => string> = {
   classic: ({ service, key, handler }) => `/${service}/${encodeURIComponent(key)}/${handler}/send`,
   restate: ({ service, key, handler }) =>
     `/restate/send/${service}/${encodeURIComponent(key)}/${handler}`,

@@ -14,6 +14,9 @@ export interface SecretSource<Entry> {
 }
 
 /** The gateway's settings, checked and parsed. Times are milliseconds, sizes bytes. */
+/** How sends to the runtime are addressed. */
+export type RuntimeApi = Environment['GATEWAY_RUNTIME_API'];
+
 export interface GatewayConfig {
   host: string;
   port: number;
@@ -36,7 +39,7 @@ export interface GatewayConfig {
     ingressToken: SecretSource<string>;
     adminToken: SecretSource<string>;
     keyTemplate: string;
-    api: Environment['GATEWAY_RUNTIME_API'];
+    api: RuntimeApi;
   };
   history: { url: string; token: SecretSource<string> };
   sync: { url: string; secret: SecretSource<string> };

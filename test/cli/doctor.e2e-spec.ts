@@ -14,7 +14,7 @@ import { startHistory, type RunningHistory } from '../support/history.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
 import { registerAgents, restateUrls, type RegisteredAgents } from '../support/restate.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const TYPE = 'cli-doctor-patient';
 const NARROW_KEY = 'a-key-that-opens-next-to-nothing';
@@ -57,6 +57,22 @@ function steady(out: string): string {
     .replaceAll(/in \d+ ms/g, 'in N ms')
     .replaceAll(/\(request \w{26}\)/g, '(request R)')
     .replaceAll(/registered types: .*/g, (types) => (types.includes(TYPE) ? 'types' : types));
+}
+
+/**
+ * The real Restate behind a door that opens one kind of path. It answers any other one as Restate does with a path that it
+ * does not have.
+ */
+function startRuntimeOf(only: string): Promise<ScriptedUpstream> {
+  return startScriptedUpstream(({ url = '', method = '' }, response, body) => {
+    if (url.startsWith('/restate/send/') !== (only === 'restate')) {
+      response.writeHead(404).end('{"message":"not found"}');
+      return;
+    }
+    void fetch(restateUrls().ingressUrl + url, { method, body: new Uint8Array(body) }).then(
+      async (answer) => response.writeHead(answer.status).end(await answer.text()),
+    );
+  });
 }
 
 describe('agent-gateway doctor', () => {
@@ -170,6 +186,38 @@ describe('agent-gateway doctor', () => {
           'of the gateway right? Its log says what arrived.',
       ),
     );
+  });
+
+  // It said that Restate answers, of a runtime that would take no command.
+  it.each([
+    ['classic', 'restate', '=classic; set it to restate, if GATEWAY_RUNTIME_INGRESS_URL is right.'],
+    ['restate', 'classic', '=restate, which Restate has from 1.7 on; set it to classic.'],
+  ])('tells that GATEWAY_RUNTIME_API=%s meets a runtime of %s', async (api, only, says) => {
+    const runtime = await startRuntimeOf(only);
+    const own = await startTestGateway({
+      GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
+      GATEWAY_RUNTIME_API: api,
+    });
+    const right = await startTestGateway({
+      GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
+      GATEWAY_RUNTIME_API: only,
+    });
+    try {
+      const [ill, well] = [own, right].map(({ url }) => runCli(['doctor'], { env: reaches(url) }));
+      expect(
+        steady((await ill!).out)
+          .split('\n')
+          .slice(3, 5),
+      ).toEqual([
+        '✗ runtime   404 entity_type_not_registered. The runtime does not have the paths of ' +
+          `GATEWAY_RUNTIME_API${says} (request R)`,
+        '            → No command arrives like this. Change GATEWAY_RUNTIME_API of the gateway, then restart it.',
+      ]);
+      expect((await ill!).code).toBe(6);
+      expect((await well!).out).toContain('✓ runtime   Restate answers, in ');
+    } finally {
+      await Promise.all([own.stop(), right.stop(), runtime.stop()]);
+    }
   });
 
   it('says that the key is refused, or missing, and asks nothing more', async () => {

@@ -99,7 +99,14 @@ function excessFindings(opened: readonly Scope[], needed?: ReadonlySet<Scope>): 
   ];
 }
 
+/** The setting that the gateway names when the runtime does not have the path of a send. */
+const RUNTIME_API = 'GATEWAY_RUNTIME_API';
+
 function runtimeFinding(command: Probed): Finding {
+  if (command.answered && command.error.detail.includes(RUNTIME_API)) {
+    const hint = `No command arrives like this. Change ${RUNTIME_API} of the gateway, then restart it.`;
+    return bad(UPSTREAMS.runtime.name, EXIT.unreachable, inWords(command), hint);
+  }
   return upstreamFinding(
     UPSTREAMS.runtime,
     command,

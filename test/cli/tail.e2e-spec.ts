@@ -61,7 +61,7 @@ const CONVERSATION = [
   { kind: 'word', replyTo: 1, index: 0, text: 'You' },
   { kind: 'word', replyTo: 1, index: 1, text: ' said:' },
   { kind: 'reply', replyTo: 1, content: [{ type: 'text', text: 'You said:' }] },
-  { kind: 'control', verb: 'pause', reason: 'lunch', status: 'paused' },
+  { kind: 'status', verb: 'pause', reason: 'lunch', status: 'paused' },
 ].map((event, seq) => ({ seq, at: AT, ...event }));
 
 const READABLE = `\
@@ -70,7 +70,7 @@ const READABLE = `\
                                         there
 2026-11-21 16:02:11     2  word         You said:
 2026-11-21 16:02:11     4  reply        (as above)
-2026-11-21 16:02:11     5  control      pause (lunch) → paused
+2026-11-21 16:02:11     5  status       pause (lunch) → paused
 `;
 
 describe('agent-gateway tail', () => {
@@ -130,7 +130,7 @@ describe('agent-gateway tail', () => {
       code: 0,
       out: [
         '2026-11-21 16:02:11     4  reply        You said:',
-        '2026-11-21 16:02:11     5  control      pause (lunch) → paused\n',
+        '2026-11-21 16:02:11     5  status       pause (lunch) → paused\n',
       ].join('\n'),
       err: '',
     });

@@ -4,9 +4,10 @@ import { AnswerError, notAnswered } from './answer-error.ts';
 import { APIError } from './api-error.ts';
 import { textOf, type AgentEvent, type ReplyEvent, type TimelineEvent } from './events.ts';
 import type { Invocations } from './invocations.ts';
+import { ownTurnAfter } from './own-turn.ts';
 import { Timeline } from './timeline.ts';
 import type { Transport } from './transport.ts';
-import { messageOf, newTurn, turnAfter, type Turn } from './turn.ts';
+import { isOpen, type Turn } from './turn.ts';
 
 export interface AskOptions extends Omit<MessageOptions, 'timeoutMs'> {
   /** How long the agent may take to begin, in milliseconds, from the moment the message is accepted. Default 60,000. */
@@ -192,27 +193,14 @@ export class Answer<Event extends TimelineEvent = AgentEvent> implements AsyncIt
   /** Keeps an event of the turn, and ends with its last one. */
   #take(event: Event, { requestId }: AcceptedCommand): void {
     const said = event as unknown as AgentEvent;
-    const turn = this.#turnAfter(said, requestId);
+    const turn = ownTurnAfter(this.#turn, said, requestId);
     if (!turn) return;
     clearTimeout(this.#timer);
     this.#turn = turn;
     this.#events.push(event);
     if (said.kind === 'reply') this.#reply = said;
     if (turn.state === 'done') this.#end = { error: undefined };
-    else if (turn.endedAt !== undefined) this.#end = { error: errorOf(turn, requestId) };
-  }
-
-  #turnAfter(event: AgentEvent, requestId: string): Turn | undefined {
-    const isNamed = 'requestId' in event && event.requestId === requestId;
-    if (this.#turn) {
-      const isOfTurn = 'replyTo' in event && event.replyTo === this.#turn.seq;
-      const isRefusal = event.kind === 'refused' && isNamed;
-      return isOfTurn || isRefusal ? (turnAfter(this.#turn, event) ?? this.#turn) : undefined;
-    }
-    if (!isNamed) return undefined;
-    const turn = newTurn(requestId, event.seq, event.at);
-    if (event.kind === 'message') return { ...turn, message: messageOf(event) };
-    return event.kind === 'refused' || event.kind === 'error' ? turnAfter(turn, event) : undefined;
+    else if (!isOpen(turn)) this.#end = { error: errorOf(turn, requestId) };
   }
 
   /** Nobody reads: the connection is closed until somebody does. */

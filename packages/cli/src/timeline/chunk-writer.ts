@@ -1,18 +1,17 @@
-import type { StreamChunk } from '../../../client/src/index.ts';
+import type { AgentEvent, StreamChunk } from '../../../client/src/index.ts';
 import type { CliContext } from '../cli-context.ts';
 import { usageError } from '../cli-error.ts';
 import { compactJson } from '../output/json.ts';
 import { plainLine, plainText } from '../output/plain-text.ts';
 import { styleFor } from '../output/style.ts';
 import { write } from '../output/write.ts';
-import type { TimelineEvent } from './event-text.ts';
-import { Sequence } from './sequence.ts';
+import { SoFar } from './so-far.ts';
 import { TimelinePrinter } from './timeline-printer.ts';
 
 export interface ChunkWriterOptions {
   json?: boolean;
   /** Nothing is written after the first event for which this returns true. */
-  isLast?: ((event: TimelineEvent) => boolean) | undefined;
+  isLast?: ((event: AgentEvent) => boolean) | undefined;
 }
 
 type Piece = Pick<StreamChunk, 'items' | 'bytes'>;
@@ -65,16 +64,18 @@ export function chunkWriter(
 function eventWriter({ json, isLast }: ChunkWriterOptions, context: CliContext): ChunkWriter {
   const { stdout, notices } = context;
   const printer = new TimelinePrinter(styleFor(stdout));
-  const sequence = new Sequence();
+  const soFar = new SoFar();
   if (stdout.isTTY === true) notices.beforeSaying = () => stdout.write(printer.endLine());
   return {
     end: () => printer.endLine(),
     write: async ({ items }) => {
       for (const item of items) {
-        const event = (item ?? {}) as TimelineEvent;
-        const fault = sequence.judge(event.seq);
+        const event = (item ?? {}) as AgentEvent;
+        const turn = soFar.turnOf(event);
+        const fault = soFar.add(event);
         if (fault !== undefined) notices.say(`Warning: ${fault}`);
-        await write(stdout, json === true ? `${compactJson(item)}\n` : printer.print(item));
+        const text = json === true ? `${compactJson(item)}\n` : printer.print(item, turn?.text);
+        await write(stdout, text);
         if (isLast?.(event) === true) return true;
       }
       return false;

@@ -16,7 +16,7 @@ export function eventText(event: TimelineEvent): string {
 }
 
 function knownText(event: TimelineEvent): string | undefined {
-  const { kind, content, text, reason, wordsSaid, url, message } = event;
+  const { kind, content, text, reason, message } = event;
   switch (kind) {
     case 'message':
       return contentText(content);
@@ -27,16 +27,8 @@ function knownText(event: TimelineEvent): string | undefined {
     case 'tool':
       return toolText(event);
     case 'status':
-    case 'control':
       return asText(statusWords(event).join(' '));
     case 'refused':
-      return asText(reason);
-    // These three are of agents that were made for 0.2.
-    case 'interrupted':
-      return typeof wordsSaid === 'number' ? `after ${wordsSaid} words` : undefined;
-    case 'child':
-      return asText(url);
-    case 'rejected':
       return asText(reason);
     case 'error':
       return asText(message);

@@ -1,45 +1,37 @@
-import { plainLine } from '../output/plain-text.ts';
-import type { TimelineEvent } from './event-text.ts';
+import { isOpen, type AgentEvent, type Turn } from '../../../client/src/index.ts';
+import { ownTurnAfter } from '../../../client/src/own-turn.ts';
 
-/** The state of a message. */
-export type Outcome =
-  { kind: 'replied' } | { kind: 'refused'; reason: string } | { kind: 'interrupted' };
-
-/**
- * Finds the agent's reaction to one message, because others may talk to the agent too. The events are those of
- * `docs/agents.md`: an event that a command causes names the request, and a reply names the number of its message.
- */
+/** Follows the turn of one message until the event to wait for, or until there can be none. */
 export class OwnReply {
-  outcome: Outcome | undefined;
   readonly #requestId: string;
   readonly #kind: string;
-  #messageSeq: unknown;
+  #turn: Turn | undefined;
+  #isFound = false;
 
-  /** `kind` is the kind of the final event, usually `reply`. */
+  /** `kind` is the kind of the event to wait for, usually `reply`. */
   constructor(requestId: string, kind: string) {
     this.#requestId = requestId;
     this.#kind = kind;
   }
 
-  /** @returns whether this is the last event of interest. */
-  take(event: TimelineEvent): boolean {
-    const { kind, seq, requestId, replyTo } = event;
-    const isOfRequest = requestId === this.#requestId;
-    if (isOfRequest && kind === 'message') this.#messageSeq = seq;
-    const isOwn = isOfRequest || (replyTo !== undefined && replyTo === this.#messageSeq);
-    if (isOwn) this.outcome = this.#outcomeOf(event);
-    return this.outcome !== undefined;
+  /** The turn so far. Undefined before its first event. */
+  get turn(): Turn | undefined {
+    return this.#turn;
   }
 
-  #outcomeOf(event: TimelineEvent): Outcome | undefined {
-    const { kind, reason, message, stopped } = event;
-    if (kind === 'interrupted' || (kind === 'reply' && stopped !== undefined)) {
-      return { kind: 'interrupted' };
-    }
-    if (kind === this.#kind) return { kind: 'replied' };
-    const isRefusal = kind === 'refused' || kind === 'rejected';
-    if (!isRefusal && kind !== 'error') return undefined;
-    const said = isRefusal ? reason : message;
-    return { kind: 'refused', reason: typeof said === 'string' ? plainLine(said) : 'no reason' };
+  /** Whether the event to wait for has come. A stopped reply is none. */
+  get isFound(): boolean {
+    return this.#isFound;
+  }
+
+  /** @returns whether this is the last event of interest. */
+  take(event: AgentEvent): boolean {
+    const turn = ownTurnAfter(this.#turn, event, this.#requestId);
+    if (turn) this.#turn = turn;
+    const { requestId } = event as { requestId?: unknown };
+    const isOwn = turn !== undefined || requestId === this.#requestId;
+    const state = this.#turn?.state ?? 'waiting';
+    this.#isFound = isOwn && event.kind === this.#kind && state !== 'stopped';
+    return this.#isFound || (!isOpen({ state }) && state !== 'done');
   }
 }

@@ -5,7 +5,8 @@ import { timelineTarget, type Entity } from '../connection/address.ts';
 import type { Connection } from '../connection/connection.ts';
 import { openGateway } from '../connection/open-gateway.ts';
 import { EXIT } from '../exit-codes.ts';
-import { OwnReply, type Outcome } from './own-reply.ts';
+import { plainLine } from '../output/plain-text.ts';
+import { OwnReply } from './own-reply.ts';
 import { endOf, showStream, type ShowOptions } from './show-stream.ts';
 
 export interface SendAndShowOptions extends Omit<ShowOptions, 'isLast'> {
@@ -39,15 +40,21 @@ export async function sendAndShow(
   } finally {
     clearTimeout(timer);
   }
-  throwUnlessReplied(reply.outcome, late.signal.aborted ? timeout : undefined);
+  throwUnlessFound(reply, late.signal.aborted ? timeout : undefined);
 }
 
-function throwUnlessReplied(outcome: Outcome | undefined, waitedSeconds: number | undefined): void {
-  if (outcome?.kind === 'replied') return;
-  if (outcome?.kind === 'refused') {
-    throw new CliError(EXIT.invalid, `The agent refused the message: ${outcome.reason}.`);
+function throwUnlessFound({ isFound, turn }: OwnReply, waitedSeconds: number | undefined): void {
+  if (isFound) return;
+  const why = plainLine(turn?.error ?? '');
+  switch (turn?.state) {
+    case 'stopped':
+      throw new CliError(EXIT.failed, 'The reply was interrupted.');
+    case 'refused':
+      throw new CliError(EXIT.invalid, `The agent refused the message: ${why}.`);
+    case 'failed':
+      throw new CliError(EXIT.failed, `The agent failed: ${why}.`);
+    default:
   }
-  if (outcome) throw new CliError(EXIT.failed, 'The reply was interrupted.');
   throw waitedSeconds === undefined
     ? new CliError(EXIT.failed, 'The timeline ended before the reply.')
     : new CliError(

@@ -1,4 +1,6 @@
 import { beforeAll, afterAll, describe, expect, it } from '@jest/globals';
+import type { AgentEvent } from '../../../client/src/index.ts';
+import { SoFar } from './so-far.ts';
 import { TimelinePrinter } from './timeline-printer.ts';
 
 const AT = '2026-11-21T16:02:11.123Z';
@@ -17,7 +19,13 @@ describe('the readable timeline', () => {
 
   const print = (...events: unknown[]): string => {
     const printer = new TimelinePrinter((_, text) => text);
-    return events.map((event) => printer.print(event)).join('') + printer.endLine();
+    const soFar = new SoFar();
+    const lines = events.map((event) => {
+      const turn = soFar.turnOf((event ?? {}) as AgentEvent);
+      soFar.add((event ?? {}) as AgentEvent);
+      return printer.print(event, turn?.text);
+    });
+    return lines.join('') + printer.endLine();
   };
 
   it.each<[string, object, string]>([
@@ -55,16 +63,9 @@ describe('the readable timeline', () => {
     ['a refused command', { kind: 'refused', reason: 'archived' }, 'refused      archived'],
     [
       'a verb',
-      { kind: 'control', verb: 'archive', status: 'archived' },
-      'control      archive → archived',
+      { kind: 'status', verb: 'archive', status: 'archived' },
+      'status       archive → archived',
     ],
-    ['an interrupt', { kind: 'interrupted', wordsSaid: 7 }, 'interrupted  after 7 words'],
-    [
-      'a child',
-      { kind: 'child', url: '/t/default/a/echo/e2' },
-      'child        /t/default/a/echo/e2',
-    ],
-    ['a refusal', { kind: 'rejected', reason: 'archived' }, 'rejected     archived'],
     ['an error', { kind: 'error', message: 'broken' }, 'error        broken'],
     ['a strange one', { kind: 'error', message: { a: 1 } }, 'error        {"message":{"a":1}}'],
     [
@@ -121,6 +122,26 @@ describe('the readable timeline', () => {
         `${HEAD}     8  word         again`,
         `${HEAD}     9  reply        not what was said`,
         `${HEAD}    10  word         open\n`,
+      ].join('\n'),
+    );
+  });
+
+  // The whole reply came again below the line of a tool, although everybody had just read it.
+  it('does not repeat a reply whose words stand above the line of a tool', () => {
+    const event = (seq: number, fields: object): object => ({ seq, at: AT, replyTo: 1, ...fields });
+    expect(
+      print(
+        event(2, { kind: 'word', text: 'one' }),
+        event(3, { kind: 'tool', id: 'a', name: 'weather', state: 'called' }),
+        event(4, { kind: 'word', text: ' two' }),
+        event(5, { kind: 'reply', content: [{ type: 'text', text: 'one two' }] }),
+      ),
+    ).toBe(
+      [
+        `${HEAD}     2  word         one`,
+        `${HEAD}     3  tool         weather called`,
+        `${HEAD}     4  word          two`,
+        `${HEAD}     5  reply        (as above)\n`,
       ].join('\n'),
     );
   });

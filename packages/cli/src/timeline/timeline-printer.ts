@@ -13,10 +13,7 @@ const KIND_FORMATS: Record<string, Format> = {
   reply: 'green',
   word: 'green',
   status: 'yellow',
-  control: 'yellow',
-  interrupted: 'yellow',
   refused: 'red',
-  rejected: 'red',
   error: 'red',
 };
 
@@ -26,23 +23,24 @@ const KIND_FORMATS: Record<string, Format> = {
  */
 export class TimelinePrinter {
   readonly #style: Style;
-  /** The reply whose words are being printed, and the text so far. */
-  #reply: { to: unknown; words: string[] } | undefined;
   #isLineOpen = false;
+  /** The message to which the words of the latest line are the reply. */
+  #lineReplyTo: unknown;
 
   constructor(style: Style) {
     this.#style = style;
   }
 
-  print(value: unknown): string {
+  /** `said` is what the turn of the event had said before it. */
+  print(value: unknown, said?: string): string {
     // Anyone with an API key may append, and not everyone appends objects.
     const isEvent = typeof value === 'object' && value !== null && !Array.isArray(value);
     if (!isEvent) return `${this.endLine()}${plainLine(compactJson(value))}\n`;
     const event = value as TimelineEvent;
     if (event.kind === 'word' && typeof event.text === 'string')
       return this.#word(event, event.text);
-    const text = this.#isRepetition(event) ? this.#asAbove(event) : eventText(event);
-    this.#reply = undefined;
+    const isAsAbove = event.kind === 'reply' && said && contentText(event.content) === said;
+    const text = isAsAbove ? this.#asAbove(event) : eventText(event);
     const line = `${this.#head(event)}${text.replaceAll('\n', `\n${INDENT}`)}`;
     return `${this.endLine()}${line.trimEnd()}\n`;
   }
@@ -56,19 +54,11 @@ export class TimelinePrinter {
 
   #word(event: TimelineEvent, word: string): string {
     const said = plainText(word).replaceAll('\n', `\n${INDENT}`);
-    const goesOn = this.#reply !== undefined && this.#reply.to === event.replyTo;
-    if (!goesOn) this.#reply = { to: event.replyTo, words: [] };
-    this.#reply?.words.push(word);
-    if (goesOn && this.#isLineOpen) return said;
+    if (this.#isLineOpen && this.#lineReplyTo === event.replyTo) return said;
     const start = this.endLine();
     this.#isLineOpen = true;
+    this.#lineReplyTo = event.replyTo;
     return `${start}${this.#head(event)}${said}`;
-  }
-
-  /** Whether this is the complete reply of the words just printed. */
-  #isRepetition({ kind, replyTo, content }: TimelineEvent): boolean {
-    if (kind !== 'reply' || this.#reply === undefined || this.#reply.to !== replyTo) return false;
-    return contentText(content) === this.#reply.words.join('');
   }
 
   #asAbove(event: TimelineEvent): string {

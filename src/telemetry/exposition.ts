@@ -1,4 +1,4 @@
-import type { Registry } from 'prom-client';
+import { Registry, type Metric, type OpenMetricsContentType } from 'prom-client';
 
 const TEXT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const OPENMETRICS_TYPE = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
@@ -15,10 +15,26 @@ export interface Exposition {
  * whatever the client accepts. A format that was not requested is better than no metrics.
  */
 export async function expose(registry: Registry, accept: string | undefined): Promise<Exposition> {
-  const text = await registry.metrics();
   return prefersOpenMetrics(accept)
-    ? { contentType: OPENMETRICS_TYPE, body: toOpenMetrics(text) }
-    : { contentType: TEXT_TYPE, body: text };
+    ? { contentType: OPENMETRICS_TYPE, body: toOpenMetrics(await withExemplars(registry)) }
+    : { contentType: TEXT_TYPE, body: await registry.metrics() };
+}
+
+/** All metrics. Another registry writes the histograms, with their exemplars, which only OpenMetrics has. */
+async function withExemplars(registry: Registry): Promise<string> {
+  const histograms = new Registry<OpenMetricsContentType>();
+  histograms.setContentType(OPENMETRICS_TYPE);
+  const texts = registry.getMetricsAsArray().map((metric) => {
+    if (!isHistogram(metric)) return registry.getSingleMetricAsString(metric.name);
+    histograms.registerMetric(metric);
+    return histograms.getSingleMetricAsString(metric.name);
+  });
+  return (await Promise.all(texts)).join('\n');
+}
+
+/** The package declares its types of metrics as numbers, and they are names. */
+function isHistogram(metric: object): metric is Metric {
+  return (metric as { type?: unknown }).type === 'histogram';
 }
 
 /** Content negotiation (RFC 9110 §12.5.1), as far as two formats need it. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
+import { expose } from './exposition.ts';
 import { LabeledCounter, LabeledHistogram } from './instruments.ts';
 
 describe('LabeledCounter', () => {
@@ -50,6 +51,37 @@ describe('LabeledHistogram', () => {
         '',
       ].join('\n'),
     );
+  });
+
+  it('has the latest recorded trace of each bucket in OpenMetrics, and none in the text format', async () => {
+    const registry = new Registry();
+    const series = new LabeledHistogram(registry, {
+      name: 'wait_seconds',
+      help: 'Waits.',
+      labelNames: [],
+      buckets: [1, 2],
+    }).series({});
+    series.observe(0.5, 'a'.repeat(32));
+    series.observe(0.75, 'b'.repeat(32));
+    series.observe(1.5);
+    series.observe(8, 'c'.repeat(32));
+    const openMetrics = await expose(registry, 'application/openmetrics-text');
+    expect(
+      openMetrics.body
+        .replaceAll(/ \d{10}(\.\d+)?$/gm, ' NOW')
+        .split('\n')
+        .slice(2),
+    ).toEqual([
+      `wait_seconds_bucket{le="1"} 2 # {trace_id="${'b'.repeat(32)}"} 0.75 NOW`,
+      'wait_seconds_bucket{le="2"} 3',
+      `wait_seconds_bucket{le="+Inf"} 4 # {trace_id="${'c'.repeat(32)}"} 8 NOW`,
+      'wait_seconds_sum 10.75',
+      'wait_seconds_count 4',
+      '# EOF',
+      '',
+    ]);
+    expect((await expose(registry, '*/*')).body).toBe(await registry.metrics());
+    expect(await registry.metrics()).not.toContain('trace_id');
   });
 
   it('tells apart labels whose values only look alike when joined', () => {

@@ -11,12 +11,22 @@ export class CounterSeries {
   }
 }
 
+/** The latest recorded trace of a bucket, in the form that the registry writes in OpenMetrics. */
+interface Exemplar {
+  labelSet: { trace_id: string };
+  value: number;
+  /** In seconds since 1970. */
+  timestamp: number;
+}
+
 /** One series of a histogram. */
 export class HistogramSeries {
   sum = 0;
   count = 0;
   /** The count of each bucket alone, not the cumulative count of the exposition. */
   readonly counts: number[];
+  /** By bucket; the last one is infinity. There are none without a recorded trace. */
+  exemplars: (Exemplar | undefined)[] | undefined;
   private readonly bounds: readonly number[];
 
   constructor(bounds: readonly number[]) {
@@ -24,16 +34,17 @@ export class HistogramSeries {
     this.counts = bounds.map(() => 0);
   }
 
-  observe(value: number): void {
+  /** `traceId` is that of a recorded trace. */
+  observe(value: number, traceId?: string): void {
     this.sum += value;
     this.count++;
     const { bounds, counts } = this;
-    for (let i = 0; i < bounds.length; i++) {
-      if (value <= (bounds[i] as number)) {
-        counts[i] = (counts[i] as number) + 1;
-        return;
-      }
-    }
+    let i = 0;
+    while (i < bounds.length && value > (bounds[i] as number)) i++;
+    if (i < bounds.length) counts[i] = (counts[i] as number) + 1;
+    if (traceId === undefined) return;
+    this.exemplars ??= [];
+    this.exemplars[i] = { labelSet: { trace_id: traceId }, value, timestamp: Date.now() / 1_000 };
   }
 }
 
@@ -130,15 +141,20 @@ export class LabeledHistogram<Name extends string> {
     return Promise.resolve({ name, help, type, aggregator, values });
   }
 
-  private exported(labels: Labels<Name>, { counts, count, sum }: HistogramSeries): object[] {
+  private exported(
+    labels: Labels<Name>,
+    { counts, count, sum, exemplars }: HistogramSeries,
+  ): object[] {
+    const metricName = `${this.name}_bucket`;
     let below = 0;
     const buckets = this.bounds.map((le, i) => {
       below += counts[i] as number;
-      return { metricName: `${this.name}_bucket`, labels: { ...labels, le }, value: below };
+      return { metricName, labels: { ...labels, le }, value: below, exemplar: exemplars?.[i] };
     });
+    const exemplar = exemplars?.[this.bounds.length];
     return [
       ...buckets,
-      { metricName: `${this.name}_bucket`, labels: { ...labels, le: '+Inf' }, value: count },
+      { metricName, labels: { ...labels, le: '+Inf' }, value: count, exemplar },
       { metricName: `${this.name}_sum`, labels, value: sum },
       { metricName: `${this.name}_count`, labels, value: count },
     ];

@@ -108,13 +108,14 @@ export class RequestMetrics implements RequestObserver {
     if (context.credential) this.credentialSeries(context.credential, statusClass).add();
     const kind = context.live ?? 'at-once';
     outcome.duration[kind] ??= this.durationOf(series, statusClass, context.live);
-    outcome.duration[kind].observe(durationMs / MS_PER_SECOND);
+    const traceId = context.recordedTraceId;
+    outcome.duration[kind].observe(durationMs / MS_PER_SECOND, traceId);
     if (context.live || context.answeredAtMs === undefined) return;
     series.firstByte ??= this.firstBytes.series({
       http_request_method: series.method,
       http_route: series.route,
     });
-    series.firstByte.observe((context.answeredAtMs - context.startedAtMs) / MS_PER_SECOND);
+    series.firstByte.observe((context.answeredAtMs - context.startedAtMs) / MS_PER_SECOND, traceId);
   }
 
   private credentialSeries(credential: string, outcome: StatusClass): CounterSeries {

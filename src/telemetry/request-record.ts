@@ -18,6 +18,8 @@ export class RequestRecord {
   startedAtMs: number;
   /** The trace id, 32 hex digits, if the client sent one or tracing is on. */
   traceId?: string | undefined;
+  /** The same, if the gateway records the trace. */
+  recordedTraceId?: string | undefined;
   /** The tracer's own data. */
   span?: unknown;
   /** The pattern of the matched route. Bounded. */

@@ -83,7 +83,7 @@ export class UpstreamMetrics implements UpstreamCallObserver {
     this.requestsOf(upstream, statusClassLabel(status)).add();
     if (call.context.live) return;
     const { firstByte } = this.methodOf(upstream, call.method);
-    firstByte.observe((answeredAtMs - startedAtMs) / MS_PER_SECOND);
+    firstByte.observe((answeredAtMs - startedAtMs) / MS_PER_SECOND, call.context.recordedTraceId);
   }
 
   ended(call: UpstreamCall): void {
@@ -102,6 +102,7 @@ export class UpstreamMetrics implements UpstreamCallObserver {
     if (call.context.live) return;
     this.durationOf(upstream, call.method, statusClass).observe(
       (endedAtMs - startedAtMs) / MS_PER_SECOND,
+      call.context.recordedTraceId,
     );
   }
 

@@ -56,6 +56,7 @@ export async function startPrometheus(target: string): Promise<RunningPrometheus
       `--config.file=${configPath}`,
       `--storage.tsdb.path=${join(folder, 'data')}`,
       `--web.listen-address=127.0.0.1:${port}`,
+      '--enable-feature=exemplar-storage',
     ],
     env: { PATH: process.env.PATH },
   });

@@ -35,6 +35,8 @@ async function main(): Promise<void> {
         GATEWAY_RUNTIME_INGRESS_URL: upstream.url,
         GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
         GATEWAY_READ_TOKEN_JWKS: `${upstream.url}/keys`,
+        // It answers everything, so it is a collector, too: each request is recorded.
+        OTEL_EXPORTER_OTLP_ENDPOINT: upstream.url,
         GATEWAY_API_KEYS: '',
         GATEWAY_API_KEYS_FILE: keys,
       },

@@ -4,6 +4,8 @@ export interface Sample {
   name: string;
   labels: Record<string, string>;
   value: number;
+  /** The trace of its exemplar, in OpenMetrics. */
+  traceId?: string;
 }
 
 export interface Family {
@@ -22,6 +24,8 @@ const SUFFIXES: Record<MetricType, readonly string[]> = {
   unknown: [''],
 };
 const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
+/** The one form of an exemplar that the gateway writes: a trace, a value, seconds since 1970. */
+const EXEMPLAR = / # \{trace_id="([0-9a-f]{32})"\} \d+(?:\.\d+)?(?:e-\d+)? \d{10}(?:\.\d+)?$/;
 const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\[\\n"])*)"(,|$)/y;
 
 /**
@@ -39,7 +43,7 @@ export function parseExposition(text: string, format: 'text' | 'openmetrics' = '
     const comment = /^# (HELP|TYPE) (\S+) (.+)$/.exec(line);
     if (comment?.[1] === 'HELP') help = { name: comment[2] ?? '', text: comment[3] ?? '' };
     else if (comment) families.push(familyOf(comment[2] ?? '', comment[3] ?? '', help));
-    else addSample(families.at(-1), parseSample(line), format);
+    else addSample(families.at(-1), parseSample(line, format), format);
   }
   for (const family of families) checkFamily(family, families, format);
   return families;
@@ -66,13 +70,15 @@ function familyOf(
   return { name, type: type as MetricType, help: help.text, samples: [] };
 }
 
-function parseSample(line: string): Sample {
-  const match = SAMPLE.exec(line);
+function parseSample(line: string, format: 'text' | 'openmetrics'): Sample {
+  const exemplar = format === 'openmetrics' ? EXEMPLAR.exec(line) : null;
+  const match = SAMPLE.exec(exemplar ? line.slice(0, exemplar.index) : line);
   if (!match) throw new Error(`no sample: ${line}`);
   const [, name = '', labels = '', value = ''] = match;
   const number = value === '+Inf' ? Infinity : value === '-Inf' ? -Infinity : Number(value);
   if (Number.isNaN(number) && value !== 'NaN') throw new Error(`no number: ${line}`);
-  return { name, labels: parseLabels(labels, line), value: number };
+  const sample = { name, labels: parseLabels(labels, line), value: number };
+  return exemplar ? { ...sample, traceId: exemplar[1] as string } : sample;
 }
 
 function parseLabels(text: string, line: string): Record<string, string> {

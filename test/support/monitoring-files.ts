@@ -19,7 +19,13 @@ export interface Panel {
   title: string;
   description?: string;
   gridPos: { x: number; y: number; w: number; h: number };
-  targets?: { refId: string; expr: string; legendFormat: string; datasource: { uid: string } }[];
+  targets?: {
+    refId: string;
+    expr: string;
+    exemplar?: boolean;
+    legendFormat: string;
+    datasource: { uid: string };
+  }[];
 }
 
 export interface Dashboard {

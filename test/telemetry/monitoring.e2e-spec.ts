@@ -263,6 +263,13 @@ describe('the dashboard', () => {
     }
   });
 
+  it('shows the recorded traces of every latency', () => {
+    const targets = panels.flatMap((panel) => panel.targets ?? []);
+    const latencies = targets.filter(({ expr }) => expr.includes('_seconds_bucket{'));
+    expect(latencies.length).toBeGreaterThan(5);
+    for (const { exemplar } of latencies) expect(exemplar).toBe(true);
+  });
+
   it('takes the data source that is chosen, and every series of the chosen copies alone', () => {
     for (const { targets = [] } of panels) {
       for (const { datasource, expr } of targets) {

@@ -5,7 +5,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.ts';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { AUTHORIZED } from '../support/gateway.ts';
+import { parseExposition } from '../support/exposition.ts';
+import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
@@ -16,12 +18,12 @@ const TRACED = { traceparent: `00-${TRACE_ID}-${CALLER}-01`, tracestate: 'vendor
 let collector: Collector;
 let upstream: ScriptedUpstream;
 let answer: (request: IncomingMessage, response: ServerResponse) => void;
-let gateway: TestGateway;
+let gateway: MeasuredGateway;
 
 beforeAll(async () => {
   collector = await Collector.start();
   upstream = await startScriptedUpstream((request, response) => answer(request, response));
-  gateway = await startTestGateway({
+  gateway = await startMeasuredGateway({
     GATEWAY_HISTORY_URL: `${upstream.url}/v1/stream`,
     GATEWAY_SYNC_URL: upstream.url,
     GATEWAY_SYNC_SECRET: 'very-secret',
@@ -377,6 +379,91 @@ describe('a trace that is not recorded', () => {
     expect(collector.spans.filter((span) => span.attributes['gateway.request.id'] === id)).toEqual(
       [],
     );
+  });
+});
+
+describe('the exemplars of the latency histograms', () => {
+  const HISTOGRAMS = [
+    'http_server_request_duration_seconds',
+    'gateway_time_to_first_byte_seconds',
+    'gateway_live_read_duration_seconds',
+    'http_client_request_duration_seconds',
+    'gateway_upstream_time_to_first_byte_seconds',
+  ];
+
+  async function exposed(accept: string): Promise<string> {
+    return (await fetch(`${gateway.managementUrl}/metrics`, { headers: { accept } })).text();
+  }
+
+  it('name recorded traces, in OpenMetrics only', async () => {
+    const traceOf = (digit: string, flags: string) => ({
+      traceparent: `00-${digit.repeat(32)}-${CALLER}-${flags}`,
+    });
+    answer = (_request, response) => response.end('events');
+    const recorded = [
+      await ask('GET', '/streams/t/exemplar', traceOf('c', '01')),
+      await ask('GET', '/streams/t/exemplar?offset=now&live=long-poll', traceOf('d', '01')),
+    ];
+    for (const { id } of recorded) await collector.ofRequest(id, 1);
+    await ask('GET', '/streams/t/exemplar', traceOf('e', '00'));
+    const families = parseExposition(await exposed('application/openmetrics-text'), 'openmetrics');
+    const named = families.flatMap(({ name, samples }) =>
+      samples.flatMap(({ traceId }) => (traceId === undefined ? [] : [[name, traceId] as const])),
+    );
+    expect(new Set(named.map(([name]) => name))).toEqual(new Set(HISTOGRAMS));
+    const traces = named.map(([, traceId]) => traceId);
+    expect(traces).toContain('c'.repeat(32));
+    expect(traces).toContain('d'.repeat(32));
+    expect(traces).not.toContain('e'.repeat(32));
+    const text = await exposed('text/plain');
+    expect(text).not.toContain('trace_id');
+    parseExposition(text);
+  });
+
+  // The log names the trace of every caller, also where the gateway itself records none.
+  it('are not there without a collector', async () => {
+    answer = (_request, response) => response.end('events');
+    const own = await startMeasuredGateway({ GATEWAY_HISTORY_URL: upstream.url });
+    try {
+      await fetch(`${own.url}/streams/t/x`, { headers: { ...AUTHORIZED, ...TRACED } });
+      const accept = 'application/openmetrics-text';
+      const metrics = await fetch(`${own.managementUrl}/metrics`, { headers: { accept } });
+      const samples = parseExposition(await metrics.text(), 'openmetrics').flatMap(
+        (family) => family.samples,
+      );
+      expect(samples.filter(({ traceId }) => traceId !== undefined)).toEqual([]);
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
+describe('a delivery', () => {
+  // An event in a browser led back to no append, although both had passed this copy.
+  it('links to the stored appends that happened while the read was open', async () => {
+    const path = '/streams/t/delivered';
+    const trace = (digit: string) => ({
+      traceparent: `00-${digit.repeat(32)}-${CALLER}-01`,
+    });
+    const parked = Promise.withResolvers<ServerResponse>();
+    const statuses: Record<string, number> = { refused: 409 };
+    answer = (request, response) => {
+      if (request.method === 'GET') parked.resolve(response);
+      else response.writeHead(statuses[String(request.headers['x-request-id'])] ?? 204).end();
+    };
+    const before = await ask('POST', path, trace('1'), 'an event');
+    await collector.ofRequest(before.id, 1);
+    const headers = { ...AUTHORIZED, ...trace('2'), 'x-request-id': 'trace-delivered' };
+    const read = fetch(`${gateway.url}${path}?offset=0&live=long-poll`, { headers });
+    const waiting = await parked.promise;
+    const woke = await ask('POST', path, trace('3'), 'an event');
+    await ask('POST', '/streams/t/another', trace('4'), 'an event');
+    await ask('POST', path, { ...trace('5'), 'x-request-id': 'refused' }, 'an event');
+    waiting.end('an event');
+    expect(await (await read).text()).toBe('an event');
+    const { server } = await collector.ofRequest('trace-delivered', 1);
+    const append = await collector.ofRequest(woke.id, 1);
+    expect(server.links).toEqual([{ traceId: '3'.repeat(32), spanId: append.clients[0]?.spanId }]);
   });
 });
 

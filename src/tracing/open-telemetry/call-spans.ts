@@ -6,6 +6,7 @@ import type {
   UpstreamName,
 } from '../../telemetry/upstream-calls.ts';
 import { knownMethod, methodInName } from '../../telemetry/http-method.ts';
+import type { AppendSpans } from './append-spans.ts';
 import { RequestSpan } from './request-spans.ts';
 
 /** An upstream's address in the form of spans. */
@@ -22,10 +23,12 @@ interface Address {
  */
 export class CallSpans implements UpstreamCallObserver {
   private readonly tracer: Tracer;
+  private readonly appends: AppendSpans;
   private readonly addresses: Readonly<Record<UpstreamName, Address>>;
 
-  constructor(tracer: Tracer, { runtime, history, sync }: GatewayConfig) {
+  constructor(tracer: Tracer, appends: AppendSpans, { runtime, history, sync }: GatewayConfig) {
     this.tracer = tracer;
+    this.appends = appends;
     this.addresses = {
       'runtime-ingress': addressOf(runtime.ingressUrl),
       'runtime-admin': addressOf(runtime.adminUrl),
@@ -56,6 +59,9 @@ export class CallSpans implements UpstreamCallObserver {
       parent.context,
     );
     call.span = span;
+    if (isAppend(call) && span.isRecording()) {
+      this.appends.began(call.context.path, span.spanContext());
+    }
     parent.call = span.spanContext();
     call.headers = {
       ...call.headers,
@@ -64,9 +70,14 @@ export class CallSpans implements UpstreamCallObserver {
     };
   }
 
-  ended({ span: ofCall, status, failure }: UpstreamCall): void {
-    const span = ofCall as Span | undefined;
+  ended(call: UpstreamCall): void {
+    const { status, failure } = call;
+    const span = call.span as Span | undefined;
     if (!span) return;
+    if (isAppend(call)) {
+      const isStored = failure === undefined && status !== undefined && status < 300;
+      this.appends.ended(call.context.path, span.spanContext(), isStored);
+    }
     if (status !== undefined) span.setAttribute('http.response.status_code', status);
     // A reader that disconnects is nobody's error.
     if (failure === 'canceled') span.setAttribute('gateway.call.canceled', true);
@@ -74,6 +85,10 @@ export class CallSpans implements UpstreamCallObserver {
     else if (status !== undefined && status >= 400) fail(span, String(status));
     span.end();
   }
+}
+
+function isAppend({ upstream, method }: UpstreamCall): boolean {
+  return upstream === 'history' && method === 'POST';
 }
 
 function fail(span: Span, errorType: string): void {

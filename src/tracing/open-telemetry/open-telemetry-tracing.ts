@@ -7,6 +7,7 @@ import type { GatewayConfig } from '../../config/gateway-config.ts';
 import type { TraceConfig } from '../../config/trace-config.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { Tracing } from '../tracing.ts';
+import { AppendSpans } from './append-spans.ts';
 import { CallSpans } from './call-spans.ts';
 import { ExportLog } from './export-log.ts';
 import { RequestSpans } from './request-spans.ts';
@@ -37,8 +38,9 @@ export class OpenTelemetryTracing implements Tracing {
     });
     const tracer = this.provider.getTracer('agent-gateway');
     // Tracing comes first, because the log and the metrics may need the trace of a request.
-    telemetry.requests.unshift(new RequestSpans(tracer));
-    telemetry.upstreamCalls.observe(new CallSpans(tracer, config));
+    const appends = new AppendSpans();
+    telemetry.requests.unshift(new RequestSpans(tracer, appends));
+    telemetry.upstreamCalls.observe(new CallSpans(tracer, appends, config));
   }
 
   async shutdown(timeoutMs: number): Promise<void> {

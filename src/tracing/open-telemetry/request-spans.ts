@@ -13,6 +13,7 @@ import { CLIENT_GONE_STATUS } from '../../http/client-gone.ts';
 import type { RequestRecord } from '../../telemetry/request-record.ts';
 import type { EndedRequest, RequestObserver } from '../../telemetry/request-observer.ts';
 import { parseTraceparent } from '../traceparent.ts';
+import type { AppendSpans } from './append-spans.ts';
 import { knownMethod, methodInName } from '../../telemetry/http-method.ts';
 
 /** The server span of a request, and the beginning of its upstream spans. */
@@ -40,9 +41,11 @@ export class RequestSpan {
  */
 export class RequestSpans implements RequestObserver {
   private readonly tracer: Tracer;
+  private readonly appends: AppendSpans;
 
-  constructor(tracer: Tracer) {
+  constructor(tracer: Tracer, appends: AppendSpans) {
     this.tracer = tracer;
+    this.appends = appends;
   }
 
   began(request: IncomingMessage, context: RequestRecord): void {
@@ -64,14 +67,24 @@ export class RequestSpans implements RequestObserver {
     const dropsTracestate = parent === undefined && request.headers.tracestate !== undefined;
     context.span = new RequestSpan(span, dropsTracestate);
     context.traceId = span.spanContext().traceId;
+    if (span.isRecording()) context.recordedTraceId = context.traceId;
   }
 
   ended(request: EndedRequest): void {
     const { span: ofRequest } = request.context;
     if (!(ofRequest instanceof RequestSpan)) return;
     const { span } = ofRequest;
-    if (span.isRecording()) describe(span, request);
+    if (span.isRecording()) {
+      describe(span, request);
+      this.linkAppends(span, request.context);
+    }
     span.end();
+  }
+
+  /** What a live read delivered was appended while it was open. */
+  private linkAppends(span: Span, { live, path, startedAtMs }: RequestRecord): void {
+    if (live === undefined) return;
+    for (const append of this.appends.since(path, startedAtMs)) span.addLink({ context: append });
   }
 }
 

@@ -37,6 +37,11 @@ export class UnorderedList<Item extends UnorderedListItem> {
     item.listIndex = undefined;
   }
 
+  /** The items, which must stay in the list meanwhile. */
+  [Symbol.iterator](): Iterator<Item> {
+    return this.items[Symbol.iterator]();
+  }
+
   /** Empties the list and returns its items. */
   takeAll(): Item[] {
     const taken = this.items.splice(0);

@@ -2,14 +2,13 @@ import { Module } from '@nestjs/common';
 import { UpstreamModule } from '../upstream/upstream.module.ts';
 import { HttpProxyEngine } from './http-proxy-engine.ts';
 import { ProxyService } from './proxy.service.ts';
-import { ReadExpiry } from './read-expiry.ts';
 import { ReadSender } from './reads/read-sender.ts';
 import { ReadService } from './reads/read.service.ts';
 import { ReadSharing } from './reads/read-sharing.ts';
 
 @Module({
   imports: [UpstreamModule],
-  providers: [ProxyService, HttpProxyEngine, ReadService, ReadSharing, ReadSender, ReadExpiry],
+  providers: [ProxyService, HttpProxyEngine, ReadService, ReadSharing, ReadSender],
   exports: [ProxyService, UpstreamModule],
 })
 export class ProxyModule {}

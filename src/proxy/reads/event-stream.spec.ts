@@ -35,6 +35,8 @@ class FakeReader {
     return this as unknown as Reader;
   }
 
+  setShare(): void {}
+
   begin(): void {
     this.sendNext();
   }
@@ -102,8 +104,8 @@ function newStream({ heldBytes = 10_000_000 } = {}) {
   const head = new ReadHead(200, ['Content-Type', 'text/event-stream']);
   const held = new HeldBytes(heldBytes);
   let isJoinable = true;
-  const stream = new EventStream(read as unknown as UpstreamRead, head, held, () => {
-    isJoinable = false;
+  const stream = new EventStream(read as unknown as UpstreamRead, head, held, {
+    close: () => void (isJoinable = false),
   });
   const join = (): FakeReader => {
     const reader = new FakeReader(stream);

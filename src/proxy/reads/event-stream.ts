@@ -4,6 +4,7 @@ import type { HeldBytes } from '../../memory/held-bytes.ts';
 import type { SlowClient } from '../../memory/slow-clients.ts';
 import { SseBoundary } from './sse-boundary.ts';
 import { ByteLog } from './byte-log.ts';
+import type { ReadGroup } from './read-group.ts';
 import type { ReadHead } from './read-head.ts';
 import type { BodySource, Reader } from './reader.ts';
 import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
@@ -36,7 +37,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   private readonly log = new ByteLog<SseBoundary | undefined>();
   /** Undefined if the events are compressed, because their boundaries are not visible. */
   private readonly boundary: SseBoundary | undefined;
-  private readonly onUnjoinable: () => void;
+  private readonly group: Pick<ReadGroup, 'close'> | undefined;
   /** Whether later readers may join: the log is kept from its beginning. */
   private isJoinable = true;
   private hasEnded = false;
@@ -53,17 +54,28 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   /** Readers that end after the current event. Usually there are none. */
   private ending: Set<Reader> | undefined;
 
-  /** `onUnjoinable` is called once, when the log no longer holds the beginning for later readers. */
-  constructor(read: UpstreamRead, head: ReadHead, held: HeldBytes, onUnjoinable: () => void) {
+  /** The stream tells its group once, when the log no longer holds the beginning for later readers. */
+  constructor(
+    read: UpstreamRead,
+    head: ReadHead,
+    held: HeldBytes,
+    group?: Pick<ReadGroup, 'close'>,
+  ) {
     this.read = read;
     this.head = head;
     this.held = held;
-    this.onUnjoinable = onUnjoinable;
+    this.group = group;
     if (!head.isEncoded) this.boundary = new SseBoundary(read.call.upstream.protocol.safeEvent);
   }
 
-  /** Adds a reader, which gets the stream from its beginning. */
+  /** Adds a reader that came after the response had begun. */
   join(reader: Reader): void {
+    reader.setShare('joined', this.read.call);
+    this.add(reader);
+  }
+
+  /** Adds a reader, which gets the stream from its beginning. */
+  add(reader: Reader): void {
     this.readers.add(reader);
     reader.begin(this.head, this);
     if (!this.hasEnded) this.read.resume();
@@ -174,7 +186,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   stopReplay(): void {
     if (!this.isJoinable) return;
     this.isJoinable = false;
-    this.onUnjoinable();
+    this.group?.close(this);
     this.trim();
   }
 

@@ -1,70 +1,46 @@
 import { Injectable } from '@nestjs/common';
 import { InjectConfig, type GatewayConfig } from '../../config/gateway-config.ts';
-import { CatchUpLine } from './catch-up-line.ts';
-import type { SharedRequestParts } from './shared-request.ts';
-import { LiveGroup } from './live-group.ts';
+import { HeldBytes } from '../../memory/held-bytes.ts';
+import { ReadGroup } from './read-group.ts';
 import { readKey } from './read-key.ts';
 import { ReadSender } from './read-sender.ts';
 import type { Reader } from './reader.ts';
-import { HeldBytes } from '../../memory/held-bytes.ts';
+import { SharedRequest } from './shared-request.ts';
 
 /** Groups the readers of the same read, so that one upstream request serves all of them. */
 @Injectable()
 export class ReadSharing {
+  /** The groups with a request that is in progress or that readers may join. Each removes itself. */
+  readonly groups = new Map<string, ReadGroup>();
   private readonly isOn: boolean;
-  private readonly liveGroups = new Map<string, LiveGroup>();
-  private readonly catchUpLines = new Map<string, CatchUpLine>();
-  private readonly parts: SharedRequestParts;
 
-  constructor(@InjectConfig() { sharedReads }: GatewayConfig, sender: ReadSender, held: HeldBytes) {
+  constructor(
+    @InjectConfig() { sharedReads }: GatewayConfig,
+    readonly sender: ReadSender,
+    readonly held: HeldBytes,
+  ) {
     this.isOn = sharedReads;
-    this.parts = {
-      sender,
-      held,
-      sendAlone: (reader) => this.sendAlone(reader),
-      setShare: (reader, share, first) => {
-        reader.call.context.sharedWith = first?.context;
-        reader.share = share;
-      },
-    };
   }
 
   /** Ensures that a reader gets a response that was requested after the reader came. */
   add(reader: Reader): void {
     const { upstream, target } = reader.call;
-    const isLiveRead = upstream.protocol.isSurelyLive(target);
-    if (!this.isOn || (isLiveRead && upstream.protocol.isFromNow(target))) {
+    // It decides by the target, which is part of the key. So equal keys are both live or neither is.
+    const isLive = upstream.protocol.isSurelyLive(target);
+    if (!this.isOn || (isLive && upstream.protocol.isFromNow(target))) {
       this.sendAlone(reader);
       return;
     }
     const key = readKey(reader.call);
-    if (isLiveRead) this.addLive(key, reader);
-    else this.addCatchUp(key, reader);
+    let group = this.groups.get(key);
+    if (!group) this.groups.set(key, (group = new ReadGroup(this, key, isLive)));
+    group.add(reader);
   }
 
-  private sendAlone(reader: Reader): void {
-    this.parts.setShare(reader, 'apart');
-    new LiveGroup(reader, this.parts).launch();
-  }
-
-  private addCatchUp(key: string, reader: Reader): void {
-    let line = this.catchUpLines.get(key);
-    if (!line) {
-      line = new CatchUpLine(this.parts, () => this.catchUpLines.delete(key));
-      this.catchUpLines.set(key, line);
-    }
-    line.add(reader);
-  }
-
-  private addLive(key: string, reader: Reader): void {
-    const group = this.liveGroups.get(key);
-    if (group) {
-      group.join(reader);
-      return;
-    }
-    const opened = new LiveGroup(reader, this.parts, () => this.liveGroups.delete(key));
-    this.liveGroups.set(key, opened);
-    this.parts.setShare(reader, 'first');
-    opened.launch();
+  /** Sends a request for this reader and no other. */
+  sendAlone(reader: Reader): void {
+    const request = new SharedRequest(this);
+    request.join(reader);
+    request.launch('apart');
   }
 }

@@ -1,24 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
+import { tokenExpired } from '../../auth/bearer.ts';
 import { awakeMs } from '../../clock/awake-clock.ts';
 import { HeldBytes } from '../../memory/held-bytes.ts';
 import { SharedReads } from '../../telemetry/shared-reads.ts';
 import { Deadlines } from '../deadlines.ts';
-import { ReadExpiry } from '../read-expiry.ts';
 import { upstreamError } from '../../upstream/upstream-error.ts';
 import { Reader } from './reader.ts';
 import { ReadSharing } from './read-sharing.ts';
 import type { ReadCall } from './upstream-read.ts';
 import type { AnswerRules } from './read-head.ts';
 
+/** How often the wall clock is read while a read waits for its token's end, because somebody may set the clock. */
+const CLOCK_CHECK_MS = 1_000;
+
 /** Answers reads: GET and HEAD, without a body, of timelines and of shapes. */
 @Injectable()
 export class ReadService {
   private readonly timeouts = new Deadlines(awakeMs);
+  private readonly tokenEnds = new Deadlines(() => Date.now(), CLOCK_CHECK_MS);
 
   constructor(
     private readonly sharing: ReadSharing,
-    private readonly expiry: ReadExpiry,
     private readonly held: HeldBytes,
     private readonly counts: SharedReads,
   ) {}
@@ -27,13 +30,17 @@ export class ReadService {
   answer(call: ReadCall, response: ServerResponse, rules: AnswerRules): Promise<void> {
     const { context, upstream } = call;
     const timeoutMs = context.live ? upstream.liveTimeoutMs : upstream.timeoutMs;
+    const { tokenEndsAtMs } = context;
     const reader = new Reader(call, response, rules, this.held, this.counts);
     context.endRead = (error) => reader.endEarly(error);
     reader.setDeadlines(
       this.timeouts.add(awakeMs() + timeoutMs, () =>
         reader.fail(upstreamError(call, { reached: 'sent', timeoutMs })),
       ),
-      this.expiry.watch(context, context.endRead),
+      // An API key has no end.
+      tokenEndsAtMs === undefined
+        ? undefined
+        : this.tokenEnds.add(tokenEndsAtMs, () => reader.endEarly(tokenExpired())),
     );
     this.sharing.add(reader);
     return reader.answerBegan;

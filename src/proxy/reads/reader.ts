@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { UnorderedListItem } from '../../collections/unordered-list.ts';
 import { TurnQueue } from '../../collections/turn-queue.ts';
-import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../memory/held-bytes.ts';
+import type { HeldBytes } from '../../memory/held-bytes.ts';
 import type { SlowClient } from '../../memory/slow-clients.ts';
 import { overloaded } from '../../errors/gateway-error.ts';
 import { breakOff, dropClient } from '../../http/break-off.ts';
@@ -12,24 +12,16 @@ import type { Deadline } from '../deadlines.ts';
 import { STALLED_EVENT_MS } from './sse-boundary.ts';
 import type { AnswerRules, ReadHead } from './read-head.ts';
 import type { SharedBody } from './shared-body.ts';
+import { UnreadBytes } from './unread-bytes.ts';
 import type { ReadCall } from './upstream-read.ts';
 
 /** How long the client of an ended read may take to receive the last bytes. */
 const LAST_BYTES_MS = 30_000;
-/** The most pieces, and about the most bytes, that are in flight to a client. */
-const MAX_SENDING = 4;
-const MAX_SENDING_BYTES = 65_536;
 /** A body up to this size is sent in one piece with its head, because a copy costs less than a second piece. */
 const MAX_JOINED_BODY_BYTES = 16_384;
 
-/** Callbacks of a reader. */
-export interface ReadSource {
-  /** The reader has disconnected, or has its whole response. */
-  leave(reader: Reader): void;
-}
-
 /** The source of a reader's response. The reader takes one piece after the other, as fast as its client reads. */
-export interface BodySource extends ReadSource {
+export interface BodySource {
   /** The next piece, if there is one. A string is latin1. Called as long as the reader is not full. */
   next(reader: Reader): Buffer | string | undefined;
   /** Whether the body is complete with the last piece of `next`. */
@@ -38,6 +30,8 @@ export interface BodySource extends ReadSource {
   onTaken(reader: Reader, bytes: number): void;
   /** The reader must end where it can resume. */
   endSoon(reader: Reader, reason: Error): void;
+  /** The reader has disconnected, or has its whole response. */
+  leave(reader: Reader): void;
 }
 
 /**
@@ -55,33 +49,22 @@ export class Reader implements UnorderedListItem, SlowClient {
   readonly call: ReadCall;
   /** Resolves when the head is written. Rejects with the error to answer instead, or with `ClientGone`. */
   readonly answerBegan: Promise<void>;
-  source: ReadSource | undefined;
+  source: BodySource | undefined;
   /** Whether its event stream must end at the next safe place. */
   isEnding = false;
   /** Positions in an event stream: after what was written, and after what the client has read. */
   writtenTo = 0;
   takenTo = 0;
-  /**
-   * How the reader is served, as far as is known. It is counted once, when its response begins or it disconnects.
-   */
-  share: ReadShare | undefined;
+  private share: ReadShare | undefined;
   private readonly response: ServerResponse;
   private readonly rules: AnswerRules;
-  private readonly held: HeldBytes;
+  private readonly unread: UnreadBytes;
   private readonly counts: SharedReads;
   private stage: 'waiting' | 'answering' | 'over' = 'waiting';
   private resolve!: () => void;
   private reject!: (error: Error) => void;
   private head: ReadHead | undefined;
-  private body: BodySource | undefined;
   private isHeadSent = false;
-  /** The pieces that were written and that the kernel has not accepted yet, and their bytes. */
-  private sending = 0;
-  private sendingBytes = 0;
-  /** The last bytes of the response, which the client has not read yet. */
-  private lastBytes = 0;
-  /** The shared body that it sends. The body counts there. */
-  private shared: SharedBody | undefined;
   private timer: NodeJS.Timeout | undefined;
   private timeout: Deadline | undefined;
   private expiry: Deadline | undefined;
@@ -96,7 +79,7 @@ export class Reader implements UnorderedListItem, SlowClient {
     this.call = call;
     this.response = response;
     this.rules = rules;
-    this.held = held;
+    this.unread = new UnreadBytes(held, this);
     this.counts = counts;
     this.answerBegan = new Promise((resolve, reject) => {
       this.resolve = resolve;
@@ -111,14 +94,23 @@ export class Reader implements UnorderedListItem, SlowClient {
     this.expiry = expiry;
   }
 
+  /**
+   * Notes which upstream request answers it, as far as is known: one of its own, or `first`, the request of another
+   * reader. It is counted once, when its response begins or it disconnects.
+   */
+  setShare(share: ReadShare, first?: ReadCall): void {
+    this.call.context.sharedWith = first?.context;
+    this.share = share;
+  }
+
   /** Whether it has written bytes that the kernel has not accepted yet. */
   get isSending(): boolean {
-    return this.sending > 0;
+    return !this.unread.isEmpty;
   }
 
   /** Whether so many bytes are in flight that it must not write more for now. */
   get isFull(): boolean {
-    return this.sending >= MAX_SENDING || this.sendingBytes >= MAX_SENDING_BYTES;
+    return this.unread.isFull;
   }
 
   /** Whether it may write a piece at once. */
@@ -130,18 +122,17 @@ export class Reader implements UnorderedListItem, SlowClient {
    * Begins the response. The head is sent when this turn of the event loop ends, together with the part of the body
    * that has arrived by then.
    */
-  begin(head: ReadHead, body: BodySource): void {
+  begin(head: ReadHead, source: BodySource): void {
     this.startAnswer(head);
-    this.body = body;
-    this.source = body;
+    this.source = source;
     answersToSend.add(this);
   }
 
   /** Writes what the source has. Called when the source has more or has ended, or the client has read some. */
   wake(): void {
     while (this.isReady) {
-      const piece = this.body?.next(this);
-      if (this.body?.isWhole(this)) this.end(piece);
+      const piece = this.source?.next(this);
+      if (this.source?.isWhole(this)) this.end(piece);
       else if (piece === undefined) return;
       else this.write(piece);
     }
@@ -149,7 +140,7 @@ export class Reader implements UnorderedListItem, SlowClient {
 
   /** Sends a complete response of `shared`. A string body is latin1. */
   answer(head: ReadHead, body: Buffer | string | undefined, shared: SharedBody): void {
-    this.shared = shared;
+    this.unread.shared = shared;
     this.startAnswer(head);
     this.sendWhole(body);
   }
@@ -174,7 +165,7 @@ export class Reader implements UnorderedListItem, SlowClient {
     if (this.stage === 'waiting') this.fail(error);
     else if (this.stage === 'answering' && !this.isEnding && this.head?.isEventStream) {
       this.isEnding = true;
-      this.body?.endSoon(this, error);
+      this.source?.endSoon(this, error);
     }
   }
 
@@ -203,14 +194,14 @@ export class Reader implements UnorderedListItem, SlowClient {
 
   /** Sends the head together with the part of the body that has arrived. */
   open(): void {
-    const { body } = this;
-    if (this.isHeadSent || this.stage !== 'answering' || !body) return;
+    const { source } = this;
+    if (this.isHeadSent || this.stage !== 'answering' || !source) return;
     if (this.response.destroyed) {
       this.reject(new ClientGone());
       return;
     }
-    const piece = body.next(this);
-    if (body.isWhole(this)) {
+    const piece = source.next(this);
+    if (source.isWhole(this)) {
       this.sendWhole(typeof piece === 'object' ? joinedWithHead(piece) : piece);
       return;
     }
@@ -263,29 +254,22 @@ export class Reader implements UnorderedListItem, SlowClient {
   /** Writes a piece. Call it only if `isReady`. */
   write(piece: Buffer | string): void {
     const bytes = piece.length;
-    this.sending++;
-    this.sendingBytes += bytes;
-    this.held.sent(bytes);
+    this.unread.add(bytes);
     this.response.write(piece, 'latin1', (error) => {
       if (!error) this.onTaken(bytes);
     });
   }
 
   private onTaken(bytes: number): void {
-    this.sending--;
-    this.sendingBytes -= bytes;
+    this.unread.taken(bytes);
     if (this.stage !== 'answering') return;
-    this.body?.onTaken(this, bytes);
+    this.source?.onTaken(this, bytes);
     this.wake();
   }
 
   /** Ends the response. Nothing is written after it, because `finish` releases the source. */
   private end(lastPiece: Buffer | string | undefined): void {
-    const ownBytes = this.shared ? 0 : (lastPiece?.length ?? 0);
-    this.lastBytes = PIECE_OVERHEAD_BYTES + ownBytes + this.sendingBytes;
-    this.held.hold('answers', this.lastBytes);
-    this.held.addSlow(this);
-    this.held.sent(lastPiece?.length ?? 0);
+    this.unread.end(lastPiece?.length ?? 0);
     if (lastPiece === undefined) this.response.end();
     else this.response.end(lastPiece, 'latin1');
     this.finish();
@@ -302,11 +286,7 @@ export class Reader implements UnorderedListItem, SlowClient {
 
   private onClose(): void {
     clearTimeout(this.timer);
-    this.held.deleteSlow(this);
-    this.held.release('answers', this.lastBytes);
-    this.lastBytes = 0;
-    this.shared?.leave();
-    this.shared = undefined;
+    this.unread.close();
     const wasWaiting = this.stage === 'waiting';
     this.finish();
     if (wasWaiting) this.reject(new ClientGone());
@@ -325,7 +305,6 @@ export class Reader implements UnorderedListItem, SlowClient {
     this.countShare();
     clearTimeout(this.timer);
     this.expiry?.callOff();
-    this.body = undefined;
     const { source } = this;
     this.source = undefined;
     source?.leave(this);

@@ -2,55 +2,30 @@ import { UnorderedList } from '../../collections/unordered-list.ts';
 import type { GatewayError } from '../../errors/gateway-error.ts';
 import type { HeldBytes } from '../../memory/held-bytes.ts';
 import type { ReadShare } from '../../telemetry/shared-reads.ts';
-import type { EventStream } from './event-stream.ts';
+import { EventStream } from './event-stream.ts';
 import { PieceQueue } from './piece-queue.ts';
+import type { ReadGroup } from './read-group.ts';
 import type { ReadHead } from './read-head.ts';
 import { dependsOnReader } from './read-key.ts';
 import { joinedWithHead, type BodySource, type Reader } from './reader.ts';
-import type { ReadSender } from './read-sender.ts';
+import type { ReadSharing } from './read-sharing.ts';
 import { MAX_SHARED_BODY_BYTES, SharedBody } from './shared-body.ts';
-import type { ReadCall, ReadObserver, UpstreamRead } from './upstream-read.ts';
+import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
 
 /** With this many bytes waiting for its client, the upstream's response is paused. */
 const MAX_WAITING_BYTES = 65_536;
-
-/** What the owner of every request needs. */
-export interface SharedRequestParts {
-  sender: ReadSender;
-  held: HeldBytes;
-  /** Sends a request for this reader and no other. */
-  sendAlone(reader: Reader): void;
-  /**
-   * Called when it is decided which upstream request answers a reader, and again if that changes. `first` is the
-   * request of another reader that it joined.
-   */
-  setShare(reader: Reader, share: ReadShare, first?: ReadCall): void;
-}
-
-/** The listener of a request's progress. */
-export interface SharedRequestOwner {
-  /** No reader may join any more: the response has begun, or no reader waits for it. */
-  onClosed(request: SharedRequest): void;
-  /** No reader waits for this request any more: it has ended, or continues at the pace of its one reader. */
-  onReleased(request: SharedRequest): void;
-  /**
-   * The response is an event stream. Makes the object that receives it from here on, for several readers or for
-   * one.
-   */
-  toEventStream(read: UpstreamRead, head: ReadHead, isForOne: boolean): EventStream;
-  /** The response cannot be shared, so this reader needs a request of its own. */
-  sendAlone(reader: Reader): void;
-}
 
 /**
  * One upstream request and the readers that wait for its response. A single reader gets the response directly, at
  * its own pace. For several readers it is collected, up to a limit.
  */
 export class SharedRequest implements ReadObserver, BodySource {
-  private readonly owner: SharedRequestOwner;
+  private readonly sharing: ReadSharing;
+  private readonly group: ReadGroup | undefined;
   private readonly held: HeldBytes;
   private readonly readers = new UnorderedList<Reader>();
-  private read!: UpstreamRead;
+  /** Undefined while its readers wait for it to be sent. */
+  private read: UpstreamRead | undefined;
   private head: ReadHead | undefined;
   /** The reader whose request was sent to the upstream. */
   private sentFor: Reader | undefined;
@@ -66,17 +41,27 @@ export class SharedRequest implements ReadObserver, BodySource {
   private isClosed = false;
   private isReleased = false;
 
-  constructor(owner: SharedRequestOwner, held: HeldBytes) {
-    this.owner = owner;
-    this.held = held;
+  /** `group` has the readers that may join it. Without a group it is for one reader. */
+  constructor(sharing: ReadSharing, group?: ReadGroup) {
+    this.sharing = sharing;
+    this.held = sharing.held;
+    this.group = group;
   }
 
-  /** Sends the request of the first reader that has joined. */
-  launch(sender: ReadSender): void {
+  get hasReaders(): boolean {
+    return this.readers.size > 0;
+  }
+
+  /** Sends the request of the first reader that has joined. `share` is what counts for that reader. */
+  launch(share: ReadShare): void {
     const { first } = this.readers;
     if (!first) return;
     this.sentFor = first;
-    this.read = sender.prepare(first.call, this);
+    for (const reader of this.readers) {
+      if (reader === first) reader.setShare(share);
+      else reader.setShare('joined', first.call);
+    }
+    this.read = this.sharing.sender.prepare(first.call, this);
     this.read.start();
   }
 
@@ -84,6 +69,7 @@ export class SharedRequest implements ReadObserver, BodySource {
   join(reader: Reader): void {
     reader.source = this;
     this.readers.add(reader);
+    if (this.sentFor) reader.setShare('joined', this.sentFor.call);
   }
 
   onHead(head: ReadHead): void {
@@ -93,7 +79,8 @@ export class SharedRequest implements ReadObserver, BodySource {
     const { first } = this.readers;
     if (!first) return;
     if (head.isEventStream) {
-      this.becomeEventStream(this.owner.toEventStream(this.read, head, isForOne));
+      if (isForOne) this.close();
+      this.becomeEventStream(head);
       return;
     }
     this.close();
@@ -144,7 +131,7 @@ export class SharedRequest implements ReadObserver, BodySource {
     this.held.deleteSlow(reader);
     if (reader.isSending) this.held.addSlow(reader);
     this.queue?.taken(bytes);
-    if (!this.hasEnded && (this.queue?.bytes ?? 0) < MAX_WAITING_BYTES) this.read.resume();
+    if (!this.hasEnded && (this.queue?.bytes ?? 0) < MAX_WAITING_BYTES) this.read?.resume();
   }
 
   endSoon(): void {
@@ -177,7 +164,7 @@ export class SharedRequest implements ReadObserver, BodySource {
       sole?.wake();
     }
     if ((queue?.bytes ?? 0) < MAX_WAITING_BYTES) return;
-    this.read.pause();
+    this.read?.pause();
     // A slow client must not delay the readers that wait for their turn.
     this.release();
   }
@@ -215,7 +202,7 @@ export class SharedRequest implements ReadObserver, BodySource {
     for (const reader of this.readers.snapshot()) {
       if (reader === stays) continue;
       this.readers.delete(reader);
-      this.owner.sendAlone(reader);
+      this.sharing.sendAlone(reader);
     }
     this.endIfLeft();
   }
@@ -231,14 +218,19 @@ export class SharedRequest implements ReadObserver, BodySource {
     for (const reader of readers) reader.answer(head, body, shared);
   }
 
-  private becomeEventStream(stream: EventStream): void {
-    this.read.observer = stream;
-    for (const reader of this.readers.takeAll()) stream.join(reader);
+  /** From here on the event stream receives the response, and has the readers. */
+  private becomeEventStream(head: ReadHead): void {
+    const { read, group } = this;
+    if (!read) return;
+    const stream = new EventStream(read, head, this.held, group);
+    if (!group?.offer(this, stream)) stream.stopReplay();
+    read.observer = stream;
+    for (const reader of this.readers.takeAll()) stream.add(reader);
     this.release();
   }
 
   private endIfLeft(): void {
-    if (this.readers.size > 0) return;
+    if (!this.read || this.readers.size > 0) return;
     this.close();
     this.shared?.release();
     this.shared = undefined;
@@ -249,12 +241,12 @@ export class SharedRequest implements ReadObserver, BodySource {
   private close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.owner.onClosed(this);
+    this.group?.close(this);
   }
 
   private release(): void {
     if (this.isReleased) return;
     this.isReleased = true;
-    this.owner.onReleased(this);
+    this.group?.release();
   }
 }

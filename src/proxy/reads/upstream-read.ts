@@ -4,10 +4,11 @@ import { isStale, type Reached } from '../../upstream/send-again.ts';
 import { upstreamError } from '../../upstream/upstream-error.ts';
 import { answerFault } from '../../upstream/usable-answer.ts';
 import type { RequestContext } from '../../server/request-context.ts';
-import type { UpstreamCall, UpstreamCalls } from '../../telemetry/upstream-calls.ts';
+import type { UpstreamCall } from '../../telemetry/upstream-calls.ts';
 import { withHeaders, type HeaderList } from '../../http/header-list.ts';
 import type { ReadUpstream } from '../../upstream/upstreams.ts';
 import { ReadHead } from './read-head.ts';
+import type { ReadSender } from './read-sender.ts';
 import type { ConnectionTaker } from '../../upstream/connections/connection-line.ts';
 import { ConnectTimeout } from '../../upstream/connections/connection-errors.ts';
 import type { AnswerHandler, ReadConnection } from '../../upstream/connections/read-connection.ts';
@@ -34,9 +35,6 @@ export interface ReadObserver {
   onFailure(error: GatewayError): void;
 }
 
-/** Receives what an observer threw: a bug of the gateway. */
-export type FaultListener = (fault: unknown, call: ReadCall) => void;
-
 /**
  * One read in flight at an upstream, without a stream or a promise between the upstream's socket and the observer.
  * If the upstream had already closed a kept connection, the read is sent again on a new one. That is no failure.
@@ -45,8 +43,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   observer: ReadObserver;
   isOver = false;
   readonly call: ReadCall;
-  private readonly calls: UpstreamCalls;
-  private readonly onFault: FaultListener;
+  private readonly sender: ReadSender;
   /** The current attempt, for the metrics and the traces. */
   private attempt: UpstreamCall | undefined;
   private connection: ReadConnection | undefined;
@@ -55,16 +52,10 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   private isRepeated = false;
   private isPaused = false;
 
-  constructor(
-    call: ReadCall,
-    calls: UpstreamCalls,
-    observer: ReadObserver,
-    onFault: FaultListener,
-  ) {
+  constructor(call: ReadCall, sender: ReadSender, observer: ReadObserver) {
     this.call = call;
-    this.calls = calls;
+    this.sender = sender;
     this.observer = observer;
-    this.onFault = onFault;
   }
 
   /** It is checked only now and then, not for every read. */
@@ -170,7 +161,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
 
   private begin(): void {
     const { upstream, method, target, context } = this.call;
-    this.attempt = this.calls.begin(upstream.name, method, context, target);
+    this.attempt = this.sender.calls.begin(upstream.name, method, context, target);
   }
 
   private dropConnection(): void {
@@ -180,7 +171,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
 
   /** Thrown through the parser, it would look like a fault of the upstream. */
   private failByFault(fault: unknown): void {
-    this.onFault(fault, this.call);
+    this.sender.logFault(fault, this.call);
     const error = internalError(fault);
     this.attempt?.failed(error);
     this.cancel();

@@ -1,18 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { HeldBytes } from '../../memory/held-bytes.ts';
-import { CatchUpLine, MAX_WAIT_MS } from './catch-up-line.ts';
+import { MAX_WAIT_MS, ReadGroup } from './read-group.ts';
 import { ReadHead } from './read-head.ts';
 import type { Reader } from './reader.ts';
-import type { SharedRequestParts } from './shared-request.ts';
+import type { ReadSharing } from './read-sharing.ts';
 import type { ReadCall, ReadObserver, UpstreamRead } from './upstream-read.ts';
 
 const MAX_WAITING_BYTES = 65_536;
 
-/** A reader as far as a line and its requests know it. */
+/** A reader as far as a group and its requests know it. */
 class FakeReader {
   readonly call = {} as ReadCall;
   source: Reader['source'];
+  share: string | undefined;
   outcome: 'waiting' | 'answered' | 'failed' | 'gone' = 'waiting';
+
+  setShare(share: string): void {
+    this.share = share;
+  }
 
   begin(): void {
     this.outcome = 'answered';
@@ -38,7 +43,8 @@ class FakeReader {
 class FakeRequest {
   isCancelled = false;
   isOver = false;
-  private readonly observer: ReadObserver;
+  observer: ReadObserver;
+  readonly call = { upstream: { protocol: { safeEvent: undefined } } };
 
   constructor(observer: ReadObserver) {
     this.observer = observer;
@@ -47,6 +53,8 @@ class FakeRequest {
   start(): void {}
 
   pause(): void {}
+
+  resume(): void {}
 
   cancel(): void {
     this.isCancelled = true;
@@ -60,16 +68,25 @@ class FakeRequest {
   }
 
   answer(): void {
+    this.begin(new ReadHead(200, []));
+    this.end();
+  }
+
+  begin(head: ReadHead): void {
+    this.observer.onHead(head);
+  }
+
+  end(): void {
     this.isOver = true;
-    this.observer.onHead(new ReadHead(200, []));
     this.observer.onEnd();
   }
 }
 
-function newLine() {
+function newGroup({ isLive = false } = {}) {
   const requests: FakeRequest[] = [];
-  const state = { isEmpty: false };
-  const parts = {
+  const groups = new Map<string, ReadGroup>();
+  const sharing = {
+    groups,
     sender: {
       prepare: (_call: ReadCall, observer: ReadObserver): UpstreamRead => {
         const request = new FakeRequest(observer);
@@ -79,12 +96,17 @@ function newLine() {
     },
     held: new HeldBytes(1_000_000),
     sendAlone: () => undefined,
-    setShare: () => undefined,
-  } as unknown as SharedRequestParts;
-  const line = new CatchUpLine(parts, () => (state.isEmpty = true));
+  } as unknown as ReadSharing;
+  const group = new ReadGroup(sharing, 'key', isLive);
+  groups.set('key', group);
+  const state = {
+    get isEmpty(): boolean {
+      return groups.size === 0;
+    },
+  };
   const add = (): FakeReader => {
     const reader = new FakeReader();
-    line.add(reader as unknown as Reader);
+    group.add(reader as unknown as Reader);
     return reader;
   };
   const addMany = (count: number): FakeReader[] => Array.from({ length: count }, add);
@@ -94,12 +116,12 @@ function newLine() {
 const outcomes = (readers: FakeReader[]): Set<string> =>
   new Set(readers.map(({ outcome }) => outcome));
 
-describe('CatchUpLine', () => {
+describe('a group of catch-up reads', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
   it('sends the first read at once, and needs no timer for it', () => {
-    const { requests, state, add } = newLine();
+    const { requests, state, add } = newGroup();
     const reader = add();
     expect([requests.length, jest.getTimerCount()]).toEqual([1, 0]);
     requests[0]?.answer();
@@ -107,7 +129,7 @@ describe('CatchUpLine', () => {
   });
 
   it('sends one request for all who came during the last one, as soon as that is over', () => {
-    const { requests, state, add, addMany } = newLine();
+    const { requests, state, add, addMany } = newGroup();
     const first = add();
     const later = addMany(3);
     expect(requests.length).toBe(1);
@@ -121,7 +143,7 @@ describe('CatchUpLine', () => {
 
   // A read that came 200 ms after a slow equal one took 2,027 ms; alone it took 20 ms.
   it('sends another request beside a slow one after a short wait', () => {
-    const { requests, state, add } = newLine();
+    const { requests, state, add } = newGroup();
     const first = add();
     jest.advanceTimersByTime(200);
     const [second, third] = [add(), add()];
@@ -137,7 +159,7 @@ describe('CatchUpLine', () => {
   });
 
   it('answers no reader by a request that went out before it came, whichever is answered first', () => {
-    const { requests, add } = newLine();
+    const { requests, add } = newGroup();
     add();
     const second = add();
     jest.advanceTimersByTime(MAX_WAIT_MS);
@@ -151,7 +173,7 @@ describe('CatchUpLine', () => {
   });
 
   it('sends one more request in that time at most, while the upstream is silent', () => {
-    const { requests, state, addMany } = newLine();
+    const { requests, state, addMany } = newGroup();
     const readers: FakeReader[] = [];
     for (let ms = 0; ms < 20 * MAX_WAIT_MS; ms++) {
       readers.push(...addMany(5));
@@ -166,7 +188,7 @@ describe('CatchUpLine', () => {
   });
 
   it('has two requests in progress at most, if each but the first is answered in that time', () => {
-    const { requests, state, add } = newLine();
+    const { requests, state, add } = newGroup();
     add();
     const inProgress = (): FakeRequest[] => requests.filter(({ isOver }) => !isOver);
     for (let time = 0; time < 20; time++) {
@@ -181,7 +203,7 @@ describe('CatchUpLine', () => {
   });
 
   it('sends at once for those who wait when a slow client sets the pace of the last answer', () => {
-    const { requests, add } = newLine();
+    const { requests, add } = newGroup();
     add();
     add();
     requests[0]?.beginLarge();
@@ -189,7 +211,7 @@ describe('CatchUpLine', () => {
   });
 
   it('asks for nothing once all who waited have left', () => {
-    const { requests, state, add, addMany } = newLine();
+    const { requests, state, add, addMany } = newGroup();
     add();
     for (const reader of addMany(10_000)) reader.leave();
     expect(jest.getTimerCount()).toBe(1);
@@ -199,12 +221,57 @@ describe('CatchUpLine', () => {
   });
 
   it('cancels a request whose readers have left, and sends at once for those who wait', () => {
-    const { requests, add } = newLine();
+    const { requests, add } = newGroup();
     const first = add();
     const second = add();
     first.leave();
     expect([requests[0]?.isCancelled, requests.length]).toEqual([true, 2]);
     requests[1]?.answer();
     expect([second.outcome, jest.getTimerCount()]).toEqual(['answered', 0]);
+  });
+});
+
+describe('a group of live reads', () => {
+  const shares = (readers: FakeReader[]): (string | undefined)[] =>
+    readers.map(({ share }) => share);
+  const events = new ReadHead(200, ['Content-Type', 'text/event-stream']);
+
+  it('sends at once, and takes readers in until the response begins', () => {
+    const { requests, state, add } = newGroup({ isLive: true });
+    const readers = [add(), add()];
+    requests[0]?.beginLarge();
+    readers.push(add());
+    expect(requests.length).toBe(2);
+    expect(shares(readers)).toEqual(['first', 'joined', 'first']);
+    requests[0]?.end();
+    expect(state.isEmpty).toBe(false);
+    requests[1]?.answer();
+    expect([outcomes(readers), state.isEmpty]).toEqual([new Set(['answered']), true]);
+  });
+
+  it('lets later readers join an event stream until it ends', () => {
+    const { requests, state, add } = newGroup({ isLive: true });
+    const readers = [add()];
+    requests[0]?.begin(events);
+    readers.push(add());
+    expect([requests.length, shares(readers)]).toEqual([1, ['first', 'joined']]);
+    expect(state.isEmpty).toBe(false);
+    requests[0]?.end();
+    expect(state.isEmpty).toBe(true);
+  });
+
+  it('lets no later reader join an event stream that depends on its reader', () => {
+    const { requests, state, add } = newGroup({ isLive: true });
+    add();
+    requests[0]?.begin(
+      new ReadHead(200, ['Content-Type', 'text/event-stream', 'Vary', 'User-Agent']),
+    );
+    expect(state.isEmpty).toBe(true);
+  });
+
+  it('is forgotten when its readers have left before the response', () => {
+    const { requests, state, addMany } = newGroup({ isLive: true });
+    for (const reader of addMany(3)) reader.leave();
+    expect([requests[0]?.isCancelled, state.isEmpty]).toEqual([true, true]);
   });
 });

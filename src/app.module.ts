@@ -7,6 +7,7 @@ import { CommandsModule } from './commands/commands.module.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { GatewayConfigModule } from './config/gateway-config.module.ts';
 import { ProblemFilter } from './server/problem.filter.ts';
+import { GatewayParts } from './management/gateway-parts.ts';
 import { HealthModule } from './health/health.module.ts';
 import { LimitsModule } from './limits/limits.module.ts';
 import { LogModule } from './log/log.module.ts';
@@ -23,6 +24,7 @@ import { ShapesModule } from './shapes/shapes.module.ts';
 import { StreamsModule } from './streams/streams.module.ts';
 import { TelemetryModule } from './telemetry/telemetry.module.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
+import { UpstreamModule } from './upstream/upstream.module.ts';
 
 /** The modules of the public port's application. */
 export interface AppParts {
@@ -53,8 +55,10 @@ export class AppModule {
         ShapesModule,
         RegistryModule,
         HealthModule,
+        UpstreamModule,
       ],
       providers: [
+        GatewayParts,
         { provide: APP_GUARD, useExisting: AccessGuard },
         BodyCapGuard,
         { provide: APP_GUARD, useExisting: BodyCapGuard },

@@ -1,29 +1,18 @@
 import type { AddressInfo } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
-import type { INestApplication, Type } from '@nestjs/common';
+import type { INestApplication, NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express/adapters/express-adapter.js';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
-import { API_KEY_LIST, READ_TOKEN_KEY_SET, READ_TOKEN_SECRET_LIST } from './auth/auth.module.ts';
-import { DeclaredAccess } from './auth/declared-access.ts';
-import type { TokenKeySet } from './auth/token-key-set.ts';
-import { RuntimeClient } from './commands/runtime-client.ts';
-import type { SecretList } from './config/secret-list.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { configureApp, loggedPaths } from './configure-app.ts';
-import { HeldBytes } from './memory/held-bytes.ts';
-import { MemoryWatch } from './memory/memory-watch.ts';
-import { Connections } from './server/connections.ts';
-import { OpenRequests } from './server/open-requests.ts';
-import { StalledClients } from './server/stalled-clients.ts';
+import { GatewayParts } from './management/gateway-parts.ts';
 import { drain } from './server/drain.ts';
 import { configureManagement } from './management/configure-management.ts';
 import { GatewayState } from './server/gateway-state.ts';
 import { ManagementModule } from './management/management.module.ts';
 import { UpstreamProbes } from './management/upstream-probes.ts';
-import { OpenCommandLimit } from './limits/open-command-limit.ts';
-import { OpenReadLimits } from './limits/open-read-limits.ts';
 import type { LogCounts } from './log/log-output.ts';
 import { NestLogger } from './log/nest-logger.ts';
 import { GatewayAdapter } from './server/gateway.adapter.ts';
@@ -36,7 +25,6 @@ import { addGauges } from './management/gauges.ts';
 import { addMetrics } from './telemetry/metrics.ts';
 import { Telemetry } from './telemetry/telemetry.ts';
 import { startTracing } from './tracing/tracing.ts';
-import { RotatingCredentials } from './upstream/upstream-credentials.ts';
 
 /** A listening gateway. */
 export interface RunningGateway {
@@ -90,42 +78,12 @@ export async function startGateway(
     options,
   );
   configureApp(app, config, telemetry, expressForReads);
-  const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
-  const probes = new UpstreamProbes(config, names.lookup);
-  const secretFiles = [
-    ...[API_KEY_LIST, READ_TOKEN_SECRET_LIST].map((list) =>
-      app.get<SecretList<object>>(list, { strict: false }),
-    ),
-    ...app.get<RotatingCredentials>(RotatingCredentials, { strict: false }).lists,
-  ].filter(({ hasFile }) => hasFile);
+  const parts = app.get(GatewayParts);
   const management =
     config.managementPort === 0
       ? undefined
-      : await NestFactory.create(
-          ManagementModule.with({ state, probes, secretFiles, telemetry }, logger),
-          new ExpressAdapter(createExpress()),
-          options,
-        );
-  if (management) {
-    configureManagement(management, logger, loggedPaths(app));
-    requestMetrics?.announce(part(DeclaredAccess).routes());
-    addGauges(telemetry.registry, {
-      state,
-      probes,
-      secretFiles,
-      log,
-      limits: config.limits,
-      connections: part(Connections),
-      openRequests: part(OpenRequests),
-      held: part(HeldBytes),
-      stalledClients: part(StalledClients),
-      memoryWatch: part(MemoryWatch),
-      readLimits: part(OpenReadLimits),
-      commandLimit: part(OpenCommandLimit),
-      runtime: part(RuntimeClient),
-      keySet: app.get<TokenKeySet | undefined>(READ_TOKEN_KEY_SET, { strict: false }),
-    });
-  }
+      : await createManagement(app, { config, logger, telemetry, names, log, options });
+  requestMetrics?.announce(parts.access.routes());
   const closeAll = async (flushMs: number): Promise<void> => {
     await Promise.all([app.close(), management?.close()]);
     await lastLogLines();
@@ -152,15 +110,9 @@ export async function startGateway(
     drain: async ({ hasLameDuck = true } = {}) => {
       const endsAtMs = performance.now() + config.timeouts.drainMs;
       const timeoutMs = config.timeouts.drainMs * (tracing ? 1 - FLUSH_SHARE : 1);
-      await drain({
-        server: adapter.server,
-        connections: part(Connections),
-        openRequests: part(OpenRequests),
-        state,
-        logger,
-        hasLameDuck,
-        timeoutMs,
-      });
+      const { connections, openRequests } = parts;
+      const { server } = adapter;
+      await drain({ server, connections, openRequests, state, logger, hasLameDuck, timeoutMs });
       const leftMs = Math.max(MIN_CLOSE_MS, endsAtMs - performance.now());
       // The end of the process closes what a module cannot close in time.
       await Promise.race([
@@ -170,6 +122,33 @@ export async function startGateway(
     },
     close: () => close(),
   };
+}
+
+/** What the management port's application is made of. */
+interface ManagementSources {
+  config: GatewayConfig;
+  logger: Logger;
+  telemetry: Telemetry;
+  names: NameResolver;
+  log: LogCounts;
+  options: NestApplicationOptions;
+}
+
+async function createManagement(
+  app: INestApplication,
+  { config, logger, telemetry, names, log, options }: ManagementSources,
+): Promise<INestApplication> {
+  const parts = app.get(GatewayParts);
+  const { state, secretFiles } = parts;
+  const probes = new UpstreamProbes(config, names.lookup);
+  const management = await NestFactory.create(
+    ManagementModule.with({ state, secretFiles, probes, telemetry }, logger),
+    new ExpressAdapter(createExpress()),
+    options,
+  );
+  configureManagement(management, logger, loggedPaths(app));
+  addGauges(telemetry.registry, parts, { probes, log });
+  return management;
 }
 
 async function listen(

@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
-import { getConfigToken } from '@nestjs/config';
 import { DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
-import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
+import { CONFIG, type GatewayConfig } from '../config/gateway-config.ts';
 import type { ApiKey } from '../config/api-key.ts';
 import { SecretList } from '../config/secret-list.ts';
 import { parseApiKeys, parseReadTokenSecrets } from '../config/secret-lists.ts';
@@ -26,7 +25,6 @@ export const API_KEY_LIST = Symbol('API key list');
 export const READ_TOKEN_SECRET_LIST = Symbol('read token secret list');
 /** Injects the `TokenKeySet`, or undefined if no setting names one. */
 export const READ_TOKEN_KEY_SET = Symbol('read token key set');
-const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 
 /** API keys, read tokens, and the guard that every route passes. */
 @Module({
@@ -87,7 +85,7 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
     DeclaredAccess,
     WithdrawnCredentials,
   ],
-  exports: [AccessGuard],
+  exports: [AccessGuard, DeclaredAccess, API_KEY_LIST, READ_TOKEN_SECRET_LIST, READ_TOKEN_KEY_SET],
 })
 export class AuthModule {}
 

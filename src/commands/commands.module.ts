@@ -8,5 +8,6 @@ import { RuntimeClient } from './runtime-client.ts';
   imports: [UpstreamModule],
   controllers: [CommandsController],
   providers: [CommandsService, RuntimeClient],
+  exports: [RuntimeClient],
 })
 export class CommandsModule {}

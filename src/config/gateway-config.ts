@@ -80,5 +80,8 @@ export interface GatewayConfig {
 
 export const CONFIG_NAMESPACE = 'gateway';
 
+/** The injection token of the `GatewayConfig`. */
+export const CONFIG = getConfigToken(CONFIG_NAMESPACE);
+
 /** Injects the `GatewayConfig`. */
-export const InjectConfig = (): ParameterDecorator => Inject(getConfigToken(CONFIG_NAMESPACE));
+export const InjectConfig = (): ParameterDecorator => Inject(CONFIG);

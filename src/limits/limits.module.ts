@@ -1,11 +1,8 @@
 import { Global, Module } from '@nestjs/common';
-import { getConfigToken } from '@nestjs/config';
-import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
+import { CONFIG, type GatewayConfig } from '../config/gateway-config.ts';
 import { HeldBytes } from '../memory/held-bytes.ts';
 import { OpenCommandLimit } from './open-command-limit.ts';
 import { OpenReadLimits } from './open-read-limits.ts';
-
-const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 
 /** Limits on connections, reads, bodies and rates. */
 @Global()

@@ -1,7 +1,6 @@
 import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { getConfigToken } from '@nestjs/config';
 import type { Logger } from 'pino';
-import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
+import { CONFIG, type GatewayConfig } from '../config/gateway-config.ts';
 import { LOGGER } from '../log/log.module.ts';
 import { HeldBytes } from '../memory/held-bytes.ts';
 import { MemoryWatch } from '../memory/memory-watch.ts';
@@ -14,8 +13,6 @@ import { AcceptBurst } from './accept-burst.ts';
 import { OpenRequests } from './open-requests.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { StalledClients } from './stalled-clients.ts';
-
-const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 
 /** The connections of the public port, the open requests, and the memory that is held for them. */
 @Global()
@@ -73,7 +70,15 @@ export class ServerModule implements OnApplicationShutdown {
           useFactory: (logger: Logger) => new ProblemFilter(logger),
         },
       ],
-      exports: [GatewayState, HeldBytes, OpenRequests, Connections, ProblemFilter],
+      exports: [
+        GatewayState,
+        HeldBytes,
+        OpenRequests,
+        Connections,
+        StalledClients,
+        MemoryWatch,
+        ProblemFilter,
+      ],
     };
   }
 

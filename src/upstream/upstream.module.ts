@@ -1,13 +1,10 @@
 import { Module } from '@nestjs/common';
-import { getConfigToken } from '@nestjs/config';
 import type { Logger } from 'pino';
-import { CONFIG_NAMESPACE, type GatewayConfig } from '../config/gateway-config.ts';
+import { CONFIG, type GatewayConfig } from '../config/gateway-config.ts';
 import { LOGGER } from '../log/log.module.ts';
 import { NameResolver } from '../names/name-resolver.ts';
 import { RotatingCredentials } from './upstream-credentials.ts';
 import { Upstreams } from './upstreams.ts';
-
-const CONFIG = getConfigToken(CONFIG_NAMESPACE);
 
 /** Provides the upstreams to everything that sends requests to them. */
 @Module({
@@ -25,6 +22,6 @@ const CONFIG = getConfigToken(CONFIG_NAMESPACE);
         new Upstreams(config, names, credentials),
     },
   ],
-  exports: [Upstreams],
+  exports: [Upstreams, RotatingCredentials],
 })
 export class UpstreamModule {}

@@ -10,7 +10,7 @@ import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { accessOf, type RequestAccess } from './request-access.ts';
 
 /** How often the keys are compared. Their files are read again once a second. */
-const LOOK_INTERVAL_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 /** Within about a second of a change every open read is checked again, in batches. */
 const STEP_INTERVAL_MS = 50;
 const STEPS = 20;
@@ -23,7 +23,7 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
   /** The keys can change between a read's admission and its opening. A second check finds such reads. */
   private mustLookAgain = false;
   private isReadingFiles = false;
-  private looking: NodeJS.Timeout | undefined;
+  private checkTimer: NodeJS.Timeout | undefined;
   private stepping: NodeJS.Timeout | undefined;
 
   constructor(
@@ -35,11 +35,11 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
 
   onModuleInit(): void {
     this.seen = this.version();
-    this.looking = setInterval(() => void this.look(), LOOK_INTERVAL_MS).unref();
+    this.checkTimer = setInterval(() => void this.endWithdrawn(), CHECK_INTERVAL_MS).unref();
   }
 
   onModuleDestroy(): void {
-    clearInterval(this.looking);
+    clearInterval(this.checkTimer);
     clearTimeout(this.stepping);
   }
 
@@ -47,7 +47,7 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
     return [this.apiKeys.version, ...this.readTokens.version];
   }
 
-  private async look(): Promise<void> {
+  private async endWithdrawn(): Promise<void> {
     // The reads that the previous check found are ended first.
     if (this.stepping || this.isReadingFiles) return;
     const hasChanged = this.version().some((part, index) => part !== this.seen[index]);

@@ -17,10 +17,10 @@ export class AwakeClock {
   constructor(now: () => number = () => performance.now()) {
     this.now = now;
     this.lookedAtMs = now();
-    setInterval(() => this.look(), TICK_MS).unref();
+    setInterval(() => this.readMs(), TICK_MS).unref();
   }
 
-  look(): number {
+  readMs(): number {
     const nowMs = this.now();
     this.awakeMs += Math.min(nowMs - this.lookedAtMs, MAX_STEP_MS);
     this.lookedAtMs = nowMs;
@@ -33,5 +33,5 @@ let ofProcess: AwakeClock | undefined;
 /** The time in milliseconds in which this process ran. Only differences have a meaning. */
 export function awakeMs(): number {
   ofProcess ??= new AwakeClock();
-  return ofProcess.look();
+  return ofProcess.readMs();
 }

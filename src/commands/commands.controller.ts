@@ -46,7 +46,7 @@ export class CommandsController {
     @Body() body: Buffer,
     @Call() call: CommandCall,
   ): Promise<CommandOutcome> {
-    return this.commands.wake(type, id, body, call);
+    return this.commands.send(type, id, body, call);
   }
 
   @Post(['a/:type/:id/control', 't/:tenant/a/:type/:id/control'])

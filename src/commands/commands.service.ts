@@ -41,13 +41,13 @@ export class CommandsService {
     const { tenant } = this.config;
     call.context.command = 'spawn';
     const { type, id = this.newId(type, call) } = body.dto;
-    return this.send('spawn', entityAddress(tenant, type, id), body.bytes, JSON_TYPE, call);
+    return this.deliver('spawn', entityAddress(tenant, type, id), body.bytes, JSON_TYPE, call);
   }
 
-  wake(type: string, id: string, body: Buffer, call: CommandCall): Promise<CommandOutcome> {
+  send(type: string, id: string, body: Buffer, call: CommandCall): Promise<CommandOutcome> {
     call.context.command = 'send';
     const address = entityAddress(this.config.tenant, type, id);
-    return this.send('wake', address, body, call.contentType || JSON_TYPE, call);
+    return this.deliver('wake', address, body, call.contentType || JSON_TYPE, call);
   }
 
   control(
@@ -58,7 +58,7 @@ export class CommandsService {
   ): Promise<CommandOutcome> {
     call.context.command = body.dto.verb;
     const address = entityAddress(this.config.tenant, type, id);
-    return this.send('control', address, body.bytes, JSON_TYPE, call);
+    return this.deliver('control', address, body.bytes, JSON_TYPE, call);
   }
 
   private newId(type: string, { idempotencyKey }: CommandCall): string {
@@ -67,7 +67,7 @@ export class CommandsService {
       : derivedId(this.config.tenant, type, idempotencyKey);
   }
 
-  private async send(
+  private async deliver(
     handler: RuntimeCommand['handler'],
     address: EntityAddress,
     body: Buffer,

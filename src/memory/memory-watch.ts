@@ -60,8 +60,8 @@ export class MemoryWatch {
     this.sockets = sockets;
     this.logger = logger;
     this.heap = heap;
-    held.watchFlow(memory.limitBytes * FLOW_SHARE, () => this.look());
-    this.timer = setInterval(() => this.look(), INTERVAL_MS);
+    held.watchFlow(memory.limitBytes * FLOW_SHARE, () => this.measure());
+    this.timer = setInterval(() => this.measure(), INTERVAL_MS);
     this.timer.unref();
   }
 
@@ -75,7 +75,7 @@ export class MemoryWatch {
     return Math.max(this.memory.usedBytes() / this.memory.limitBytes, usedHeap / heapLimit);
   }
 
-  look(): void {
+  measure(): void {
     const share = this.usedShare;
     if (share >= CLOSES_AT && !this.held.isClosed) this.close(share);
     else if (share < OPENS_AT && this.held.isClosed) this.open(share);

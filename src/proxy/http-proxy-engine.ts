@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import httpProxy from 'http-proxy';
 import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
-import { Exchange, StaleConnection } from './exchange.ts';
+import { ForwardAttempt, StaleConnection } from './forward-attempt.ts';
 import type { HeaderObject } from '../http/header-list.ts';
 import type { ProxiedUpstream } from '../upstream/upstreams.ts';
 
@@ -32,14 +32,14 @@ export interface EngineCall {
 @Injectable()
 export class HttpProxyEngine {
   private readonly proxy = httpProxy.createProxyServer();
-  private readonly exchanges = new WeakMap<object, Exchange>();
+  private readonly attempts = new WeakMap<object, ForwardAttempt>();
 
   constructor(@InjectConfig() private readonly config: GatewayConfig) {
     this.proxy.on('proxyReq', (upstreamRequest, standIn) => {
-      this.exchanges.get(standIn)?.begin(upstreamRequest);
+      this.attempts.get(standIn)?.begin(upstreamRequest);
     });
     this.proxy.on('proxyRes', (answer, standIn) => {
-      this.exchanges.get(standIn)?.answer(answer);
+      this.attempts.get(standIn)?.answer(answer);
     });
   }
 
@@ -65,8 +65,8 @@ export class HttpProxyEngine {
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const standIn = standInFor(call);
-      const exchange = new Exchange(call, timeoutMs, isResent, resolve, reject);
-      this.exchanges.set(standIn, exchange);
+      const attempt = new ForwardAttempt(call, timeoutMs, isResent, resolve, reject);
+      this.attempts.set(standIn, attempt);
       this.proxy.web(
         standIn,
         call.response,
@@ -79,7 +79,7 @@ export class HttpProxyEngine {
           toProxy: true,
           selfHandleResponse: true,
         },
-        (error: Error) => exchange.fail(error),
+        (error: Error) => attempt.fail(error),
       );
     });
   }

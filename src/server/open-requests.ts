@@ -1,5 +1,5 @@
 import { UnorderedList } from '../collections/unordered-list.ts';
-import type { LiveMode } from '../telemetry/shared-reads.ts';
+import type { LiveMode } from '../telemetry/read-share-metrics.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** The open requests, for the drain and for limits. */

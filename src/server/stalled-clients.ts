@@ -40,7 +40,7 @@ export class StalledClients {
       Math.max(timeoutMs / LOOKS_PER_TIMEOUT, MIN_INTERVAL_MS),
       MAX_INTERVAL_MS,
     );
-    this.timer = setInterval(() => void this.look(), intervalMs);
+    this.timer = setInterval(() => void this.findStalled(), intervalMs);
     this.timer.unref();
   }
 
@@ -86,7 +86,7 @@ export class StalledClients {
   }
 
   /** Checks every client for which something waits. Never rejects. */
-  async look(): Promise<void> {
+  async findStalled(): Promise<void> {
     if (this.isLooking) return;
     this.isLooking = true;
     // The written bytes are read first, because bytes that are written while the table is read must not count as

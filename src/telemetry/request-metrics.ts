@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import { CLIENT_GONE_STATUS } from '../http/client-gone.ts';
-import type { LiveMode } from './shared-reads.ts';
+import type { LiveMode } from './read-share-metrics.ts';
 import { knownMethod } from './http-method.ts';
 import { statusClassLabel, type StatusClass } from './status-class.ts';
 import {

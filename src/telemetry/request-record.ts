@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors/error-codes.ts';
 import type { ErrorReason, ParserReason } from '../errors/gateway-error.ts';
 import { LoggedPaths, NO_CREDENTIALS } from '../log/logged-paths.ts';
 import type { CommandVerb } from './command-verb.ts';
-import type { LiveMode } from './shared-reads.ts';
+import type { LiveMode } from './read-share-metrics.ts';
 
 /** Where no API keys are known, only what looks like a token is left out. */
 const PATHS_WITHOUT_TOKENS = new LoggedPaths(NO_CREDENTIALS);

@@ -1,5 +1,5 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
-import { SharedReads } from './shared-reads.ts';
+import { ReadShareMetrics } from './read-share-metrics.ts';
 import type { Telemetry } from './telemetry.ts';
 import { UpstreamCalls } from './upstream-calls.ts';
 
@@ -12,9 +12,9 @@ export class TelemetryModule {
       module: TelemetryModule,
       providers: [
         { provide: UpstreamCalls, useValue: upstreamCalls },
-        { provide: SharedReads, useValue: sharedReads },
+        { provide: ReadShareMetrics, useValue: sharedReads },
       ],
-      exports: [UpstreamCalls, SharedReads],
+      exports: [UpstreamCalls, ReadShareMetrics],
     };
   }
 }

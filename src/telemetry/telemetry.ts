@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import type { RequestObserver } from './request-observer.ts';
-import { SharedReads } from './shared-reads.ts';
+import { ReadShareMetrics } from './read-share-metrics.ts';
 import { UpstreamCalls } from './upstream-calls.ts';
 
 /** The observers and metrics of one gateway. */
@@ -10,5 +10,5 @@ export class Telemetry {
   /** The observers of every request on the public port, in the order of their calls. */
   readonly requests: RequestObserver[] = [];
   readonly upstreamCalls = new UpstreamCalls();
-  readonly sharedReads = new SharedReads(this.registry);
+  readonly sharedReads = new ReadShareMetrics(this.registry);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../config/load-config.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
-import { upstreamError, type FailedRequest, type UpstreamFailure } from './upstream-error.ts';
+import { upstreamError, type FailedRequest, type RequestFailure } from './upstream-error.ts';
 import { Upstreams } from './upstreams.ts';
 import { NameResolver } from '../names/name-resolver.ts';
 
@@ -21,13 +21,13 @@ const UNREACHABLE = 'The server behind this route could not be reached; try agai
 const LATE = 'The server behind this route did not answer within 7 ms.';
 const UNUSABLE = 'The server behind this route gave an answer that cannot be used.';
 
-function told(request: FailedRequest, failure: UpstreamFailure): [string, string] {
+function told(request: FailedRequest, failure: RequestFailure): [string, string] {
   const { code, message } = upstreamError(request, failure);
   return [code, message];
 }
 
 describe('upstreamError', () => {
-  it.each<[string, UpstreamFailure, string, string]>([
+  it.each<[string, RequestFailure, string, string]>([
     ['nothing was sent', { reached: 'nowhere' }, 'upstream_unreachable', UNSENT],
     ['it was lost', { reached: 'sent', cause: LOST }, 'upstream_unreachable', UNREACHABLE],
     ['it was late', { reached: 'sent', timeoutMs: 7 }, 'upstream_timeout', LATE],
@@ -76,7 +76,7 @@ describe('upstreamError', () => {
   );
 
   it('says whether nothing was sent, and then when to try again', () => {
-    const isUnsent = (failure: UpstreamFailure) => {
+    const isUnsent = (failure: RequestFailure) => {
       const error = upstreamError(COMMAND, { ...failure, retryAfterSeconds: 1 });
       return [error.isUnsent, error.headers];
     };

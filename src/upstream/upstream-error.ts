@@ -12,7 +12,7 @@ export interface FailedRequest {
 }
 
 /** The reason why a request got no response for the client. */
-export interface UpstreamFailure {
+export interface RequestFailure {
   reached: Reached;
   /** The error code for the log. Codes are those of Node and of llhttp (`HPE_*`). */
   cause?: unknown;
@@ -56,7 +56,7 @@ const NAMELESS = 'server behind this route';
  * The gateway's error for a request without a usable response. If the request may have taken effect, the error says
  * so and how to repeat it safely: a client that only reads "try again" would make the change twice.
  */
-export function upstreamError(request: FailedRequest, failure: UpstreamFailure): GatewayError {
+export function upstreamError(request: FailedRequest, failure: RequestFailure): GatewayError {
   const { reached, cause, timeoutMs, isRefused, retryAfterSeconds } = failure;
   if (cause instanceof GatewayError) return cause;
   const { basePath, protocol } = request.upstream;
@@ -82,7 +82,7 @@ export function unusableAnswer(cause: unknown): GatewayError {
  * One lost within the headers means an invalid response.
  */
 function kindOf(
-  { reached, cause, timeoutMs }: UpstreamFailure,
+  { reached, cause, timeoutMs }: RequestFailure,
   isInDoubt: boolean,
 ): keyof typeof FAILURES {
   if (reached === 'nowhere') return 'unsent';

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { tokenExpired } from '../../auth/bearer.ts';
 import { awakeMs } from '../../clock/awake-clock.ts';
 import { HeldBytes } from '../../memory/held-bytes.ts';
-import { SharedReads } from '../../telemetry/shared-reads.ts';
+import { ReadShareMetrics } from '../../telemetry/read-share-metrics.ts';
 import { Deadlines } from '../deadlines.ts';
 import { upstreamError } from '../../upstream/upstream-error.ts';
 import { Reader } from './reader.ts';
@@ -23,7 +23,7 @@ export class ReadService {
   constructor(
     private readonly sharing: ReadSharing,
     private readonly held: HeldBytes,
-    private readonly counts: SharedReads,
+    private readonly counts: ReadShareMetrics,
   ) {}
 
   /** Resolves when the answer has begun. Rejects with a `GatewayError`, or `ClientGone`. */

@@ -6,7 +6,7 @@ import type { SlowClient } from '../../memory/slow-clients.ts';
 import { overloaded } from '../../errors/gateway-error.ts';
 import { breakOff, dropClient } from '../../http/break-off.ts';
 import { ClientGone } from '../../http/client-gone.ts';
-import type { ReadShare, SharedReads } from '../../telemetry/shared-reads.ts';
+import type { ReadShare, ReadShareMetrics } from '../../telemetry/read-share-metrics.ts';
 import { flushAnswerHead, writeAnswerHead } from '../answer-head.ts';
 import type { Deadline } from '../deadlines.ts';
 import { STALLED_EVENT_MS } from './sse-boundary.ts';
@@ -59,7 +59,7 @@ export class Reader implements UnorderedListItem, SlowClient {
   private readonly response: ServerResponse;
   private readonly rules: AnswerRules;
   private readonly unread: UnreadBytes;
-  private readonly counts: SharedReads;
+  private readonly counts: ReadShareMetrics;
   private stage: 'waiting' | 'answering' | 'over' = 'waiting';
   private resolve!: () => void;
   private reject!: (error: Error) => void;
@@ -74,7 +74,7 @@ export class Reader implements UnorderedListItem, SlowClient {
     response: ServerResponse,
     rules: AnswerRules,
     held: HeldBytes,
-    counts: SharedReads,
+    counts: ReadShareMetrics,
   ) {
     this.call = call;
     this.response = response;

@@ -224,7 +224,7 @@ describe('ReadConnection', () => {
     expect(pauses).toBeGreaterThan(10);
   });
 
-  describe('looked at now and then', () => {
+  describe('checked now and then', () => {
     const TIMEOUTS = { connectMs: 1_000, stallMs: 100 };
     const BEGUN = 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel';
 
@@ -248,9 +248,9 @@ describe('ReadConnection', () => {
     // 100 reads and 50 registry calls whose upstream stopped in the middle had no end.
     it('breaks a body off of which nothing more comes', async () => {
       const { outcome } = await begin(false);
-      connection.look(0, TIMEOUTS);
-      connection.look(99, TIMEOUTS);
-      connection.look(101, TIMEOUTS);
+      connection.checkTimeouts(0, TIMEOUTS);
+      connection.checkTimeouts(99, TIMEOUTS);
+      connection.checkTimeouts(101, TIMEOUTS);
       expect(String(await outcome)).toContain('no byte');
     });
 
@@ -260,8 +260,8 @@ describe('ReadConnection', () => {
     ])('leaves one alone that %s', async (_, isSilent, answer, prepare) => {
       const { outcome } = await begin(isSilent, answer);
       prepare();
-      connection.look(0, TIMEOUTS);
-      connection.look(10_000, TIMEOUTS);
+      connection.checkTimeouts(0, TIMEOUTS);
+      connection.checkTimeouts(10_000, TIMEOUTS);
       connection.resume();
       upstream?.sockets[0]?.write('lo you');
       expect(await outcome).toBeUndefined();
@@ -270,8 +270,8 @@ describe('ReadConnection', () => {
     it('leaves one alone whose answer has not begun', async () => {
       const { outcome } = await begin(false, '');
       await upstream?.asked.promise;
-      connection.look(0, TIMEOUTS);
-      connection.look(10_000, TIMEOUTS);
+      connection.checkTimeouts(0, TIMEOUTS);
+      connection.checkTimeouts(10_000, TIMEOUTS);
       upstream?.sockets[0]?.write(HELLO);
       expect(await outcome).toBeUndefined();
     });
@@ -279,8 +279,8 @@ describe('ReadConnection', () => {
     it('gives up a connection that does not open in time', async () => {
       connectTo(new URL('http://store.test'), (onread) => new Socket({ onread }));
       const outcome = read(connection);
-      connection.look(999, TIMEOUTS);
-      connection.look(1_000, TIMEOUTS);
+      connection.checkTimeouts(999, TIMEOUTS);
+      connection.checkTimeouts(1_000, TIMEOUTS);
       expect((await outcome).error).toBeInstanceOf(ConnectTimeout);
     });
   });

@@ -130,7 +130,7 @@ export class ReadConnection implements TurnWaiter {
   }
 
   /** Closes the connection if it takes too long to open, or if its response has stalled. Call it periodically. */
-  look(nowMs: number, { connectMs, stallMs }: ConnectionTimeouts): void {
+  checkTimeouts(nowMs: number, { connectMs, stallMs }: ConnectionTimeouts): void {
     if (!this.isOpen) {
       if (nowMs - this.options.openedAtMs >= connectMs) {
         this.socket.destroy(new ConnectTimeout(connectMs));

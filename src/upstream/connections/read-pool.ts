@@ -14,7 +14,7 @@ const MAX_OPENING_TLS_CONNECTIONS = 64;
 /** While others open, a connection may take this many times longer, because it may wait in the server's accept queue. */
 const PATIENCE_IN_A_CROWD = 4;
 /** How often all connections are checked. */
-const LOOK_INTERVAL_MS = 250;
+const CHECK_INTERVAL_MS = 250;
 
 /**
  * The connections to one upstream, each for one read at a time. The connection that was used last is taken first.
@@ -32,7 +32,7 @@ export class ReadPool {
   private readonly maxOpening: number;
   private openingCount = 0;
   private readonly line: ConnectionLine;
-  private readonly lookTimer = setInterval(() => this.look(), LOOK_INTERVAL_MS);
+  private readonly checkTimer = setInterval(() => this.checkConnections(), CHECK_INTERVAL_MS);
 
   /** `nowMs` is a clock that stops while the process is stopped. */
   constructor(
@@ -47,7 +47,7 @@ export class ReadPool {
       origin.protocol === 'https:' ? MAX_OPENING_TLS_CONNECTIONS : MAX_OPENING_CONNECTIONS;
     this.nowMs = nowMs;
     this.line = new ConnectionLine(timeouts.connectMs);
-    this.lookTimer.unref();
+    this.checkTimer.unref();
   }
 
   /** Gives a read the connection that was used last, which is most likely still open, or another one. */
@@ -91,7 +91,7 @@ export class ReadPool {
 
   /** Closes every connection, also busy ones, and opens none for the waiting reads. */
   close(): void {
-    clearInterval(this.lookTimer);
+    clearInterval(this.checkTimer);
     this.line.clear();
     for (const connection of this.all) this.drop(connection);
   }
@@ -124,12 +124,12 @@ export class ReadPool {
     }
   }
 
-  private look(): void {
+  private checkConnections(): void {
     const nowMs = this.nowMs();
     const { connectMs, stallMs } = this.timeouts;
     const patience = this.line.isUpstreamThere(nowMs) ? PATIENCE_IN_A_CROWD : 1;
     const timeouts = { connectMs: patience * connectMs, stallMs };
-    for (const connection of this.all) connection.look(nowMs, timeouts);
+    for (const connection of this.all) connection.checkTimeouts(nowMs, timeouts);
     this.line.giveUp(nowMs);
     this.closeIdle();
   }

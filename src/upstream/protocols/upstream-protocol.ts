@@ -1,4 +1,4 @@
-import type { LiveMode } from '../../telemetry/shared-reads.ts';
+import type { LiveMode } from '../../telemetry/read-share-metrics.ts';
 import type { MappedPaths } from '../upstream-target.ts';
 
 /** The protocol of an upstream. */

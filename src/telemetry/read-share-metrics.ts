@@ -18,7 +18,7 @@ const MODES: readonly ReadMode[] = ['catch-up', 'long-poll', 'sse'];
 const SHARES: readonly ReadShare[] = ['first', 'joined', 'apart'];
 
 /** The counters of shared reads. The number of upstream requests is `first` plus `apart`. */
-export class SharedReads {
+export class ReadShareMetrics {
   private readonly counts = new Map<ReadMode, Map<ReadShare, CounterSeries>>();
 
   constructor(registry: Registry) {

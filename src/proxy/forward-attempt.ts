@@ -3,7 +3,7 @@ import { ClientGone } from '../http/client-gone.ts';
 import { expectAnswer, refuseExcess } from '../upstream/connections/excess-bytes.ts';
 import { bodyMayFollow } from '../upstream/connections/idle-time.ts';
 import { isIdempotent, isStale, maySendAgain, type Reached } from '../upstream/send-again.ts';
-import { upstreamError, type UpstreamFailure } from '../upstream/upstream-error.ts';
+import { upstreamError, type RequestFailure } from '../upstream/upstream-error.ts';
 import { answerFault, RefusedCredential, UnusableAnswer } from '../upstream/usable-answer.ts';
 import type { EngineCall } from './http-proxy-engine.ts';
 
@@ -11,7 +11,7 @@ import type { EngineCall } from './http-proxy-engine.ts';
 export class StaleConnection extends Error {}
 
 /** One attempt at a request, from sending it to the response headers. */
-export class Exchange {
+export class ForwardAttempt {
   private readonly call: EngineCall;
   private readonly resolve: (answer: IncomingMessage) => void;
   private readonly reject: (error: Error) => void;
@@ -108,7 +108,7 @@ export class Exchange {
     );
   }
 
-  private toError(failure: UpstreamFailure): Error {
+  private toError(failure: RequestFailure): Error {
     const { upstream, client, target } = this.call;
     return upstreamError({ upstream, method: client.method, target }, failure);
   }

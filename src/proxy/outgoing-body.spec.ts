@@ -30,7 +30,7 @@ beforeEach(async () => {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
 });
-afterEach(() => server.close());
+afterEach(() => void server.close());
 
 /** Sends a body, and waits for the response. */
 async function post(bytes: number, headers: Record<string, string | number>): Promise<void> {
@@ -60,13 +60,13 @@ describe('a body for an upstream', () => {
     expect(held.total).toBe(0);
   });
 
-  it.each([{ 'content-length': 0 }, { 'transfer-encoding': 'chunked' }])(
-    'that is empty is none: %j',
-    async (headers) => {
-      await post(0, headers);
-      expect(await outcome).toBeUndefined();
-    },
-  );
+  it.each<Record<string, string | number>>([
+    { 'content-length': 0 },
+    { 'transfer-encoding': 'chunked' },
+  ])('that is empty is none: %j', async (headers) => {
+    await post(0, headers);
+    expect(await outcome).toBeUndefined();
+  });
 
   it('is refused where the budget has no room for what it can hold', async () => {
     // New work gets three quarters of the budget.

@@ -59,6 +59,71 @@ describe('the catalog with tokens that end', () => {
   });
 });
 
+describe('the catalog with tokens that are over when they come', () => {
+  // It asked for tokens in a loop, and aborted each long-poll before it could be sent.
+  it('asks for one token for each request', async () => {
+    await putEntity(catalog, row('over'));
+    let minted = 0;
+    let requests = 0;
+    const ended = new AbortController();
+    const reader = new AgentGateway({
+      url: gateway.url,
+      authCallback: async () => {
+        minted += 1;
+        if (minted === 6) ended.abort();
+        const { token } = await mintReadToken({ secret, prefix: '/shapes' });
+        return { token, ttlSeconds: 0.001 };
+      },
+      fetch: (input, init) => {
+        requests += 1;
+        return fetch(input, init);
+      },
+    });
+    await reader.catalog({ signal: ended.signal }).subscribe(() => undefined);
+    expect(minted).toBe(6);
+    expect(requests).toBeGreaterThanOrEqual(minted - 1);
+  });
+});
+
+describe('a token that is older than the agent', () => {
+  it('is renewed once', async () => {
+    for (const id of ['old', 'new', 'foreign']) {
+      const writer = new EventWriter(`${history.url}/t/default/agents/chat/${id}/timeline`);
+      await writer.create();
+      await writer.append(1);
+    }
+    let minted = 0;
+    const agents = ['old'];
+    const reader = new AgentGateway({
+      url: gateway.url,
+      authCallback: () => {
+        minted += 1;
+        const prefix = agents.map((id) => `/streams/t/default/agents/chat/${id}`);
+        return mintReadToken({ secret, prefix });
+      },
+    });
+    const read = async (id: string): Promise<number[]> => {
+      const seqs: number[] = [];
+      const timeline = reader.timeline(`chat/${id}`, { live: false });
+      await timeline.subscribe(({ seq }) => seqs.push(seq));
+      return seqs;
+    };
+    expect(await read('old')).toEqual([0]);
+    agents.push('new');
+    // The read failed with 403 until the old token was over, which can be hours.
+    expect(await read('new')).toEqual([0]);
+    expect(minted).toBe(2);
+    await expect(read('foreign')).rejects.toMatchObject({
+      name: 'APIError',
+      status: 403,
+      code: 'prefix_not_covered',
+    });
+    expect(minted).toBe(3);
+    expect(await read('old')).toEqual([0]);
+    expect(minted).toBe(3);
+  });
+});
+
 describe('a session that has ended', () => {
   it('ends every read for good, and is not asked for again', async () => {
     const writer = new EventWriter(`${history.url}/t/default/agents/chat/ended/timeline`);

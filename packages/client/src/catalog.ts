@@ -1,21 +1,10 @@
 import type { Row, ShapeStreamOptions } from '@electric-sql/client';
 import { followCatalog, type Consume } from './catalog-follower.ts';
 import { CatalogRows, type CatalogChange, type CatalogMessage } from './catalog-rows.ts';
+import type { EntityRow } from './entity-row.ts';
 import { Handoff } from './handoff.ts';
 import { StateTeller, type LiveOptions } from './live-state.ts';
 import type { Transport } from './transport.ts';
-
-/** A row of the table `entities`. Every value is text, as Electric sends it. */
-export interface EntityRow extends Row {
-  url: string;
-  type: string;
-  id: string;
-  status: string;
-  parent: string | null;
-  tenant: string;
-  created_at: string;
-  updated_at: string;
-}
 
 export interface CatalogOptions extends LiveOptions {
   /** The table. Default `entities`. */

@@ -80,6 +80,26 @@ describe('a token that lives for a short time', () => {
   });
 });
 
+describe('a token that is over when it comes', () => {
+  // Every request asked for another one, and the catalog, which repeats its long-poll at the end of a token, did nothing else.
+  it('is used for a quarter of a second', async () => {
+    const said = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+    const { calls, credential } = callback();
+    const waiting = credential.authorization();
+    jest.advanceTimersByTime(2_000);
+    calls[0]?.resolve({ token: 'late', ttlSeconds: 1 });
+    expect(await waiting).toBe('Bearer late');
+    expect(credential.renewInMs).toBe(250);
+    expect(await credential.authorization()).toBe('Bearer late');
+    jest.advanceTimersByTime(250);
+    const next = credential.authorization();
+    calls[1]?.resolve({ token: 'next', ttlSeconds: 300 });
+    expect(await next).toBe('Bearer next');
+    expect(calls).toHaveLength(2);
+    said.mockRestore();
+  });
+});
+
 describe('a session that has ended', () => {
   it('is not asked for again', async () => {
     const { calls, credential } = callback();

@@ -26,6 +26,8 @@ export interface CredentialOptions {
 const RENEW_AHEAD_MS = 30_000;
 /** With a shorter life, tokens are renewed more often than the gateway is read. */
 const SHORT_LIFE_SECONDS = 10;
+/** A token is used for this long, also one that is over when it comes: without it every request would ask for another. */
+const SHORTEST_USE_MS = 250;
 /** A callback without a result by then has failed, and is called again. */
 const CALLBACK_TIMEOUT_MS = 20_000;
 
@@ -86,7 +88,7 @@ export class Credential {
     return Math.max(0, this.#renewAtMs - performance.now());
   }
 
-  /** Called after a 401: the sent token is no longer valid, even before its expiry. */
+  /** Called when the sent token is no longer enough, even before its expiry: the next request asks for another. */
   refused(authorization: string | undefined): void {
     if (authorization === `Bearer ${this.#token}`) this.#renewAtMs = 0;
   }
@@ -104,7 +106,8 @@ export class Credential {
     }
     const ttlMs = ttlSeconds * 1_000;
     this.#token = checked(token);
-    this.#renewAtMs = askedAtMs + ttlMs - Math.min(RENEW_AHEAD_MS, ttlMs / 2);
+    const renewAtMs = askedAtMs + ttlMs - Math.min(RENEW_AHEAD_MS, ttlMs / 2);
+    this.#renewAtMs = Math.max(renewAtMs, performance.now() + SHORTEST_USE_MS);
   }
 }
 

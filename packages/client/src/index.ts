@@ -11,7 +11,7 @@ export type {
 } from './agents.ts';
 export { Answer, type AskOptions } from './answer.ts';
 export { AnswerError, type AnswerErrorCode } from './answer-error.ts';
-export type { Catalog, CatalogOptions, EntityRow } from './catalog.ts';
+export type { Catalog, CatalogOptions } from './catalog.ts';
 export type { CatalogChange } from './catalog-rows.ts';
 export { conversation } from './conversation.ts';
 export { SessionEnded, type CredentialOptions, type MintedToken } from './credential.ts';
@@ -22,6 +22,7 @@ export type {
   RemoveOptions,
   Service,
 } from './deployments.ts';
+export type { EntityRow } from './entity-row.ts';
 export {
   EVENT_KINDS,
   textOf,

@@ -89,7 +89,24 @@ export class Transport {
 
   /** `fetch` with the credential, for the protocols' clients. It follows no redirect. */
   readonly fetch: typeof fetch = async (input, init = {}) => {
-    const authorization = await untilAborted(this.#options.credential.authorization(), init.signal);
+    const { credential } = this.#options;
+    const authorization = await untilAborted(credential.authorization(), init.signal);
+    const response = await this.#fetchWith(authorization, input, init);
+    // An agent that is newer than the token is in none of its prefixes, and the next token may have it.
+    const isFromCallback = credential.renewInMs !== undefined;
+    if (response.status !== 403 || !isFromCallback || !(await isNotCovered(response))) {
+      return response;
+    }
+    credential.refused(authorization);
+    const next = await untilAborted(credential.authorization(), init.signal);
+    return next === authorization ? response : this.#fetchWith(next, input, init);
+  };
+
+  async #fetchWith(
+    authorization: string | undefined,
+    input: Parameters<typeof fetch>[0],
+    init: RequestInit,
+  ): Promise<Response> {
     const headers = new Headers(init.headers);
     if (authorization !== undefined) headers.set('authorization', authorization);
     const response = await this.#options.fetch(input, { ...init, headers, redirect: 'manual' });
@@ -102,7 +119,7 @@ export class Transport {
       throw new APIError(message, { status: response.status, code: 'invalid_response' });
     }
     return response;
-  };
+  }
 
   async #try(call: Call): Promise<Answer | APIError> {
     const { method, path, query, headers, body, signal, timeoutMs, isIdempotent } = call;
@@ -126,6 +143,13 @@ export class Transport {
       return error instanceof APIError ? error : noAnswer(error, timeout.aborted, isIdempotent);
     }
   }
+}
+
+/** Whether the token opens other paths. */
+async function isNotCovered(response: Response): Promise<boolean> {
+  const { status, headers } = response;
+  const text = await response.clone().text();
+  return errorOfAnswer({ status, headers, text }, true).code === 'prefix_not_covered';
 }
 
 /** The JSON object of a response. Throws an `APIError` if it is not one. */

@@ -1,24 +1,13 @@
 import { object, serde } from '@restatedev/restate-sdk';
 import type { ObjectContext } from '@restatedev/restate-sdk';
+import type { EntityRow } from '../entity-row.ts';
 import { describe, request } from './gateway-client.ts';
 import { retryForever } from './retry-forever.ts';
-
-/** A row of the catalog's table `entities`, as the catalog engine accepts it. */
-export interface CatalogRow {
-  url: string;
-  type: string;
-  id: string;
-  status: string;
-  parent: string | null;
-  tenant: string;
-  created_at: string;
-  updated_at: string;
-}
 
 const DEFAULT_NAME = 'catalogRow';
 
 /** Sends the row to its writer and does not wait. Rows of one entity arrive in the order of sending. */
-export function sendRow(ctx: ObjectContext, row: CatalogRow, service = DEFAULT_NAME): void {
+export function sendRow(ctx: ObjectContext, row: EntityRow, service = DEFAULT_NAME): void {
   ctx.genericSend({
     service,
     method: 'put',
@@ -37,7 +26,7 @@ export function catalogRowWriter(catalogUrl: string, name = DEFAULT_NAME) {
     name,
     options: { retryPolicy: retryForever, ingressPrivate: true, journalRetention: 0 },
     handlers: {
-      put: async (ctx: ObjectContext, row: CatalogRow) => {
+      put: async (ctx: ObjectContext, row: EntityRow) => {
         const { attemptCompletedSignal } = ctx.request();
         const refusal = await ctx.run('put row', () =>
           putRow(catalogUrl, row, attemptCompletedSignal),
@@ -51,7 +40,7 @@ export function catalogRowWriter(catalogUrl: string, name = DEFAULT_NAME) {
 
 async function putRow(
   catalogUrl: string,
-  row: CatalogRow,
+  row: EntityRow,
   attemptEnded: AbortSignal,
 ): Promise<string | null> {
   const init = {

@@ -1,6 +1,7 @@
 export { answer, type AnswerOptions } from './answer.ts';
 export { readControl, readSpawn, type Control, type Spawn, type Verb } from './command.ts';
-export { catalogRowWriter, type CatalogRow } from './catalog-row.ts';
+export { catalogRowWriter } from './catalog-row.ts';
+export type { EntityRow } from '../entity-row.ts';
 export { defineAgent, type Agent, type AgentDefinition } from './define-agent.ts';
 export {
   command,

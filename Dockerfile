@@ -37,12 +37,18 @@ RUN cd node_modules \
  && find . -type d -empty -delete
 
 # What Node itself needs: its binary, the libraries that it links, and the folders that a container
-# with a read-only root has things mounted on.
+# with a read-only root has things mounted on. Scanners find the packages of the libraries where distroless images have
+# them, in status.d; their licences are in the folder of each.
 FROM ${NODE_IMAGE} AS node
 RUN mkdir -p /rootfs/usr/local/bin /rootfs/etc /rootfs/proc /rootfs/sys /rootfs/dev /rootfs/tmp \
  && chmod 1777 /rootfs/tmp \
  && cp "$(command -v node)" /rootfs/usr/local/bin/node \
  && ldd /rootfs/usr/local/bin/node | grep -o '/[^ ]*' | xargs -I{} cp --parents --dereference {} /rootfs \
+ && cp --dereference /etc/os-release /rootfs/etc/os-release \
+ && mkdir -p /rootfs/var/lib/dpkg/status.d \
+ && for library in $(ldd /rootfs/usr/local/bin/node | grep -o '/[^ ]*'); do dpkg -S "*/${library##*/}"; done | cut -d: -f1 | sort -u > /packages \
+ && while read -r package; do dpkg-query --status "$package" > "/rootfs/var/lib/dpkg/status.d/$package" \
+      && cp --parents --dereference "/usr/share/doc/$package/copyright" /rootfs || exit 1; done < /packages \
  && echo 'hosts: files dns' > /rootfs/etc/nsswitch.conf \
  && echo 'gateway:x:10001:10001::/app:/sbin/nologin' > /rootfs/etc/passwd \
  && echo 'gateway:x:10001:' > /rootfs/etc/group

@@ -9,8 +9,12 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { run } from '../../tools/release/commands.ts';
+import { buildImage } from '../../tools/release/image.ts';
 import { missingPackages } from '../../tools/release/lock-file.ts';
-import { projectVersion } from '../../tools/release/versions.ts';
+import { readMetadata } from '../../tools/release/metadata.ts';
+import { readArchive } from '../../tools/release/oci-archive.ts';
+import { sign } from '../../tools/release/push.ts';
+import { projectVersion, setVersion } from '../../tools/release/versions.ts';
 import { Checks } from '../support/checks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -32,6 +36,16 @@ const names = {
   cli: `agent-gateway-cli-${version}.tgz`,
   chart: `agent-gateway-${version}.tgz`,
 };
+
+const archive = `agent-gateway-${version}.oci.tar`;
+
+/** A component of a CycloneDX bill. */
+interface Component {
+  name: string;
+  version: string;
+  purl: string;
+  licenses?: object[];
+}
 
 function sha256(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');
@@ -64,22 +78,19 @@ try {
   run('cp', ['-al', join(ROOT, 'node_modules'), join(clone, 'node_modules')]);
 
   await checks.check('a dry run makes everything, and says that nothing was pushed', async () => {
-    assert.match(release(out), new RegExp(`^${version} is in \\S+; nothing was pushed\\.$`, 'm'));
-    const image = `agent-gateway-${version}.oci.tar`;
+    const said = release(out);
+    assert.match(said, new RegExp(`^${version} is in \\S+; nothing was pushed\\.$`, 'm'));
+    assert.match(said, /^Nothing is signed: COSIGN_KEY names no key\.$/m);
     assert.deepEqual(
       readdirSync(out).sort(),
       [
         'NOTES.md',
         'SHA256SUMS',
         `agent-gateway-${version}.cdx.json`,
-        image,
-        names.chart,
         `agent-gateway-cli-${version}.cdx.json`,
-        names.cli,
         `agent-gateway-client-${version}.cdx.json`,
-        names.client,
-        names.react,
         'image.json',
+        ...[archive, ...Object.values(names)].flatMap((name) => [name, `${name}.intoto.jsonl`]),
       ].sort(),
     );
     run('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: out });
@@ -93,7 +104,9 @@ try {
     );
     // The archives of image and chart hold the time at which they were written; the digest of the image is the same.
     assert.deepEqual(
-      differing.filter((name) => !/\.oci\.tar$|SHA256SUMS/.test(name) && name !== names.chart),
+      differing.filter(
+        (name) => !/\.oci\.tar\b|SHA256SUMS/.test(name) && !name.startsWith(names.chart),
+      ),
       [],
     );
     assert.equal(
@@ -137,6 +150,72 @@ try {
     }
   });
 
+  // A scan of it found nothing in OpenSSL, which was not there.
+  await checks.check('it names Node, OpenSSL and glibc, with their licences', () => {
+    const { components } = JSON.parse(
+      readFileSync(join(out, `agent-gateway-${version}.cdx.json`), 'utf8'),
+    ) as { components: Component[] };
+    const find = (name: string): Component => {
+      const found = components.find((component) => component.name === name);
+      assert.ok(found, name);
+      return found;
+    };
+    const { node, openssl, v8 } = process.versions;
+    assert.deepEqual(
+      [find('node').version, find('openssl').version, find('v8').version],
+      [node, openssl, v8],
+    );
+    assert.deepEqual(find('openssl').licenses, [{ expression: 'Apache-2.0' }]);
+    assert.match(
+      find('libc6').purl,
+      /^pkg:deb\/debian\/libc6@2\.\S+&distro=debian-12&upstream=glibc$/,
+    );
+    assert.deepEqual(find('libc6').licenses, [{ expression: 'LGPL-2.1-or-later' }]);
+    for (const name of ['libstdc++6', 'libgcc-s1']) {
+      assert.match(JSON.stringify(find(name).licenses), /GCC-exception/);
+    }
+    const ofImage = components.filter(({ purl }) => /^pkg:(?:generic|deb)\//.test(purl));
+    for (const { name, licenses } of ofImage) assert.ok(licenses?.length, name);
+  });
+
+  await checks.check('the provenance of each artifact names its bytes and the commit', () => {
+    const revision = run('git', ['rev-parse', 'HEAD'], { cwd: clone }).trim();
+    for (const name of [archive, ...Object.values(names)]) {
+      const statement = JSON.parse(readFileSync(join(out, `${name}.intoto.jsonl`), 'utf8')) as {
+        _type: string;
+        predicateType: string;
+        subject: object[];
+        predicate: { buildDefinition: { resolvedDependencies: object[] } };
+      };
+      assert.equal(statement._type, 'https://in-toto.io/Statement/v1');
+      assert.equal(statement.predicateType, 'https://slsa.dev/provenance/v1');
+      assert.deepEqual(statement.subject, [{ name, digest: { sha256: sha256(join(out, name)) } }]);
+      assert.deepEqual(statement.predicate.buildDefinition.resolvedDependencies[0], {
+        uri: `git+${readMetadata(ROOT).repository}`,
+        digest: { gitCommit: revision },
+      });
+    }
+  });
+
+  // An upgrade pulled Node and all packages again.
+  await checks.check('the next version of the image has the same layers but for the last', () => {
+    const next = join(folder, 'next');
+    mkdirSync(next);
+    setVersion(clone, '99.0.0');
+    process.env.BUILDAH = BUILDAH;
+    try {
+      const request = { version: '99.0.0', revision: 'next', timestamp: '1' };
+      const { file } = buildImage({ root: clone, out: next, ...request });
+      const [one] = readArchive(join(out, archive));
+      const [other] = readArchive(join(next, file));
+      assert.equal(one?.layers.length, 3);
+      assert.deepEqual(other?.layers.slice(0, 2), one.layers.slice(0, 2));
+      assert.notEqual(other?.layers[2], one.layers[2]);
+    } finally {
+      run('git', ['checkout', '--quiet', '--', '.'], { cwd: clone });
+    }
+  });
+
   await checks.check(
     'the registry has every package of the lock file, for every platform',
     async () => {
@@ -145,7 +224,6 @@ try {
   );
 
   await checks.check('the image runs from its archive', async () => {
-    const archive = `agent-gateway-${version}.oci.tar`;
     const container = run('bash', [
       '-c',
       `${BUILDAH} from --pull-never oci-archive:${join(out, archive)}`,
@@ -168,6 +246,32 @@ try {
     rmSync(join(clone, 'new-file'));
     const nowhere = ['run', '--silent', 'release'];
     assert.throws(() => run('npm', nowhere, { cwd: clone, env }), /Give either --dry-run/);
+  });
+
+  await checks.check('a push is refused while the metadata are placeholders', () => {
+    const push = ['run', '--silent', 'release', '--', '--chart', 'oci://127.0.0.1:1/charts'];
+    assert.throws(
+      () => run('npm', push, { cwd: clone, env }),
+      /metadata\.json has placeholders \(.*the license is the owner's to choose/,
+    );
+  });
+
+  await checks.check('the checksums are signed where COSIGN_KEY names a key', () => {
+    const tools = join(folder, 'tools');
+    mkdirSync(tools);
+    // No key and no log of signatures here: this only shows what cosign is asked for.
+    writeFileSync(join(tools, 'cosign'), '#!/bin/sh\necho "$@" >"$6"\n', { mode: 0o755 });
+    const path = process.env.PATH;
+    process.env.PATH = [tools, path].join(delimiter);
+    try {
+      assert.equal(sign(out, 'the.key'), 'SHA256SUMS is signed.');
+      assert.equal(
+        readFileSync(join(out, 'SHA256SUMS.sigstore.json'), 'utf8'),
+        `sign-blob --yes --key the.key --bundle ${out}/SHA256SUMS.sigstore.json ${out}/SHA256SUMS\n`,
+      );
+    } finally {
+      process.env.PATH = path;
+    }
   });
 } finally {
   rmSync(folder, { recursive: true });

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { arch } from 'node:os';
 import { join } from 'node:path';
 import { run } from './commands.ts';
+import { imageLabels, readMetadata } from './metadata.ts';
 
 export interface ImageRequest {
   root: string;
@@ -66,6 +67,7 @@ function buildFor(machine: string, { root, version, revision, timestamp }: Image
     // The same time in every version: a layer whose files are the same is the same layer.
     '--timestamp=0',
     `--label=org.opencontainers.image.created=${new Date(Number(timestamp) * 1_000).toISOString()}`,
+    ...imageLabels(readMetadata(root)).map((label) => `--label=${label}`),
     `--tag=${tag}`,
     `--build-arg=VERSION=${version}`,
     `--build-arg=REVISION=${revision}`,

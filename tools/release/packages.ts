@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   cpSync,
   mkdirSync,
@@ -12,6 +11,15 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from './commands.ts';
+import { sha256Of } from './provenance.ts';
+import type { Component } from './runtime-components.ts';
+
+/** The parts of a CycloneDX bill that are used. */
+interface Bill {
+  serialNumber?: string;
+  metadata?: { timestamp?: string };
+  components: object[];
+}
 
 /** Builds the npm packages. npm chooses the names of their files. */
 export function packWorkspaces(root: string, out: string): void {
@@ -25,9 +33,15 @@ export function packWorkspaces(root: string, out: string): void {
 /**
  * The software bill of materials of each artifact, as CycloneDX. Each is made in a folder of its own with only its
  * dependencies: in the project's folder, npm 11's `--omit dev` also drops every package that another one names as a
- * development dependency, such as `@nestjs/core`. The hooks have none: they bring no other package along.
+ * development dependency, such as `@nestjs/core`. The hooks have none: they bring no other package along. `ofImage` is what the
+ * image has beside npm's packages.
  */
-export function writeBillsOfMaterials(root: string, out: string, version: string): void {
+export function writeBillsOfMaterials(
+  root: string,
+  out: string,
+  version: string,
+  ofImage: readonly Component[],
+): void {
   const folders = {
     'agent-gateway': '.',
     'agent-gateway-client': 'packages/client',
@@ -58,7 +72,9 @@ export function writeBillsOfMaterials(root: string, out: string, version: string
         '--omit',
         'optional',
       ];
-      writeFileSync(join(out, `${name}-${version}.cdx.json`), steady(run('npm', args, { cwd })));
+      const bill = JSON.parse(run('npm', args, { cwd })) as Bill;
+      if (name === 'agent-gateway') bill.components.push(...ofImage);
+      writeFileSync(join(out, `${name}-${version}.cdx.json`), steady(bill));
     } finally {
       rmSync(scratch, { recursive: true });
     }
@@ -72,8 +88,7 @@ function withoutDevelopment(path: string): string {
 }
 
 /** Time and serial number are left out, so that one commit always gives the same bytes. */
-function steady(text: string): string {
-  const bill = JSON.parse(text) as { serialNumber?: string; metadata?: { timestamp?: string } };
+function steady(bill: Bill): string {
   delete bill.serialNumber;
   delete bill.metadata?.timestamp;
   return `${JSON.stringify(bill, undefined, 2)}\n`;
@@ -107,11 +122,6 @@ export function packChart(root: string, out: string, version: string, digest: st
 /** Writes `SHA256SUMS` for `sha256sum --check`. */
 export function writeChecksums(out: string): void {
   const names = readdirSync(out).filter((name) => name !== 'SHA256SUMS');
-  const lines = names.sort().map((name) => {
-    const sum = createHash('sha256')
-      .update(readFileSync(join(out, name)))
-      .digest('hex');
-    return `${sum}  ${name}\n`;
-  });
+  const lines = names.sort().map((name) => `${sha256Of(join(out, name))}  ${name}\n`);
   writeFileSync(join(out, 'SHA256SUMS'), lines.join(''));
 }

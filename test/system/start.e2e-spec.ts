@@ -1,7 +1,16 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFile, mkdir, mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readlink,
+  realpath,
+  rm,
+  writeFile,
+} from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
@@ -312,6 +321,18 @@ describe('on a Node that is too old', () => {
         'the gateway cannot start, a setting is wrong:\n' +
         '  - GATEWAY_API_KEYS entry 1 must have at least 16 characters, or be sha256:<64 hex digits>\n',
     });
+  });
+
+  // 202 lines of EBADENGINE at `npm ci` frightened people, although everything runs on the project's own Node.
+  ifThereIsOne('is no reason for npm to warn', async () => {
+    const npm = await realpath(join(dirname(String(oldNode)), 'npm'));
+    const ending = await new Promise((resolve) => {
+      const options = { cwd: join(import.meta.dirname, '../..'), maxBuffer: 10 * 1024 * 1024 };
+      execFile(String(oldNode), [npm, 'ci', '--dry-run'], options, (error, _, stderr) =>
+        resolve({ code: error?.code, stderr }),
+      );
+    });
+    expect(ending).toEqual({ code: undefined, stderr: '' });
   });
 
   ifThereIsOne('says so where the project has no Node of its own', async () => {

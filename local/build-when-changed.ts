@@ -21,7 +21,9 @@ function newestMs(path: string): number {
 function buildWhenChanged(output: string, inputs: string[], command: string, args: string[]): void {
   const builtMs = statSync(join(ROOT, output), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const changedMs = Math.max(...inputs.map((path) => newestMs(join(ROOT, path))));
-  if (builtMs <= changedMs) execFileSync(command, args, { cwd: ROOT, stdio: 'inherit' });
+  // What a build says is not the output of the command that it is for.
+  const stdio = ['inherit', process.stderr.fd, 'inherit'] as const;
+  if (builtMs <= changedMs) execFileSync(command, args, { cwd: ROOT, stdio: [...stdio] });
 }
 
 const nest = join(ROOT, 'node_modules/.bin/nest');

@@ -22,6 +22,8 @@ export interface CatalogOptions {
   databasePath: string;
   /** The secret that requests of `/v1/shape` must have as `secret` (or `api_secret`, its older name). */
   secret?: string;
+  /** Rows are written below `/<systemName>` only, so that agents of another system cannot write theirs here. */
+  systemName?: string;
   /** How long a live read is held; default 20 s, as in Electric. */
   longPollTimeoutMs?: number;
   /** How long an event stream lasts; default 60 s, as in Electric. */
@@ -48,7 +50,7 @@ export async function startCatalog(options: CatalogOptions): Promise<Catalog> {
   const store = new RowStore(options.databasePath);
   const log = new ChangeLog(options.maxLoggedChanges ?? 10_000);
   const engine = { store, log, handles: new ShapeHandles(log), longPollTimeoutMs, sseTimeoutMs };
-  const server = createServer(catalogListener(engine, secret));
+  const server = createServer(catalogListener(engine, secret, options.systemName));
   // Longer than a pooling client keeps an idle connection, so that it does not meet a closed one.
   server.keepAliveTimeout = 60_000;
   try {
@@ -77,9 +79,13 @@ export async function startCatalog(options: CatalogOptions): Promise<Catalog> {
 }
 
 /** The HTTP face of an engine. */
-export function catalogListener(engine: ShapeEngine, secret?: string): RequestListener {
+export function catalogListener(
+  engine: ShapeEngine,
+  secret?: string,
+  systemName?: string,
+): RequestListener {
   return (req, res) => {
-    route(engine, secret, req, res).catch((error: unknown) => {
+    route(engine, { secret, systemName }, req, res).catch((error: unknown) => {
       // A client that disconnected within its body is no error of ours and gets no response.
       if (!req.readableAborted) console.error('catalog:', error);
       if (res.headersSent) res.destroy();
@@ -90,7 +96,7 @@ export function catalogListener(engine: ShapeEngine, secret?: string): RequestLi
 
 async function route(
   engine: ShapeEngine,
-  secret: string | undefined,
+  { secret, systemName }: Pick<CatalogOptions, 'secret' | 'systemName'>,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
@@ -98,8 +104,9 @@ async function route(
   const query = new URLSearchParams(search);
   const segments = pathSegments(path);
   if (segments === undefined) return sendJson(res, 400, { message: 'Malformed path' });
-  const [root, name, ...rest] = segments;
-  if (root === 'rows' && name !== undefined && rest.length === 0) {
+  const isOfSystem = systemName === undefined || segments[0] === systemName;
+  const [root, name, ...rest] = systemName === undefined ? segments : segments.slice(1);
+  if (isOfSystem && root === 'rows' && name !== undefined && rest.length === 0) {
     const table = findTable(name);
     // Rows have no secret: agents write them with nothing but the address.
     if (isFromPage(req)) return sendJson(res, 403, { message: 'No page may write rows' });

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { AlreadyRunningError, openDataFolder } from './data-folder.ts';
+import { AlreadyRunningError, isOpen, openDataFolder } from './data-folder.ts';
 
 describe('openDataFolder', () => {
   let path: string;
@@ -17,6 +17,7 @@ describe('openDataFolder', () => {
     first.unlock();
     const second = openDataFolder(path, { fresh: true });
     second.unlock();
+    expect([first.dropped, second.dropped]).toEqual([false, true]);
 
     expect(first.settings).toEqual({
       apiKey: expect.stringMatching(/^dev_[\w-]{43}$/),
@@ -25,6 +26,7 @@ describe('openDataFolder', () => {
       readTokenSecret: expect.stringMatching(/^[\w-]{43}$/),
       catalogSecret: expect.stringMatching(/^[\w-]{43}$/),
       upstreamToken: expect.stringMatching(/^[\w-]{43}$/),
+      systemName: expect.stringMatching(/^local-[0-9a-f]{8}$/),
     });
     expect(second.settings).toEqual(first.settings);
     expect(statSync(join(path, 'settings.json')).mode & 0o777).toBe(0o600);
@@ -32,13 +34,13 @@ describe('openDataFolder', () => {
 
   it('gives back the settings that were saved', () => {
     const first = openDataFolder(path, { fresh: false });
-    first.save({ ...first.settings, agentsPort: 9081 });
+    first.save({ ...first.settings, ports: { agents: 9081 } });
     first.unlock();
 
     const second = openDataFolder(path, { fresh: false });
     second.unlock();
 
-    expect(second.settings).toEqual({ ...first.settings, agentsPort: 9081 });
+    expect(second.settings).toEqual({ ...first.settings, ports: { agents: 9081 } });
   });
 
   it('empties the parts of the system, and nothing else, where it is opened fresh', () => {
@@ -49,6 +51,7 @@ describe('openDataFolder', () => {
     const folder = openDataFolder(path, { fresh: true });
     folder.unlock();
 
+    expect(folder.dropped).toBe(true);
     expect(existsSync(join(folder.history, 'stream'))).toBe(false);
     expect(existsSync(folder.history)).toBe(true);
     expect(existsSync(join(path, 'mine'))).toBe(true);
@@ -61,6 +64,8 @@ describe('openDataFolder', () => {
     expect(() => openDataFolder(path, { fresh: true })).toThrow(AlreadyRunningError);
 
     expect(existsSync(join(open.history, 'stream'))).toBe(true);
+    expect(isOpen(path)).toBe(true);
     open.unlock();
+    expect(isOpen(path)).toBe(false);
   });
 });

@@ -15,15 +15,20 @@ export interface Settings {
   catalogSecret: string;
   /** What Restate and the history store ask the gateway for. */
   upstreamToken: string;
-  /** Restate remembers the agents' address, so they use the same port again if it is free. */
-  agentsPort?: number;
+  /** The name of this system. It is part of the addresses at which its parts take work. */
+  systemName: string;
+  /** The ports of the last start by part, which the next one takes again. */
+  ports?: Record<string, number>;
 }
 
 export interface DataFolder {
+  readonly path: string;
   readonly restate: string;
   readonly history: string;
   readonly catalog: string;
   readonly settings: Settings;
+  /** Whether there were data that `fresh` has dropped. */
+  readonly dropped: boolean;
   save(settings: Settings): void;
   /** Unlocks the folder for the next `npm run local`. */
   unlock(): void;
@@ -47,6 +52,7 @@ export function openDataFolder(path: string, { fresh }: { fresh: boolean }): Dat
     history: join(path, 'history'),
     catalog: join(path, 'catalog'),
   };
+  const dropped = fresh && Object.values(parts).some((part) => existsSync(part));
   for (const part of Object.values(parts)) {
     // Nothing else is deleted, because the user named the folder.
     if (fresh) rmSync(part, { recursive: true, force: true });
@@ -60,7 +66,7 @@ export function openDataFolder(path: string, { fresh }: { fresh: boolean }): Dat
   // A folder of an older version lacks newer entries.
   const settings = { ...newSettings(), ...(JSON.parse(saved) as Partial<Settings>) };
   save(settings);
-  return { ...parts, settings, save, unlock };
+  return { path, ...parts, settings, dropped, save, unlock };
 }
 
 function newSettings(): Settings {
@@ -73,7 +79,20 @@ function newSettings(): Settings {
     readTokenSecret: secret(),
     catalogSecret: secret(),
     upstreamToken: secret(),
+    systemName: `local-${randomBytes(4).toString('hex')}`,
   };
+}
+
+/** Whether a process has the folder open. */
+export function isOpen(path: string): boolean {
+  if (!existsSync(join(path, 'lock.sqlite'))) return false;
+  try {
+    lock(path)();
+    return false;
+  } catch (error) {
+    if (error instanceof AlreadyRunningError) return true;
+    throw error;
+  }
 }
 
 /** SQLite's file lock ends with its process, however that ends. A pid file would stay. */

@@ -6,6 +6,8 @@ export interface FirstSteps {
   catalogUrl: string;
   apiKey: string;
   readTokenSecret: string;
+  /** The file that holds the export line. */
+  environmentFile: string;
 }
 
 /**
@@ -26,6 +28,7 @@ How it is: ${managementUrl}/health/ready
 
 For another terminal, before you paste what the docs show:
   ${exportLine(system)}
+(npm run local -- --env prints it again, and source ${system.environmentFile} takes it.)
 
 Spawn an agent:
   ${curl} ${json} -d '{"type":"assistant","id":"ada"}' ${gatewayUrl}/api/spawn
@@ -43,7 +46,8 @@ Ctrl-C stops everything.
 `;
 }
 
-function exportLine(system: FirstSteps): string {
+/** The line by which another shell takes the address, the key and the secret. */
+export function exportLine(system: FirstSteps): string {
   const { gatewayUrl, apiKey, readTokenSecret, catalogUrl } = system;
   const variables = {
     GATEWAY_URL: gatewayUrl,

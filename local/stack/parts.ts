@@ -43,6 +43,28 @@ export const PARTS: Part[] = [
   { name: 'console', start: startConsole },
 ];
 
+/** Where the parts are. */
+export function addressesOf({ ports, data }: Context): Record<string, string> {
+  return {
+    restate: `${loopback(ports.ingress)}, admin API ${loopback(ports.admin)}`,
+    history: loopback(ports.history),
+    catalog: catalogUrl({ ports, data }),
+    agents: agentsUrl({ ports, data }),
+    gateway: `${loopback(ports.gateway)}, probes and metrics ${loopback(ports.management)}`,
+    console: loopback(ports.console),
+  };
+}
+
+/** The `uri` of the example agents' deployment. Its path is the system's name, which another system's runtime does not ask for. */
+export function agentsUrl({ ports, data }: Context): string {
+  return `${loopback(ports.agents)}/${data.settings.systemName}`;
+}
+
+/** Where agents write their rows. Its path is the system's name, which agents of another system do not have. */
+export function catalogUrl({ ports, data }: Context): string {
+  return `${loopback(ports.catalog)}/${data.settings.systemName}`;
+}
+
 export const loopback = (port: number) => `http://127.0.0.1:${port}`;
 
 function startRuntime({ data, ports }: Context): Promise<RunningPart> {
@@ -70,6 +92,7 @@ async function startCatalog({ data, ports }: Context): Promise<RunningPart> {
     CATALOG_PORT: ports.catalog,
     CATALOG_DATA: join(data.catalog, 'catalog.sqlite'),
     CATALOG_SECRET: data.settings.catalogSecret,
+    CATALOG_SYSTEM: data.settings.systemName,
   });
   await untilOk(catalog, `${loopback(ports.catalog)}/v1/health`);
   return catalog;
@@ -78,9 +101,10 @@ async function startCatalog({ data, ports }: Context): Promise<RunningPart> {
 async function startAgents({ data, ports }: Context): Promise<RunningPart> {
   const agents = startNode('agents', 'local/agents/main.ts', {
     AGENTS_PORT: ports.agents,
+    AGENTS_SYSTEM: data.settings.systemName,
     GATEWAY_URL: loopback(ports.gateway),
     GATEWAY_API_KEY: data.settings.agentsKey,
-    CATALOG_URL: loopback(ports.catalog),
+    CATALOG_URL: catalogUrl({ ports, data }),
   });
   await untilListening(agents);
   return agents;

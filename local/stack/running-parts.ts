@@ -1,29 +1,86 @@
-import { rejectWhenEnded, type RunningPart } from './process.ts';
+import { ProcessEndedError, type RunningPart } from './process.ts';
 
-/** The running parts. The first one that ends by itself ends all of them. */
+/** A part that ends so often within a minute is not started again. */
+const MOST_ENDS = 3;
+const WINDOW_MS = 60_000;
+
+export interface SupervisedPart {
+  readonly name: string;
+  /** Resolves when the part can be used. */
+  start(): Promise<RunningPart>;
+}
+
+export interface Supervision {
+  /** Receives each message about a part that is started again. */
+  onRestart: (message: string) => void;
+  /** Called whenever `running` has changed. */
+  onChange?: () => void;
+  /** The time in milliseconds. */
+  now?: () => number;
+}
+
+/** The running parts. One that ends by itself is started again; its third end within a minute ends all of them. */
 export class RunningParts {
-  /** Rejects with a ProcessEndedError if a part ends before `stop`. */
+  /** Rejects with the reason when a part is given up. */
   readonly ended: Promise<never>;
   stopping = false;
-  #parts: RunningPart[] = [];
-  #reportEnd: (reason: unknown) => void = () => {};
+  readonly #running = new Map<string, RunningPart>();
+  readonly #supervision: Supervision;
+  #giveUp: (reason: unknown) => void = () => {};
 
-  constructor() {
+  constructor(supervision: Supervision) {
+    this.#supervision = supervision;
     const { promise, reject } = Promise.withResolvers<never>();
     this.ended = promise;
-    this.#reportEnd = reject;
+    this.#giveUp = reject;
     // Only a race listens to it, and the race may be over by then.
     promise.catch(() => {});
   }
 
-  add(part: RunningPart): void {
-    this.#parts.push(part);
-    rejectWhenEnded(part).catch(this.#reportEnd);
+  get running(): RunningPart[] {
+    return [...this.#running.values()];
+  }
+
+  /** Starts a part and watches it from then on. Rejects if it does not start. */
+  async start(part: SupervisedPart): Promise<RunningPart> {
+    const running = await this.#launch(part);
+    this.#keep(part, running).catch(this.#giveUp);
+    return running;
   }
 
   /** Stops all parts at the same time, within the grace period. */
   async stop(graceMs: number): Promise<void> {
     this.stopping = true;
-    await Promise.all(this.#parts.map((part) => part.stop(graceMs)));
+    await Promise.all(this.running.map((part) => part.stop(graceMs)));
   }
+
+  async #launch(part: SupervisedPart): Promise<RunningPart> {
+    const running = await part.start();
+    this.#running.set(part.name, running);
+    // It came too late for `stop`.
+    if (this.stopping) await running.stop();
+    this.#supervision.onChange?.();
+    return running;
+  }
+
+  async #keep(part: SupervisedPart, first: RunningPart): Promise<void> {
+    const { onRestart, onChange, now = Date.now } = this.#supervision;
+    let ends: number[] = [];
+    let reason = await endOf(first);
+    while (!this.stopping) {
+      this.#running.delete(part.name);
+      onChange?.();
+      ends = [...ends, now()].filter((atMs) => atMs > now() - WINDOW_MS);
+      if (ends.length >= MOST_ENDS) {
+        throw new Error(`${part.name} ended ${MOST_ENDS} times in a minute. ${reason.message}`);
+      }
+      const [what] = reason.message.split('. ', 1);
+      onRestart(`${what}: starting it again`);
+      reason = await this.#launch(part).then(endOf, (failure: Error) => failure);
+    }
+  }
+}
+
+async function endOf(running: RunningPart): Promise<Error> {
+  return new ProcessEndedError(running, await running.exited);
 }

@@ -63,11 +63,13 @@ function describeWorld(said: string[]) {
   const gatewayUrl = find(/^The gateway is at (\S+)$/);
   const consoleUrl = find(/^The console, .*: (\S+)$/);
   const portOf = (url: string): string => new URL(url).port;
+  const agentsUrl = find(/agents listening on (\S+)$/);
   const real: Record<Port, string> = {
     gateway: portOf(gatewayUrl),
     management: portOf(find(/^How it is: (\S+)$/)),
     console: portOf(consoleUrl),
-    agents: portOf(find(/agents listening on (\S+)$/)),
+    // With its path, the name of the system.
+    agents: agentsUrl.slice('http://127.0.0.1:'.length),
   };
   return {
     gatewayUrl,

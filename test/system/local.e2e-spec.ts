@@ -106,6 +106,11 @@ describe('npm run local', () => {
       await second.process.stop();
 
       const third = await start('--fresh');
+      expect(third.said).toContainEqual(
+        expect.stringMatching(
+          'dropped all agents .*, the registered deployments .*, the timelines',
+        ),
+      );
       expect(third.apiKey).toBe(first.apiKey);
       expect((await third.get(`${ADA_TIMELINE}?offset=-1`)).status).toBe(404);
       expect(await catalogUrls(third)).toEqual([]);
@@ -113,15 +118,35 @@ describe('npm run local', () => {
     THREE_STARTS_TIMEOUT_MS,
   );
 
-  it('refuses a second start in the same folder', async () => {
-    await start();
+  // The line to export had scrolled away behind the log, and a second start said only that there was a first one.
+  it('tells what runs where and gives the export line again, in a file too, and at a second start', async () => {
+    const { process: main, said, partPid } = await start();
+    const line = said.find((text) => text.startsWith('  export '))?.trim();
+    const status = [
+      `The local system runs (pid ${main.pid}):`,
+      ...PARTS.map((part) => expect.stringMatching(`^  ${part} +pid ${partPid(part)} +http://`)),
+    ];
+    const outputOf = async (...args: string[]) => {
+      const told = runMain(dataDir, args);
+      return { ...(await told.exited), lines: told.lastLines() };
+    };
 
-    const second = runMain(dataDir, []);
-
-    expect(await second.exited).toEqual({ code: 1, signal: null });
-    expect(second.lastLines().at(-1)).toBe(
-      `The local system is running already, with its data in ${dataDir}.`,
-    );
+    expect(await outputOf('--env')).toEqual({ code: 0, signal: null, lines: [line] });
+    expect(await outputOf('--status')).toEqual({ code: 0, signal: null, lines: status });
+    const { stdout } = await run('/bin/sh', ['-c', `. ${dataDir}/env; echo "$GATEWAY_URL"`]);
+    expect(`export GATEWAY_URL=${stdout.trim()} `).toBe(line?.slice(0, stdout.length + 19));
+    const already = `The local system is running already, with its data in ${dataDir}.`;
+    expect(await outputOf()).toEqual({
+      code: 1,
+      signal: null,
+      lines: expect.arrayContaining([...status, line, already]),
+    });
+    await main.stop();
+    expect(await outputOf('--env')).toEqual({
+      code: 1,
+      signal: null,
+      lines: ['', `No local system runs with its data in ${dataDir}.`],
+    });
   });
 
   it('says which port is taken and takes another', async () => {
@@ -141,20 +166,40 @@ describe('npm run local', () => {
     }
   });
 
-  it.each(['restate', 'catalog'])(
-    'names %s when it dies, and stops the rest with exit code 1',
-    async (part) => {
-      const { process: main, partPid } = await start();
+  // A part that died took all others with it, and the console that would have shown why.
+  it.each(['restate', 'agents', 'gateway'])('starts %s again when it dies', async (part) => {
+    const system = await start();
+    const { process: main, partPid } = system;
+    const again = main.waitForLine((line) => line.includes(`${part} is ready`));
 
-      process.kill(partPid(part), 'SIGKILL');
+    process.kill(partPid(part), 'SIGKILL');
 
-      expect(await main.exited).toEqual({ code: 1, signal: null });
-      expect(main.lastLines().join('\n')).toMatch(
-        new RegExp(`^${part} ended by SIGKILL\\. It`, 'm'),
-      );
-      for (const other of PARTS) expect(isAlive(partPid(other))).toBe(false);
-    },
-  );
+    await again;
+    expect(system.said).toContainEqual(
+      expect.stringMatching(`^local +\\| ${part} ended by SIGKILL: starting it again$`),
+    );
+    const written = timelineWritten(system);
+    await paste(system.commands[0] ?? '');
+    await written;
+    for (const other of PARTS) expect(isAlive(partPid(other))).toBe(other !== part);
+  });
+
+  it('ends with exit code 1 and the reason when a part dies three times in a minute', async () => {
+    const { process: main, said, partPid } = await start();
+    let pid = partPid('catalog');
+    for (let times = 0; times < 2; times++) {
+      const again = main.waitForLine((line) => line.includes('catalog is ready'));
+      process.kill(pid, 'SIGKILL');
+      pid = Number(/pid (\d+)/.exec(await again)?.[1]);
+    }
+    process.kill(pid, 'SIGKILL');
+
+    expect(await main.exited).toEqual({ code: 1, signal: null });
+    expect(said.join('\n')).toMatch(
+      /^catalog ended 3 times in a minute\. catalog ended by SIGKILL\. Its last lines:$/m,
+    );
+    for (const part of PARTS) expect(isAlive(partPid(part))).toBe(false);
+  });
 
   it('listens nowhere that a page of another site could use, but for the gateway and the console', async () => {
     const { process: main, partPid, baseUrl, said } = await start();

@@ -71,6 +71,25 @@ describe('agent-gateway ls', () => {
     expect({ code, ids: ids(out), err }).toEqual({ code: 0, ids: expected, err: '' });
   });
 
+  // An order that did not exist was none, and was not said.
+  it.each([
+    ['--sort', 'nope'],
+    ['--columns', 'id,nope'],
+  ])('refuses %s %s as wrong usage', async (option, columns) => {
+    expect(await runCli(['ls', option, columns], { env })).toEqual({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(
+        /^agent-gateway: There is no column "nope"\.\nagent-gateway: There are address, .*\bstatus\b.*\.\n$/,
+      ),
+    });
+  });
+
+  it('takes options before the command, too', async () => {
+    const before = await runCli(['--retry-for', '5', '--json', 'ls', '--type', 'echo'], { env });
+    expect({ ...before, out: ids(before.out) }).toEqual({ code: 0, out: ['b1'], err: '' });
+  });
+
   it('prints nothing where there is nothing, and says so beside', async () => {
     expect(await runCli(['ls', '--type', 'none'], { env })).toEqual({
       code: 0,

@@ -181,7 +181,7 @@ describe('a command that is refused', () => {
       'a type that nobody registered',
       ['send', 'nobody/x', 'hi'],
       4,
-      /^agent-gateway: 404 entity_type_not_registered\. .+ \(request \w{26}\)\nagent-gateway: The types that are registered: agent-gateway doctor\n$/,
+      /^agent-gateway: 404 entity_type_not_registered\. .+ \(request \w{26}\)\nagent-gateway: Registered: .*\bcli-recorder\b.*\. Register another: agent-gateway deployments register URI\n$/,
     ],
     [
       'a body over the cap',
@@ -249,7 +249,7 @@ describe('a command whose answer is lost', () => {
       else response.writeHead(202, { 'idempotency-replayed': 'true' }).end(answer('a1'));
     };
     const result = await against(script, (url) =>
-      runCli(['send', 'chat/a1', 'hi', '--url', url, '--key', API_KEY]),
+      runCli(['send', 'chat/a1', 'hi', '--create', '--url', url, '--key', API_KEY]),
     );
     expect(result).toEqual({
       code: 0,

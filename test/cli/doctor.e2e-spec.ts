@@ -1,7 +1,11 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startRestate, type RunningRestate } from '../../local/stack/restate.ts';
 import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
 import { killAllClis, reaches, runCli } from '../support/cli.ts';
 import {
@@ -13,12 +17,14 @@ import {
 import { startHistory, type RunningHistory } from '../support/history.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
-import { registerAgents, restateUrls, type RegisteredAgents } from '../support/restate.ts';
+import { registerAgents, type RegisteredAgents } from '../support/restate.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { TLS_IDENTITY } from '../support/tls-identity.ts';
 
 const TYPE = 'cli-doctor-patient';
 const NARROW_KEY = 'a-key-that-opens-next-to-nothing';
 let folder: string;
+let restate: RunningRestate;
 let agents: RegisteredAgents;
 let history: RunningHistory;
 let catalog: Catalog;
@@ -28,8 +34,10 @@ let lonely: TestGateway;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cli-doctor-'));
-  const { ingressUrl, adminUrl } = restateUrls();
-  agents = await registerAgents([recordingAgent(TYPE).service]);
+  // One of its own: in the one of all suites are deployments that have ended.
+  restate = await startRestate({ dataDir: join(folder, 'restate') });
+  const { ingressUrl, adminUrl } = restate;
+  agents = await registerAgents([recordingAgent(TYPE).service], adminUrl);
   history = await startHistory();
   catalog = await startCatalog({ port: 0, databasePath: ':memory:' });
   gateway = await startTestGateway({
@@ -43,12 +51,13 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await killAllClis();
-  await rm(folder, { recursive: true });
   await lonely.stop();
   await gateway.stop();
   await catalog.stop();
   await history.stop();
   await agents.stop();
+  await restate.stop();
+  await rm(folder, { recursive: true });
 });
 
 /** The parts of the output that differ from run to run. */
@@ -69,7 +78,7 @@ function startRuntimeOf(only: string): Promise<ScriptedUpstream> {
       response.writeHead(404).end('{"message":"not found"}');
       return;
     }
-    void fetch(restateUrls().ingressUrl + url, { method, body: new Uint8Array(body) }).then(
+    void fetch(restate.ingressUrl + url, { method, body: new Uint8Array(body) }).then(
       async (answer) => response.writeHead(answer.status).end(await answer.text()),
     );
   });
@@ -135,7 +144,9 @@ describe('agent-gateway doctor', () => {
         '✓ runtime   Restate answers, in N ms',
         "✓ registry  Restate's admin API answers, in N ms; types",
         '✓ history   the history store answers, in N ms',
-        '✓ catalog   the sync engine answers, in N ms\n',
+        '✓ catalog   the sync engine answers, in N ms',
+        '✓ deployed  Restate reaches every deployment in use (1)',
+        '✓ agents    none of them fails\n',
       ].join('\n'),
     });
   });
@@ -323,6 +334,20 @@ describe('agent-gateway doctor', () => {
       expect.stringMatching(/^✗ clock {5}3(599|600|601) s behind the gateway's$/),
     ]);
     expect(near[1]).toMatch(/^✓ clock {5}[456] s behind the gateway's$/);
+  });
+
+  // It asked whether a firewall lets one through.
+  it('says of a certificate that is not trusted what to do', async () => {
+    const server = createServer(TLS_IDENTITY).listen(0, 'localhost');
+    await once(server, 'listening');
+    const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+    const { code, out } = await runCli(['doctor'], { env: reaches(url) });
+    server.close();
+    expect([code, ...out.split('\n').slice(0, 2)]).toEqual([
+      6,
+      `✗ gateway   ${url} (AGENT_GATEWAY_URL): its certificate is not accepted (DEPTH_ZERO_SELF_SIGNED_CERT).`,
+      '            → Where it is of an authority of your own, name its certificate in NODE_EXTRA_CA_CERTS.',
+    ]);
   });
 
   it('says that nothing is at the address, or something else', async () => {

@@ -191,14 +191,19 @@ describe('agent-gateway cancel', () => {
       },
     });
     const agents = await serveAgents([hanging]);
-    await gateway.deployments.register(agents.uri);
+    const { id: deployment } = await gateway.deployments.register(agents.uri);
     const { invocationId } = await gateway.agents.spawn({ type: 'hanging', id: 'h1' });
     await started.promise;
-    expect((await cli('describe', 'hanging/h1')).out).toContain(
-      `${invocationId}  hanging/h1/spawn`,
+    expect((await cli('describe', 'hanging/h1')).out).toMatch(
+      new RegExp(`\nhanging/h1/spawn  (running|suspended), tries: 1\n  ${invocationId}\n  since `),
     );
     const ended = await cli('cancel', 'hanging/h1', '--kill');
-    expect(ended).toEqual({ code: 0, out: `${invocationId}: killed\n`, err: '' });
+    expect(ended).toEqual({
+      code: 0,
+      out: `${invocationId}  hanging/h1/spawn: killed\n`,
+      err: '',
+    });
+    await gateway.deployments.remove(deployment, { force: true });
     await agents.close();
     const unknown = await cli('cancel', 'inv_1jHZDkSGVQI81DYWPVVPE4iFTa4tUpB7aR');
     expect(unknown).toMatchObject({ code: 4, out: '' });
@@ -210,6 +215,111 @@ describe('agent-gateway cancel', () => {
     expect(await cli('cancel', 'nothing')).toMatchObject({ code: 2 });
   });
 });
+
+describe('agent-gateway send and control', () => {
+  // Both said "accepted" for an agent that nobody had ever spawned, with exit code 0.
+  it.each([
+    ['send', 'hi'],
+    ['control', 'interrupt'],
+  ])('%s refuses an agent that does not exist, unless it is meant', async (command, what) => {
+    expect(await cli(command, 'assistant/never', what)).toEqual({
+      code: 4,
+      out: '',
+      err:
+        'agent-gateway: There is no assistant/never: the catalog does not have it, and it has no timeline. Nothing was sent.\n' +
+        'agent-gateway: agent-gateway ls lists what there is. --create sends it all the same, and the agent decides.\n',
+    });
+    const meant = await cli(command, `assistant/new-${command}`, what, '--create');
+    expect(meant).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('send takes an agent that was spawned just before', async () => {
+    for (let number = 0; number < 5; number++) {
+      const address = `assistant/fresh-${number}`;
+      await gateway.agents.spawn({ type: 'assistant', id: `fresh-${number}` });
+      expect(await cli('send', address, 'hi')).toMatchObject({ code: 0, err: '' });
+    }
+  });
+});
+
+describe('an agent that was killed at work', () => {
+  // Its row said "running" for good, and its next message waited for a turn that nobody ran.
+  it('is interrupted by the cancel that killed it', async () => {
+    await gateway.agents.spawn({ type: 'assistant', id: 'killed' });
+    const sent = { kind: 'message', content: [{ type: 'text', text: 'count to 1000' }] };
+    await gateway.agents.send('assistant/killed', sent);
+    for await (const { kind } of gateway.timeline('assistant/killed')) if (kind === 'word') break;
+    await hasStatus('killed', 'running');
+    const { code, out, err } = await cli('cancel', 'assistant/killed', '--kill');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^inv_\w+ {2}assistantTurn\/run: killed$/m);
+    expect(out).toMatch(/\nassistant\/killed: interrupted, because nothing of it runs any more\n$/);
+    await hasStatus('killed', 'idle');
+  });
+});
+
+describe('an agent that throws', () => {
+  // It had thrown 92 times and was "running" in the list and for the doctor.
+  it('is failing in ls, describe and doctor, with the reason', async () => {
+    const twice = Promise.withResolvers<void>();
+    let attempts = 0;
+    const throwing = object({
+      name: 'throwing',
+      handlers: {
+        spawn: () => {
+          attempts += 1;
+          if (attempts === 3) twice.resolve();
+          return Promise.reject(new Error('no model today'));
+        },
+      },
+    });
+    const agents = await serveAgents([throwing]);
+    const { id: deployment } = await gateway.deployments.register(agents.uri);
+    const { invocationId } = await gateway.agents.spawn({ type: 'throwing', id: 't1' });
+    await twice.promise;
+    const { err } = await cli('ls');
+    const row = { url: '/t/default/a/throwing/t1', type: 'throwing', id: 't1', tenant: 'default' };
+    expect(err).toBe('');
+    await putRow({ ...row, status: 'running' });
+    const listed = await cli('ls', '--type', 'throwing');
+    expect(listed).toEqual({
+      code: 0,
+      out: expect.stringMatching(/\nthrowing\/t1 +failing /),
+      err: expect.stringMatching(
+        /^agent-gateway: throwing\/t1 fails since \d{4}-.+, \d+ tries: .*no model today.*\n$/,
+      ),
+    });
+    expect((await cli('describe', 'throwing/t1')).out).toMatch(
+      /its last try failed: .*no model today/,
+    );
+    const doctor = await cli('doctor');
+    expect(doctor.code).toBe(1);
+    expect(doctor.out).toMatch(/\n✗ agents {4}throwing\/t1 fails since .*no model today/);
+    await gateway.invocations.kill(invocationId);
+
+    await agents.close();
+    const unreached = await cli('doctor');
+    expect(unreached.code).toBe(6);
+    expect(unreached.out).toContain(
+      `\n✗ deployed  Restate does not reach ${agents.uri}/ (throwing): `,
+    );
+    await gateway.deployments.remove(deployment, { force: true });
+    expect(await cli('doctor')).toMatchObject({ code: 0, err: '' });
+  });
+});
+
+/** Writes a row as an agent does. */
+async function putRow(row: Record<string, string>): Promise<void> {
+  const line = system.said.find((text) => text.startsWith('  export ')) ?? '';
+  const catalogUrl = /CATALOG_URL=(\S+)/.exec(line)?.[1];
+  const now = new Date().toISOString();
+  const response = await fetch(`${catalogUrl}/rows/entities`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...row, created_at: now, updated_at: now }),
+  });
+  expect(response.ok).toBe(true);
+}
 
 describe('agent-gateway deployments', () => {
   it('lists, registers and removes', async () => {

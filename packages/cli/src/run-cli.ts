@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import type { CliContext } from './cli-context.ts';
 import { CliError } from './cli-error.ts';
 import { EXIT } from './exit-codes.ts';
+import { withLeadingOptionsBehind } from './leading-options.ts';
 import { createProgram } from './program.ts';
 
 /** Runs the command line, prints every message, and returns the exit code. */
@@ -12,7 +13,7 @@ export async function runCli(args: string[], context: CliContext): Promise<numbe
       program.outputHelp();
       return EXIT.usage;
     }
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(withLeadingOptionsBehind(args, program), { from: 'user' });
     return context.exitCode;
   } catch (error) {
     if (context.interrupted.aborted) return context.interrupted.reason as number;

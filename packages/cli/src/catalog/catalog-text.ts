@@ -13,6 +13,7 @@ const STATUS_FORMATS: Record<string, Format> = {
   running: 'cyan',
   paused: 'yellow',
   archived: 'dim',
+  failing: 'red',
 };
 const SIGNS = { insert: '+', update: '~', delete: '-' } as const;
 const SIGN_FORMATS: Record<CatalogChange['operation'], Format> = {
@@ -53,13 +54,15 @@ export function rowsText(
   rows: readonly CatalogRow[],
   columns: readonly string[],
   style: Style,
+  width?: number,
 ): string {
   const cells = rows.map((row) => columns.map((column) => cellText(row, column)));
   const heading = columns.map((column) => column.toUpperCase());
-  const lines = inColumns([heading, ...cells], (cell, row, column) => {
+  const paint = (cell: string, row: number, column: number): string => {
     if (row === 0) return style('bold', cell);
     return columns[column] === 'status' ? statusText(cell, style) : cell;
-  });
+  };
+  const lines = inColumns([heading, ...cells], paint, width);
   return `${lines.join('\n')}\n`;
 }
 

@@ -1,13 +1,28 @@
-import { APIError, type Catalog, type CatalogChange } from '../../../client/src/index.ts';
+import {
+  APIError,
+  type Catalog,
+  type CatalogChange,
+  type Invocation,
+} from '../../../client/src/index.ts';
 import type { CliContext } from '../cli-context.ts';
+import { usageError } from '../cli-error.ts';
 import type { Connection } from '../connection/connection.ts';
 import { failureOf } from '../connection/failure.ts';
 import { LiveWatch } from '../connection/live-watch.ts';
 import { openGateway } from '../connection/open-gateway.ts';
 import { compactJson } from '../output/json.ts';
+import { plainLine } from '../output/plain-text.ts';
 import { styleFor } from '../output/style.ts';
 import { write } from '../output/write.ts';
-import { changeText, rowsText, sortedRows, type RowOrder } from './catalog-text.ts';
+import {
+  cellText,
+  changeText,
+  rowsText,
+  sortedRows,
+  type CatalogRow,
+  type RowOrder,
+} from './catalog-text.ts';
+import { failingAgents, failureText } from './failing-agents.ts';
 
 /** The selection of rows. */
 export interface CatalogQuery {
@@ -38,18 +53,44 @@ export async function listCatalog(
   context: CliContext,
 ): Promise<void> {
   const { stdout, notices } = context;
+  const isOfAgents = query.table === 'entities' && options.json !== true;
+  const looksFailing = isOfAgents
+    ? failingAgents(openGateway(connection), context.interrupted)
+    : new Map<string, Invocation>();
   await readCatalog(query, false, options, connection, context, async (catalog) => {
-    for await (const all of catalog) {
+    for await (const read of catalog) {
+      const failing = await looksFailing;
+      const nameOf = (row: CatalogRow) => cellText(row, 'address');
+      // The row says what the agent wrote last, perhaps before it failed.
+      const all: CatalogRow[] = read.map((row) =>
+        failing.has(nameOf(row)) ? { ...row, status: 'failing' } : row,
+      );
+      refuseUnknownColumns(all, [...columns, order.column]);
       const rows = sortedRows(all, order).slice(0, limit);
       if (options.json === true) {
         await write(stdout, rows.map((row) => `${compactJson(row)}\n`).join(''));
       } else if (rows.length === 0) {
         notices.say('There is nothing of that kind.');
       } else {
-        await write(stdout, rowsText(rows, columns, styleFor(stdout)));
+        await write(stdout, rowsText(rows, columns, styleFor(stdout), stdout.columns));
+        for (const name of rows.map(nameOf)) {
+          const invocation = failing.get(name);
+          if (invocation) notices.say(failureText(name, invocation));
+        }
       }
     }
   });
+}
+
+/** Throws a usage error. Without rows no column is known, and none is missed. */
+function refuseUnknownColumns(rows: readonly CatalogRow[], columns: readonly string[]): void {
+  const known = new Set(rows.flatMap((row) => Object.keys(row)));
+  const unknown = columns.find((column) => column !== 'address' && !known.has(column));
+  if (rows.length === 0 || unknown === undefined) return;
+  throw usageError(
+    `There is no column "${plainLine(unknown)}".`,
+    `There are address, ${[...known].map(plainLine).join(', ')}.`,
+  );
 }
 
 /** Prints the current rows, unless only changes are wanted, and then the changes without end. */

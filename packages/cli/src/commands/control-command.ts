@@ -7,16 +7,19 @@ import {
   issueCommand,
   printAnswer,
   withCommandOptions,
+  withCreate,
   type CommandOptions,
+  type CreateOption,
 } from './issue-command.ts';
 import { examples } from '../help-text.ts';
 import { connect } from '../connection/ask-gateway.ts';
+import { refuseUnknown } from '../connection/known-agent.ts';
 import { withConnection, withRetry } from './options.ts';
 
 /** A spec compares them with those of the gateway. */
 export const VERBS: readonly ControlVerb[] = ['interrupt', 'pause', 'resume', 'archive'];
 
-interface ControlOptions extends CommandOptions {
+interface ControlOptions extends CommandOptions, CreateOption {
   reason?: string;
 }
 
@@ -27,7 +30,7 @@ export function controlCommand(context: CliContext): Command {
     .argument('<address>', 'the entity: type/id, or its URL /t/<tenant>/a/<type>/<id>')
     .addArgument(new Argument('<verb>', 'what to do').choices(VERBS))
     .option('--reason <text>', 'why, for the timeline');
-  return withConnection(withRetry(withCommandOptions(command)))
+  return withConnection(withRetry(withCommandOptions(withCreate(command))))
     .addHelpText(
       'after',
       examples(
@@ -37,7 +40,9 @@ export function controlCommand(context: CliContext): Command {
     )
     .action(async (address: string, verb: ControlVerb, options: ControlOptions) => {
       const connection = await connect(options, context);
-      const entity = entityAddress(parseEntity(address, connection));
+      const parsed = parseEntity(address, connection);
+      const entity = entityAddress(parsed);
+      if (options.create !== true) await refuseUnknown(parsed, connection, context);
       const { reason } = options;
       const answer = await issueCommand(
         ({ agents }, how) =>

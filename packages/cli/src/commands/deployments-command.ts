@@ -106,9 +106,8 @@ function removeCommand(context: CliContext): Command {
 function table(deployments: readonly Deployment[], { stdout }: CliContext): string[] {
   const style = styleFor(stdout);
   const rows = deployments.map((deployment) => cells(deployment));
-  return inColumns([['ID', 'ADDRESS', 'AGENTS'], ...rows], (cell, row) =>
-    row === 0 ? style('bold', cell) : cell,
-  );
+  const paint = (cell: string, row: number): string => (row === 0 ? style('bold', cell) : cell);
+  return inColumns([['ID', 'ADDRESS', 'AGENTS'], ...rows], paint, stdout.columns);
 }
 
 function line(deployment: Deployment): string {

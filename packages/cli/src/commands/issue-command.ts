@@ -24,6 +24,16 @@ export interface CommandOptions extends ConnectedOptions {
   json?: boolean;
 }
 
+/** The parsed option of `withCreate`. */
+export interface CreateOption {
+  create?: boolean;
+}
+
+/** Adds the option of the commands to one entity. */
+export function withCreate(command: Command): Command {
+  return command.option('--create', 'send it also to an entity that does not exist yet');
+}
+
 /** Adds the options of every command that changes something. */
 export function withCommandOptions(command: Command): Command {
   return command
@@ -71,6 +81,9 @@ export async function issueCommand(
     interrupted.throwIfAborted();
     if (!(error instanceof APIError)) throw error;
     mayBeHandled ||= mayHaveHadItsEffect(error);
+    if (error.code === 'entity_type_not_registered') {
+      throw failureOf(error, connection, await typesHint(openGateway(connection), interrupted));
+    }
     const isOver = error.status === undefined || error.status === 429 || error.status >= 500;
     const hint = isOver && !isUntrusted(error) && error.code !== 'invalid_response';
     throw failureOf(
@@ -78,6 +91,27 @@ export async function issueCommand(
       connection,
       hint ? hintWhenOver(connection, idempotencyKey, mayBeHandled) : undefined,
     );
+  }
+}
+
+/** Names the types that there are, if the key opens the registry, and how to register another. */
+async function typesHint(
+  { deployments }: AgentGateway,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const register = 'Register another: agent-gateway deployments register URI';
+  try {
+    const services = await deployments.services({ retryForMs: 0, signal });
+    const types = services
+      .filter(({ handlers }) => handlers.some(({ name }) => name === 'spawn'))
+      .map(({ name }) => plainLine(name))
+      .sort();
+    const known =
+      types.length === 0 ? 'No type is registered.' : `Registered: ${types.join(', ')}.`;
+    return `${known} ${register}`;
+  } catch (error) {
+    if (error instanceof APIError) return undefined;
+    throw error;
   }
 }
 

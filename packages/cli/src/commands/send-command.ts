@@ -9,13 +9,16 @@ import {
   issueCommand,
   printAnswer,
   withCommandOptions,
+  withCreate,
   type CommandOptions,
+  type CreateOption,
 } from './issue-command.ts';
 import { examples } from '../help-text.ts';
 import { connect } from '../connection/ask-gateway.ts';
+import { refuseUnknown } from '../connection/known-agent.ts';
 import { parseSeconds, withConnection, withRetry } from './options.ts';
 
-interface SendOptions extends CommandOptions {
+interface SendOptions extends CommandOptions, CreateOption {
   file?: string;
   raw?: boolean;
   contentType?: string;
@@ -51,7 +54,7 @@ export function sendMessageCommand(context: CliContext): Command {
     .option('--timeout <seconds>', 'with --tail: stop waiting after this time', (text) =>
       parseSeconds('--timeout', text),
     );
-  return withConnection(withRetry(withCommandOptions(command)))
+  return withConnection(withRetry(withCommandOptions(withCreate(command))))
     .addHelpText(
       'after',
       examples(
@@ -79,6 +82,7 @@ async function send(
   const connection = await connect(options, context);
   const entity = parseEntity(address, connection);
   const { body, contentType } = await messageOf(text, options, context);
+  if (options.create !== true) await refuseUnknown(entity, connection, context);
   const issue = (): Promise<AcceptedCommand> =>
     issueCommand(
       ({ agents }, how) => agents.send(entityAddress(entity), body, { ...how, contentType }),

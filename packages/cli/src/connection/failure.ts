@@ -5,6 +5,9 @@ import { plainLine } from '../output/plain-text.ts';
 import type { Connection } from './connection.ts';
 import { isCertificateFault, networkErrorInWords } from './network-error.ts';
 
+export const UNTRUSTED_HINT =
+  'Where it is of an authority of your own, name its certificate in NODE_EXTRA_CA_CERTS.';
+
 const HINTS: Record<string, string> = {
   missing_credentials:
     'Give an API key or a read token: --key-file, AGENT_GATEWAY_KEY or a profile.',
@@ -59,7 +62,7 @@ function exitCodeOfError({ status, code }: APIError): number {
 
 function hintFor(error: APIError, { credential }: Connection): string | undefined {
   if (isUntrusted(error)) {
-    return 'Where it is of an authority of your own, name its certificate in NODE_EXTRA_CA_CERTS.';
+    return UNTRUSTED_HINT;
   }
   if (error.code === 'invalid_credentials' && credential) {
     return `The key came from ${credential.from}.`;

@@ -3,7 +3,6 @@ import {
   type AgentGateway,
   type EntityRow,
   type Invocation,
-  type LiveOptions,
   type TimelineEvent,
 } from '../../../client/src/index.ts';
 import { cellText } from '../catalog/catalog-text.ts';
@@ -13,6 +12,7 @@ import { DEFAULT_TENANT, entityAddress, parseEntity } from '../connection/addres
 import { connect } from '../connection/ask-gateway.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { failureOf } from '../connection/failure.ts';
+import { rowOf, SingleAttempt } from '../connection/single-attempt.ts';
 import { openGateway } from '../connection/open-gateway.ts';
 import { EXIT } from '../exit-codes.ts';
 import { entityUrl } from '../gateway-rules.ts';
@@ -87,18 +87,6 @@ async function lookUp(
   return { row, events, invocations, closed };
 }
 
-async function rowOf(
-  gateway: AgentGateway,
-  url: string,
-  signal: AbortSignal,
-): Promise<EntityRow | undefined> {
-  const attempt = new SingleAttempt(signal);
-  const query = { where: 'url = $1', params: [url], live: false as const };
-  for await (const [row] of gateway.catalog({ ...query, ...attempt.options })) return row;
-  attempt.throwIfFailed();
-  return undefined;
-}
-
 async function lastEvents(
   gateway: AgentGateway,
   url: string,
@@ -113,28 +101,6 @@ async function lastEvents(
   }
   attempt.throwIfFailed();
   return events;
-}
-
-/** For a read that must end, because the library would retry without end. */
-class SingleAttempt {
-  readonly options: LiveOptions;
-  #failure: APIError | undefined;
-
-  constructor(signal: AbortSignal) {
-    const failed = new AbortController();
-    this.options = {
-      signal: AbortSignal.any([signal, failed.signal]),
-      onState: (state) => {
-        if (state.name !== 'waiting') return;
-        this.#failure = state.error;
-        failed.abort();
-      },
-    };
-  }
-
-  throwIfFailed(): void {
-    if (this.#failure) throw this.#failure;
-  }
 }
 
 function inWords(url: string, { row, events, invocations }: Description, style: Style): string {
@@ -156,16 +122,17 @@ function inWords(url: string, { row, events, invocations }: Description, style: 
   ].join('\n');
 }
 
-function invocationInWords({
-  id,
-  target,
-  status,
-  createdAt,
-  tries,
-  lastFailure,
-}: Invocation): string {
+function invocationInWords(invocation: Invocation): string {
+  const { id, target, status, createdAt, tries, lastFailure, nextTryAt } = invocation;
   const since = localTime(createdAt) ?? plainLine(createdAt);
-  const failure =
-    lastFailure === undefined ? '' : `; its last try failed: ${plainLine(lastFailure)}`;
-  return `${plainLine(id)}  ${plainLine(target)}  ${plainLine(status)} since ${since}, tries: ${tries}${failure}`;
+  const lines = [
+    `${plainLine(target)}  ${plainLine(status)}, tries: ${tries}`,
+    `  ${plainLine(id)}`,
+    `  since ${since}`,
+  ];
+  if (nextTryAt !== undefined) {
+    lines.push(`  next try ${localTime(nextTryAt) ?? plainLine(nextTryAt)}`);
+  }
+  if (lastFailure !== undefined) lines.push(`  its last try failed: ${plainLine(lastFailure)}`);
+  return lines.join('\n');
 }

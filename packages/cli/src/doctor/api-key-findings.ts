@@ -3,6 +3,7 @@ import { DEFAULT_TENANT, timelineTarget } from '../connection/address.ts';
 import type { Connection } from '../connection/connection.ts';
 import { EXIT } from '../exit-codes.ts';
 import { plainLine } from '../output/plain-text.ts';
+import { agentFindings } from './agent-findings.ts';
 import { bad, ok, warning, type Finding } from './finding.ts';
 import { inWords, isRefused, probe, type Probed } from './probe.ts';
 import {
@@ -59,14 +60,21 @@ export async function apiKeyFindings(connection: Connection): Promise<Finding[]>
     'registry:read': services,
     'registry:write': removal,
   });
+  const registry = upstreamFinding(
+    UPSTREAMS.registry,
+    services,
+    (status) => status === 200,
+    typesOf(services),
+  );
   return [
     ok('key', `the API key from ${connection.credential?.from} works; it opens ${inList(opened)}`),
     ...excessFindings(opened, connection.neededScopes),
     ...tenantFindings(connection, command),
     runtimeFinding(command),
-    upstreamFinding(UPSTREAMS.registry, services, (status) => status === 200, typesOf(services)),
+    registry,
     upstreamFinding(UPSTREAMS.history, timeline, isStoreAnswer),
     upstreamFinding(UPSTREAMS.catalog, catalog, (status) => status === 200),
+    ...(registry.state === 'ok' ? await agentFindings(connection) : []),
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { Connection } from '../connection/connection.ts';
+import { UNTRUSTED_HINT } from '../connection/failure.ts';
 import { EXIT } from '../exit-codes.ts';
 import { bad, ok, type Finding } from './finding.ts';
 import { inWords, probe } from './probe.ts';
@@ -14,7 +15,9 @@ export async function gatewayFindings(connection: Connection): Promise<Finding[]
   const where = `${url} (${urlFrom})`;
   if (!health.answered || health.status !== 200) {
     const hint =
-      'Is the address right? Is the gateway running, and does a firewall let you through?';
+      !health.answered && health.isUntrusted
+        ? UNTRUSTED_HINT
+        : 'Is the address right? Is the gateway running, and does a firewall let you through?';
     return [bad('gateway', EXIT.unreachable, `${where}: ${inWords(health)}`, hint)];
   }
   if (!isHealth(health.text)) {

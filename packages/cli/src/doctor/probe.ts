@@ -1,7 +1,7 @@
 import { errorOfAnswer, type APIError } from '../../../client/src/api-error.ts';
 import type { Connection } from '../connection/connection.ts';
 import { failureInWords } from '../connection/failure.ts';
-import { networkErrorInWords } from '../connection/network-error.ts';
+import { isCertificateFault, networkErrorInWords } from '../connection/network-error.ts';
 import { ownFetch } from '../connection/open-gateway.ts';
 
 /** Longer than the gateway waits for a command's response (`GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS`). */
@@ -19,7 +19,7 @@ export type Probed =
       code: string | undefined;
       error: APIError;
     }
-  | { answered: false; why: string };
+  | { answered: false; why: string; isUntrusted: boolean };
 
 /**
  * Sends one request to the gateway. It does not use the client library, because every response matters here and
@@ -44,7 +44,11 @@ export async function probe(
     const code = error.code.startsWith('http_') ? undefined : error.code;
     return { answered: true, ...answer, code, error, tookMs: performance.now() - startedAtMs };
   } catch (error) {
-    return { answered: false, why: networkErrorInWords(error) };
+    return {
+      answered: false,
+      why: networkErrorInWords(error),
+      isUntrusted: isCertificateFault(error),
+    };
   }
 }
 

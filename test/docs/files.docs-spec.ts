@@ -12,7 +12,16 @@ import { readPages, readProjectFile, ROOT } from './pages.ts';
 const files = readPages().flatMap(({ blocks }) => blocks.filter(({ name }) => name?.includes('.')));
 
 /** Run by `minting.docs-spec.ts`, `snippets.docs-spec.ts` and `nginx.docs-spec.ts`. */
-const RUN = ['mint.ts', 'mint.py', 'mint.go', 'watch.html', 'nginx.conf', 'reply.ts', 'agent.ts'];
+const RUN = [
+  'mint.ts',
+  'mint.py',
+  'mint.go',
+  'watch.html',
+  'nginx.conf',
+  'reply.ts',
+  'agent.ts',
+  'report.ts',
+];
 /** `test/client/openapi-client.e2e-spec.ts` compiles and runs it, with the output of the command before it. */
 const OF_OPENAPI = 'spawn.ts';
 /** A page's values file is laid over the values of a whole production release. */

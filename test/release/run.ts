@@ -34,6 +34,7 @@ const names = {
   client: `agent-gateway-client-${version}.tgz`,
   react: `agent-gateway-react-${version}.tgz`,
   cli: `agent-gateway-cli-${version}.tgz`,
+  mcp: `agent-gateway-mcp-${version}.tgz`,
   chart: `agent-gateway-${version}.tgz`,
 };
 

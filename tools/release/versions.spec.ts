@@ -11,6 +11,7 @@ const FILES = [
   'packages/client/package.json',
   'packages/cli/package.json',
   'packages/react/package.json',
+  'packages/mcp/package.json',
   'examples/agent/package.json',
   'helm/agent-gateway/Chart.yaml',
   'docs/openapi.json',

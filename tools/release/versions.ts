@@ -16,6 +16,8 @@ const PLACES: readonly Place[] = [
   { file: 'packages/cli/package.json', pattern: PACKAGE },
   { file: 'packages/react/package.json', pattern: PACKAGE },
   { file: 'packages/react/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
+  { file: 'packages/mcp/package.json', pattern: PACKAGE },
+  { file: 'packages/mcp/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
   { file: 'examples/agent/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
   { file: 'helm/agent-gateway/Chart.yaml', pattern: /^version: (\S+)$/m },
   { file: 'helm/agent-gateway/Chart.yaml', pattern: /^appVersion: '([^']+)'$/m },

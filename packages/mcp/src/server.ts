@@ -1,0 +1,126 @@
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { APIError, type AgentGateway } from '@agent-gateway/client';
+import { z } from 'zod';
+import { listAgents } from './list-agents.ts';
+import { readTimeline } from './read-timeline.ts';
+
+const MAX_WAIT_SECONDS = 45;
+const RETRY_FOR_MS = 10_000;
+
+const AGENT = z.string().describe('the agent: type/id, such as assistant/ada');
+
+const READS = { readOnlyHint: true, openWorldHint: false };
+const CHANGES = { readOnlyHint: false, openWorldHint: false };
+
+/** The tools for the agents of one gateway. */
+export function createServer(gateway: AgentGateway, version: string): McpServer {
+  const server = new McpServer({ name: 'agent-gateway', version });
+  addReadingTools(server, gateway);
+  addCommandTools(server, gateway);
+  return server;
+}
+
+function addReadingTools(server: McpServer, gateway: AgentGateway): void {
+  server.registerTool(
+    'list_agents',
+    {
+      title: 'List agents',
+      description: 'Lists agents with their status (idle, running, paused, archived, failing).',
+      inputSchema: {
+        type: z.string().optional().describe('only agents of this type'),
+        status: z.string().optional().describe('only agents with this status'),
+        limit: z.int().min(1).max(1_000).default(100).describe('the most agents to list'),
+      },
+      annotations: READS,
+    },
+    (request, { signal }) => answer(() => listAgents(gateway, request, signal)),
+  );
+  server.registerTool(
+    'read_timeline',
+    {
+      title: 'Read a timeline',
+      description:
+        'Reads what an agent was told, did and said, from a cursor on. Give the cursor of one call to the next. With ' +
+        'waitSeconds, a call without new events waits for them until the agent has replied.',
+      inputSchema: {
+        agent: AGENT,
+        cursor: z.string().optional().describe('of an earlier call; without it from the start'),
+        waitSeconds: z.number().min(0).max(MAX_WAIT_SECONDS).default(0),
+        limit: z.int().min(1).max(1_000).default(200).describe('the most events to read'),
+      },
+      annotations: READS,
+    },
+    (request, { signal }) => answer(() => readTimeline(gateway, request, signal)),
+  );
+}
+
+function addCommandTools(server: McpServer, { agents }: AgentGateway): void {
+  server.registerTool(
+    'spawn_agent',
+    {
+      title: 'Spawn an agent',
+      description: 'Creates an agent. One that exists stays as it is.',
+      inputSchema: {
+        type: z.string().describe('a registered type, such as assistant'),
+        id: z.string().optional().describe('its id; without it a new one'),
+        args: z.unknown().optional().describe('arguments for the agent'),
+      },
+      annotations: CHANGES,
+    },
+    (request, { signal }) =>
+      answer(() => agents.spawn(definedOf(request), { signal, retryForMs: RETRY_FOR_MS })),
+  );
+  server.registerTool(
+    'send_message',
+    {
+      title: 'Send a message',
+      description: 'Sends a text to an agent. Read its timeline to see the reply.',
+      inputSchema: { agent: AGENT, text: z.string() },
+      annotations: CHANGES,
+    },
+    ({ agent, text }, { signal }) => {
+      const message = { kind: 'message', content: [{ type: 'text', text }] };
+      return answer(() => agents.send(agent, message, { signal, retryForMs: RETRY_FOR_MS }));
+    },
+  );
+  server.registerTool(
+    'control_agent',
+    {
+      title: 'Control an agent',
+      description: 'Interrupts, pauses, resumes or archives an agent. An archived agent stays so.',
+      inputSchema: {
+        agent: AGENT,
+        verb: z.enum(['interrupt', 'pause', 'resume', 'archive']),
+        reason: z.string().optional().describe('why, for the timeline'),
+      },
+      annotations: { ...CHANGES, destructiveHint: true },
+    },
+    ({ agent, verb, reason }, { signal }) => {
+      const options = { signal, retryForMs: RETRY_FOR_MS, ...definedOf({ reason }) };
+      return answer(() => agents.control(agent, verb, options));
+    },
+  );
+}
+
+/** The result as JSON. The model gets the reason of a refusal, and can ask for something else. */
+async function answer(work: () => Promise<unknown>): Promise<CallToolResult> {
+  try {
+    return { content: [{ type: 'text', text: JSON.stringify(await work()) }] };
+  } catch (error) {
+    if (!(error instanceof APIError) && !(error instanceof TypeError)) throw error;
+    return { isError: true, content: [{ type: 'text', text: inWords(error) }] };
+  }
+}
+
+function inWords(error: APIError | TypeError): string {
+  if (error instanceof TypeError) return error.message;
+  const { status, code, detail } = error;
+  return `${status === undefined ? 'No answer of the gateway' : `${status} ${code}`}: ${detail}`;
+}
+
+/** Without the fields that are undefined. */
+function definedOf<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}

@@ -1,0 +1,168 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MAIN = join(ROOT, 'packages/mcp/dist/main.js');
+
+let system: LocalSystem;
+let client: Client;
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mcp-'));
+  const workspaces = ['@agent-gateway/client', '@agent-gateway/mcp'];
+  const build = workspaces.flatMap((name) => ['--workspace', name]);
+  execFileSync('npm', ['run', '--silent', 'build', ...build], { cwd: ROOT });
+  system = await startLocalSystem(folder);
+  client = await connect(system.baseUrl);
+}, 90_000);
+afterAll(async () => {
+  await client.close();
+  await system.process.stop();
+  await rm(folder, { recursive: true });
+});
+
+async function connect(url: string): Promise<Client> {
+  const opened = new Client({ name: 'test', version: '1.0.0' });
+  const env = { AGENT_GATEWAY_URL: url, AGENT_GATEWAY_KEY: system.apiKey };
+  await opened.connect(new StdioClientTransport({ command: process.execPath, args: [MAIN], env }));
+  return opened;
+}
+
+interface Result {
+  isError: boolean;
+  text: string;
+}
+
+async function call(name: string, request: object, asked = client): Promise<Result> {
+  const result = await asked.callTool({ name, arguments: { ...request } });
+  const [{ text }] = result.content as [{ text: string }];
+  return { isError: result.isError === true, text };
+}
+
+async function done<T>(name: string, request: object): Promise<T> {
+  const { isError, text } = await call(name, request);
+  expect([isError, text]).toEqual([false, text]);
+  return JSON.parse(text) as T;
+}
+
+interface Part {
+  events: { seq: number; kind: string; status?: string; content?: { text?: string }[] }[];
+  cursor: string;
+  hasMore: boolean;
+}
+
+describe('the MCP server', () => {
+  it('has a tool for each thing to do, and says which of them only read', async () => {
+    const { tools } = await client.listTools();
+    const reading = tools.filter(({ annotations }) => annotations?.readOnlyHint === true);
+    expect(tools.map(({ name }) => name)).toEqual([
+      'list_agents',
+      'read_timeline',
+      'spawn_agent',
+      'send_message',
+      'control_agent',
+    ]);
+    expect(reading.map(({ name }) => name)).toEqual(['list_agents', 'read_timeline']);
+  });
+
+  it('spawns, sends, and reads from a cursor what is new, without single words', async () => {
+    const agent = 'assistant/ada';
+    const spawned = await done<{ url: string }>('spawn_agent', { type: 'assistant', id: 'ada' });
+    expect(spawned.url).toBe('/t/default/a/assistant/ada');
+    const begin = await done<Part>('read_timeline', { agent, waitSeconds: 45 });
+    expect(begin.events.map(({ kind }) => kind)).toEqual(['spawned']);
+
+    await done('send_message', { agent, text: 'count to 5' });
+    const kinds: string[] = [];
+    let part = begin;
+    while (kinds.at(-1) !== 'reply') {
+      part = await done<Part>('read_timeline', { agent, cursor: part.cursor, waitSeconds: 45 });
+      kinds.push(...part.events.map(({ kind }) => kind));
+    }
+    expect(kinds).toEqual(['message', 'reply']);
+    expect(part.events.at(-1)?.content).toEqual([{ type: 'text', text: '1 2 3 4 5' }]);
+    expect(await done('read_timeline', { agent, cursor: part.cursor })).toEqual({
+      events: [],
+      cursor: part.cursor,
+      hasMore: false,
+    });
+  });
+
+  it('reads a long timeline in parts', async () => {
+    const first = await done<Part>('read_timeline', { agent: 'assistant/ada', limit: 2 });
+    expect([first.hasMore, ...first.events.map(({ kind }) => kind)]).toEqual([
+      true,
+      'spawned',
+      'message',
+    ]);
+    const { cursor } = first;
+    const rest = await done<Part>('read_timeline', { agent: 'assistant/ada', cursor });
+    expect([rest.hasMore, ...rest.events.map(({ kind }) => kind)]).toEqual([false, 'reply']);
+  });
+
+  it('ends a wait in which nothing comes with nothing', async () => {
+    const all = await done<Part>('read_timeline', { agent: 'assistant/ada' });
+    const { cursor } = all;
+    const request = { agent: 'assistant/ada', cursor, waitSeconds: 0.2 };
+    expect(await done('read_timeline', request)).toEqual({ events: [], cursor, hasMore: false });
+  });
+
+  it('controls an agent, and lists agents by type and status', async () => {
+    const agent = 'echo/e1';
+    await done('spawn_agent', { type: 'echo', id: 'e1' });
+    await done('control_agent', { agent, verb: 'archive', reason: 'enough' });
+    let part: Part = await done('read_timeline', { agent, waitSeconds: 45 });
+    while (part.events.at(-1)?.status !== 'archived') {
+      part = await done<Part>('read_timeline', { agent, cursor: part.cursor, waitSeconds: 1 });
+    }
+    const archived = { type: 'echo', status: 'archived' };
+    let listed: { agents: { url: string }[]; hasMore: boolean };
+    // The row is written behind the event.
+    do listed = await done('list_agents', archived);
+    while (listed.agents.length === 0);
+    expect(listed.agents.map(({ url }) => url)).toEqual(['/t/default/a/echo/e1']);
+    expect(await done('list_agents', { type: 'none' })).toEqual({ agents: [], hasMore: false });
+    expect(await done('list_agents', { limit: 1 })).toMatchObject({ hasMore: true });
+  });
+
+  it.each<[string, object, RegExp]>([
+    ['spawn_agent', { type: 'nobody' }, /^404 entity_type_not_registered: /],
+    ['send_message', { agent: 'no address', text: 'x' }, /address|agent/],
+    [
+      'read_timeline',
+      { agent: 'assistant/never' },
+      /^404 not_found: assistant\/never has no timeline/,
+    ],
+    ['read_timeline', { agent: 'assistant/ada', cursor: 'x' }, /^The cursor is none that/],
+    ['read_timeline', { agent: 'assistant/ada', waitSeconds: 46 }, /waitSeconds/],
+    ['control_agent', { agent: 'assistant/ada', verb: 'explode' }, /verb/],
+  ])('%s tells the assistant what is wrong with %j', async (name, request, words) => {
+    const { isError, text } = await call(name, request);
+    expect([isError, text]).toEqual([true, expect.stringMatching(words)]);
+    expect(text).not.toContain(system.apiKey);
+  });
+
+  it('says that nothing is at the address', async () => {
+    const lost = await connect('http://127.0.0.1:1');
+    const { isError, text } = await call('list_agents', {}, lost);
+    await lost.close();
+    expect([isError, text]).toEqual([true, expect.stringMatching(/^No answer of the gateway: /)]);
+  });
+
+  it('does not start without a key, and takes none that was meant for another address', () => {
+    const env = { AGENT_GATEWAY_URL: 'http://127.0.0.1:1', GATEWAY_API_KEY: system.apiKey };
+    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN], { env });
+    expect([status, stdout.toString(), stderr.toString()]).toEqual([
+      2,
+      '',
+      'agent-gateway-mcp: there is no API key. Set AGENT_GATEWAY_URL and AGENT_GATEWAY_KEY.\n',
+    ]);
+  });
+});

@@ -1,4 +1,5 @@
 import { Checks, giveUp } from '../support/checks.ts';
+import { checkAiSdk } from './ai-sdk/ai-sdk.ts';
 import { findChromium, HOW_TO_GET_CHROMIUM, launchChromium } from './chromium.ts';
 import { checkClientFaults } from './client-faults.ts';
 import { checkAccess } from './console/access.ts';
@@ -36,6 +37,10 @@ async function main(executablePath: string): Promise<void> {
     for (const version of [18, 19] as const) {
       checks.section(`The hooks, in React ${version}`);
       await checkReact(checks, browser, version);
+    }
+    for (const version of [6, 7] as const) {
+      checks.section(`The transport, in AI SDK ${version}`);
+      await checkAiSdk(checks, browser, version);
     }
     checks.section('The console of npm run local');
     await withConsole(async (world) => {

@@ -50,6 +50,8 @@ const TYPES_ONLY = [
   'node-server.ts',
   'ask.ts',
   'chat.tsx',
+  // `test/browser/ai-sdk/ai-sdk.ts` runs it.
+  'use-chat.tsx',
 ];
 
 describe('files in the pages', () => {

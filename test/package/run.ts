@@ -1,6 +1,6 @@
 /**
- * Packs the command line, the client and the hooks as `npm pack` does, installs each into an empty folder, and runs them from there;
- * the command line from the project and from a clone that is not built, too: `npm run test:package`.
+ * Packs the command line, the client, the hooks and the transport as `npm pack` does, installs each into an empty folder, and runs them
+ * from there; the command line from the project and from a clone that is not built, too: `npm run test:package`.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -62,6 +62,21 @@ function Chat({ agent }: { agent: string }): ReactElement {
   return createElement('p', null, status + ' ' + turns.length);
 }
 console.log(renderToStaticMarkup(createElement(Chat, { agent: 'assistant/ada' })));
+`;
+
+/** A chat of the AI SDK without a page. */
+const USE_OF_TRANSPORT = `
+import { agentTransport, uiMessages, type AgentMessage } from '@agent-gateway/ai-sdk';
+import { AgentGateway, conversation } from '@agent-gateway/client';
+import type { ChatTransport } from 'ai';
+
+const gateway = new AgentGateway({ url: 'https://gateway.example', apiKey: 'none' });
+const transport: ChatTransport<AgentMessage> = agentTransport(gateway, 'assistant/ada');
+const messages = uiMessages(conversation([]).turns);
+const request = { chatId: 'c1', messageId: undefined, abortSignal: undefined, messages };
+transport
+  .sendMessages({ ...request, trigger: 'submit-message' })
+  .catch((error: Error) => console.log(error.message));
 `;
 
 interface Result {
@@ -168,6 +183,32 @@ async function askShout(system: LocalSystem): Promise<void> {
   for await (const rows of client.catalog(where)) {
     if (rows.some(({ id, status }) => id === 's1' && status === 'archived')) break;
   }
+}
+
+/** Packs a package, installs it beside the client and others, and runs a program there after checking its types. */
+async function runBesideClient(name: string, others: string[], program: string): Promise<string> {
+  const own = mkdtempSync(join(folder, `${name}-app-`));
+  writeFileSync(join(own, 'package.json'), '{"private":true,"type":"module"}');
+  const pack = ['pack', '--workspace', `@agent-gateway/${name}`, '--pack-destination', folder];
+  await succeed('npm', pack, { cwd: ROOT, paths: newNode });
+  const tarballs = ['client', name].map((each) =>
+    join(folder, `agent-gateway-${each}-${version}.tgz`),
+  );
+  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+  const at = { cwd: own, env, paths: newNode };
+  await succeed('npm', [...install, '--loglevel=error', ...tarballs, ...others], at);
+  writeFileSync(join(own, 'use.ts'), program);
+  const compilerOptions = {
+    module: 'nodenext',
+    target: 'es2024',
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+    types: others.some((each) => each.startsWith('@types/node')) ? ['node'] : [],
+  };
+  writeFileSync(join(own, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+  await succeed('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', own], at);
+  return succeed('node', ['--disable-warning=ExperimentalWarning', 'use.ts'], at);
 }
 
 /** With the stand-in: it streams, calls a tool, fails, and is stopped. */
@@ -318,35 +359,21 @@ try {
   });
 
   await checks.check('the hooks pack, and work beside the client, with types', async () => {
-    const own = join(folder, 'react-app');
-    mkdirSync(own);
-    writeFileSync(join(own, 'package.json'), '{"private":true,"type":"module"}');
-    const pack = ['pack', '--workspace', '@agent-gateway/react', '--pack-destination', folder];
-    await succeed('npm', pack, { cwd: ROOT, paths: newNode });
-    const tarballs = readdirSync(folder)
-      .filter((name) => /^agent-gateway-(?:client|react)-/.test(name))
-      .map((name) => join(folder, name));
-    assert.equal(tarballs.length, 2);
-    const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
     const react = ['react@19', 'react-dom@19', '@types/react@19', '@types/react-dom@19'];
-    const at = { cwd: own, env, paths: newNode };
-    await succeed('npm', [...install, '--loglevel=error', ...tarballs, ...react], at);
-    writeFileSync(join(own, 'use.ts'), USE_OF_HOOKS);
-    assert.equal(
-      await succeed('node', ['--disable-warning=ExperimentalWarning', 'use.ts'], at),
-      '<p>idle 0</p>\n',
-    );
-    const compilerOptions = {
-      module: 'nodenext',
-      target: 'es2024',
-      strict: true,
-      noEmit: true,
-      skipLibCheck: false,
-      types: [],
-    };
-    writeFileSync(join(own, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
-    await succeed('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', own], at);
+    assert.equal(await runBesideClient('react', react, USE_OF_HOOKS), '<p>idle 0</p>\n');
   });
+
+  for (const version of [6, 7]) {
+    await checks.check(
+      `the transport packs, and works beside the client and AI SDK ${version}, with types`,
+      async () => {
+        // The types of the AI SDK need those of others.
+        const others = [`ai@${version}`, 'zod@4', '@types/node@24', '@types/json-schema@7'];
+        const said = await runBesideClient('ai-sdk', others, USE_OF_TRANSPORT);
+        assert.equal(said, 'Only a message of a user can be sent.\n');
+      },
+    );
+  }
 
   await checks.check('the example agents run in folders of their own, and answer', async () => {
     const system = await startLocalSystem(join(folder, 'data'));
@@ -362,7 +389,7 @@ try {
     }
   });
 
-  await checks.check('the client and the hooks are small', async () => {
+  await checks.check('the client, the hooks and the transport are small', async () => {
     const bytesOf = (name: string): number => {
       const dist = join(ROOT, 'packages', name, 'dist');
       const code = readdirSync(dist, { recursive: true, encoding: 'utf8' })
@@ -372,6 +399,7 @@ try {
     };
     assert.ok(bytesOf('client') < 14 * 1024, `the client: ${bytesOf('client')} bytes`);
     assert.ok(bytesOf('react') < 3 * 1024, `the hooks: ${bytesOf('react')} bytes`);
+    assert.ok(bytesOf('ai-sdk') < 3 * 1024, `the transport: ${bytesOf('ai-sdk')} bytes`);
   });
 
   await checks.check('says what to do in a clone that is not built', async () => {

@@ -33,6 +33,7 @@ const checks = new Checks();
 const names = {
   client: `agent-gateway-client-${version}.tgz`,
   react: `agent-gateway-react-${version}.tgz`,
+  aiSdk: `agent-gateway-ai-sdk-${version}.tgz`,
   cli: `agent-gateway-cli-${version}.tgz`,
   mcp: `agent-gateway-mcp-${version}.tgz`,
   chart: `agent-gateway-${version}.tgz`,

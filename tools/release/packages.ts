@@ -23,7 +23,7 @@ interface Bill {
 
 /** Builds the npm packages. npm chooses the names of their files. */
 export function packWorkspaces(root: string, out: string): void {
-  for (const name of ['client', 'react', 'cli', 'mcp']) {
+  for (const name of ['client', 'react', 'ai-sdk', 'cli', 'mcp']) {
     const workspace = `@agent-gateway/${name}`;
     run('npm', ['pack', '--silent', '--workspace', workspace, '--pack-destination', out], {
       cwd: root,
@@ -34,8 +34,8 @@ export function packWorkspaces(root: string, out: string): void {
 /**
  * The software bill of materials of each artifact, as CycloneDX. Each is made in a folder of its own with only its
  * dependencies: in the project's folder, npm 11's `--omit dev` also drops every package that another one names as a
- * development dependency, such as `@nestjs/core`. The hooks have none: they bring no other package along. The
- * MCP server has none either: npm cannot list a package whose dependency is another workspace. `ofImage` is what the
+ * development dependency, such as `@nestjs/core`. The hooks and the transport have none: they bring no
+ * other package along. The MCP server has none either: npm cannot list a package whose dependency is another workspace. `ofImage` is what the
  * image has beside npm's packages.
  */
 export function writeBillsOfMaterials(

@@ -41,7 +41,7 @@ export function push(
   if (chart !== undefined) run('helm', ['push', join(out, files.chart), chart]);
   if (npm === undefined) return;
   const packages = readdirSync(out).filter((name) =>
-    /^agent-gateway-(?:client|react|cli|mcp)-.*\.tgz$/.test(name),
+    /^agent-gateway-(?:client|react|ai-sdk|cli|mcp)-.*\.tgz$/.test(name),
   );
   for (const name of packages) {
     run('npm', ['publish', join(out, name), '--registry', npm, '--access', 'public']);

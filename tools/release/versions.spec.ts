@@ -12,6 +12,7 @@ const FILES = [
   'packages/cli/package.json',
   'packages/react/package.json',
   'packages/mcp/package.json',
+  'packages/ai-sdk/package.json',
   'examples/agent/package.json',
   'helm/agent-gateway/Chart.yaml',
   'docs/openapi.json',

@@ -18,6 +18,8 @@ const PLACES: readonly Place[] = [
   { file: 'packages/react/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
   { file: 'packages/mcp/package.json', pattern: PACKAGE },
   { file: 'packages/mcp/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
+  { file: 'packages/ai-sdk/package.json', pattern: PACKAGE },
+  { file: 'packages/ai-sdk/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
   { file: 'examples/agent/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
   { file: 'helm/agent-gateway/Chart.yaml', pattern: /^version: (\S+)$/m },
   { file: 'helm/agent-gateway/Chart.yaml', pattern: /^appVersion: '([^']+)'$/m },

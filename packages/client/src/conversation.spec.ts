@@ -57,7 +57,7 @@ describe('a conversation', () => {
         key: 'r1',
         text: 'It is 3',
         state: 'writing',
-        tools: [{ id: 'c1', name: 'sum', state: 'done', input: [1, 2], output: 3 }],
+        tools: [{ id: 'c1', name: 'sum', state: 'done', input: [1, 2], output: 3, textLength: 5 }],
       },
     ]);
     const reply: NewAgentEvent = { kind: 'reply', replyTo: 1, content: text('It is 3.') };

@@ -12,7 +12,10 @@ export interface TurnMessage {
 
 /** A call of a tool, with what is known of it so far. */
 export type ToolCall = Pick<ToolEvent, 'id' | 'name' | 'state'> &
-  Partial<Pick<ToolEvent, 'input' | 'output' | 'error' | 'url'>>;
+  Partial<Pick<ToolEvent, 'input' | 'output' | 'error' | 'url'>> & {
+    /** How long the text of the turn was when the tool was called, so where the call belongs in it. */
+    textLength: number;
+  };
 
 /**
  * `sending`: the message is on its way, which only the sender knows. `waiting`: the agent has it and has said nothing
@@ -116,7 +119,7 @@ export function turnAfter(turn: Turn, event: AgentEvent): Turn | undefined {
     case 'tool': {
       if (typeof event.id !== 'string' || typeof event.name !== 'string') return undefined;
       const state = isOpen(turn) ? 'writing' : turn.state;
-      return { ...turn, tools: withCall(turn.tools, event), state };
+      return { ...turn, tools: withCall(turn, event), state };
     }
     case 'reply': {
       const reply = Array.isArray(event.content) ? event.content : [];
@@ -135,13 +138,13 @@ export function turnAfter(turn: Turn, event: AgentEvent): Turn | undefined {
   }
 }
 
-function withCall(tools: readonly ToolCall[], event: ToolEvent): ToolCall[] {
+function withCall({ tools, text }: Turn, event: ToolEvent): ToolCall[] {
   const { id, name, state, input, output, error, url } = event;
   const known = Object.fromEntries(
     Object.entries({ input, output, error, url }).filter(([, value]) => value !== undefined),
   );
   const place = tools.findIndex((call) => call.id === id);
-  const call: ToolCall = { ...tools[place], id, name, state, ...known };
+  const call: ToolCall = { textLength: text.length, ...tools[place], id, name, state, ...known };
   return place === -1
     ? [...tools, call]
     : tools.map((old, index) => (index === place ? call : old));

@@ -16,15 +16,29 @@ export interface ReactWorld {
   runtimeStatus: number;
   /** The commands that arrived at it. */
   commands: SeenRequest[];
+  /** How many read tokens the back end was asked for. */
+  tokens: number;
   /** Resolves with the next command. It is answered when the returned function is called. */
   holdNext(): Promise<() => void>;
   /** Creates the timeline of an agent. Its events are appended by the returned function, which numbers them. */
   newAgent(id: string): Promise<(events: object[]) => Promise<void>>;
+  /** Ends the gateway, and starts another one at its address. */
+  restartGateway(): Promise<void>;
   stop(): Promise<void>;
 }
 
+interface ReactWorldOptions {
+  /** The ids of the user's agents. */
+  agents: string[];
+  /** The lifetime of read tokens. */
+  ttlSeconds?: number;
+}
+
 /** A page with its back end, a gateway, a real store, and the test in place of the agents. */
-export async function startReactWorld(files: ReadonlyMap<string, string>): Promise<ReactWorld> {
+export async function startReactWorld(
+  files: ReadonlyMap<string, string>,
+  { agents, ttlSeconds = 300 }: ReactWorldOptions,
+): Promise<ReactWorld> {
   const history = await startHistory();
   const catalog = await startCatalog({ port: 0, databasePath: ':memory:' });
   let held: ((release: () => void) => void) | undefined;
@@ -37,18 +51,20 @@ export async function startReactWorld(files: ReadonlyMap<string, string>): Promi
     else send();
     held = undefined;
   });
-  const gateway = await startGatewayProcess({
+  const env = {
     GATEWAY_HISTORY_URL: history.url,
     GATEWAY_SYNC_URL: catalog.url,
     GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
-  });
+  };
+  let gateway = await startGatewayProcess(env);
   const chat = chatBackEnd({
     gateway: new AgentGateway({ url: gateway.url, apiKey: API_KEY }),
     readTokenSecret: READ_TOKEN_SECRET,
     requestsPerMinute: 10_000,
+    ttlSeconds,
     authorize: () => ({
       subject: 'ada',
-      agents: ['words', 'sent', 'failed', 'many', 'left'].map((id) => `chat/${id}`),
+      agents: agents.map((id) => `chat/${id}`),
       catalog: { table: 'entities', columns: ['url', 'status'] },
     }),
   });
@@ -56,6 +72,7 @@ export async function startReactWorld(files: ReadonlyMap<string, string>): Promi
   const html = `<!doctype html><meta charset="utf-8"><div id="root"></div><script type="module" src="${entry}"></script>`;
   const server = createServer((incoming, outgoing) => {
     const path = incoming.url ?? '/';
+    if (path === '/chat/token') world.tokens += 1;
     if (path.startsWith('/chat/')) {
       answer(chat, incoming, outgoing).catch(() => outgoing.writeHead(400).end());
       return;
@@ -71,6 +88,7 @@ export async function startReactWorld(files: ReadonlyMap<string, string>): Promi
     pageUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     runtimeStatus: 202,
     commands: runtime.seen,
+    tokens: 0,
     holdNext: () => new Promise((resolve) => (held = resolve)),
     newAgent: async (id) => {
       const url = `${history.url}/t/default/agents/chat/${id}/timeline`;
@@ -83,6 +101,10 @@ export async function startReactWorld(files: ReadonlyMap<string, string>): Promi
         const { ok, status } = await fetch(url, { method: 'POST', headers, body });
         if (!ok) throw new Error(`The store answered ${status}.`);
       };
+    },
+    restartGateway: async () => {
+      await gateway.stop();
+      gateway = await startGatewayProcess({ ...env, GATEWAY_PORT: String(gateway.port) });
     },
     stop: async () => {
       const closed = once(server, 'close');

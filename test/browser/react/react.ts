@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
-import { bundlePage } from './bundle.ts';
+import { bundleReact } from './bundle.ts';
 import type { ReactPage } from './page-script.ts';
 import { startReactWorld, type ReactWorld } from './react-world.ts';
 
@@ -14,7 +14,8 @@ export async function checkReact(
   browser: Browser,
   version: 18 | 19,
 ): Promise<void> {
-  const world = await startReactWorld(await bundlePage(version));
+  const agents = ['words', 'sent', 'failed', 'many', 'left'];
+  const world = await startReactWorld(await bundleReact(version), { agents });
   try {
     await checks.check('words come as they are said, each once, by one read for all', () =>
       checkWords(browser, world),

@@ -1,0 +1,34 @@
+import type { UIMessageChunk } from 'ai';
+
+/** A stream of chunks whose reads end with it: at its end, at its failure, and when it is cancelled. */
+export class ChunkStream {
+  readonly #ended = new AbortController();
+  /** For the reads. */
+  readonly signal: AbortSignal;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.signal = AbortSignal.any([this.#ended.signal, ...(signal ? [signal] : [])]);
+  }
+
+  of(chunks: AsyncIterator<UIMessageChunk, void>): ReadableStream<UIMessageChunk> {
+    const end = (): void => this.#ended.abort();
+    const pull = async (controller: ReadableStreamDefaultController<UIMessageChunk>) => {
+      const { value, done } = await chunks.next();
+      if (!done) return controller.enqueue(value);
+      controller.close();
+      end();
+    };
+    return new ReadableStream<UIMessageChunk>(
+      {
+        pull: (controller) =>
+          pull(controller).catch((error: unknown) => {
+            end();
+            throw error;
+          }),
+        cancel: end,
+      },
+      // Nothing is taken from the answer before the page asks for it.
+      { highWaterMark: 0 },
+    );
+  }
+}

@@ -40,7 +40,7 @@ export interface ConsoleFixture {
 }
 
 /** The console of the tenant `acme` with a gateway that only records. */
-export async function startFixture(): Promise<ConsoleFixture> {
+export async function startFixture({ mintsTokens = true } = {}): Promise<ConsoleFixture> {
   const received: Received[] = [];
   const gateway = createServer((req, res) => {
     void req.toArray().then((chunks) => {
@@ -57,7 +57,7 @@ export async function startFixture(): Promise<ConsoleFixture> {
     port: 0,
     gatewayUrl,
     apiKey: API_KEY,
-    readTokenSecret: SECRET,
+    ...(mintsTokens && { readTokenSecret: SECRET }),
     tenant: 'acme',
   });
   const { url, port } = running;

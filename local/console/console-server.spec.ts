@@ -119,6 +119,7 @@ describe('the page', () => {
 
   it.each([
     ['GET', '/token', 'POST'],
+    ['PUT', '/registry/deployments', 'GET, POST'],
     ['OPTIONS', '/api/spawn', 'POST'],
     ['POST', '/', 'GET, HEAD'],
   ])('answers %s %s with what it takes', async (method, path, allow) => {

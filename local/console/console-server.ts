@@ -3,25 +3,19 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { readJsonBody, Refusal, sendJson, sendRefusal } from './answers.ts';
-import { forwardCommand, isCommandPath } from './commands.ts';
-import {
-  cancelInvocation,
-  cancelledInvocation,
-  registerDeployment,
-  sendOverview,
-} from './deployments.ts';
+import { allowedMethods, forward, type GatewayAccess } from './forward.ts';
 import { findPageFile, sendPageFile } from './page-files.ts';
 import { mintReadToken, readTokenClaims } from './read-token.ts';
-import { isOwnHost, refuseForeignRequest } from './same-origin.ts';
+import { isOwnHost, refuseForeignRead, refuseForeignRequest } from './same-origin.ts';
 
-export interface ConsoleOptions {
+export interface ConsoleOptions extends GatewayAccess {
   /** 0 means a free port. */
   port: number;
-  /** Without a slash at its end, for example `http://127.0.0.1:8787`. */
-  gatewayUrl: string;
-  apiKey: string;
-  /** The HS256 secret of at least 32 bytes: the first of GATEWAY_READ_TOKEN_SECRETS. */
-  readTokenSecret: string;
+  /**
+   * The HS256 secret of at least 32 bytes: the first of GATEWAY_READ_TOKEN_SECRETS. Without it the page reads through
+   * the console, with the API key.
+   */
+  readTokenSecret?: string | undefined;
   tenant: string;
   /** The lifetime of tokens in seconds. Default 60, because an open page renews them. */
   tokenTtlSeconds?: number;
@@ -71,40 +65,44 @@ async function route(
   if (!isOwnHost(request)) {
     throw new Refusal(421, 'wrong_host', 'Open the console at the address that it printed.');
   }
-  const act = findAction(options, path);
-  if (act) {
-    if (request.method !== 'POST') throw notAllowed(response, 'POST');
-    refuseForeignRequest(request);
-    await act(request, response);
-    return;
-  }
-  const isRead = request.method === 'GET' || request.method === 'HEAD';
-  const file = findPageFile(path);
-  if (!file && path !== '/settings.json' && path !== '/deployments.json') {
+  const { method = 'GET' } = request;
+  const methods = methodsOf(options, path);
+  const file = methods ? undefined : findPageFile(path);
+  if (!methods && !file) {
     throw new Refusal(404, 'not_found', 'There is nothing at this path.');
   }
-  if (!isRead) throw notAllowed(response, 'GET, HEAD');
-  if (file) await sendPageFile(file, response);
-  else if (path === '/deployments.json') await sendOverview(options, response);
-  else sendJson(response, 200, { gatewayUrl: options.gatewayUrl, tenant: options.tenant });
+  const allowed = methods ?? ['GET', 'HEAD'];
+  if (!allowed.includes(method)) {
+    response.setHeader('allow', allowed.join(', '));
+    throw new Refusal(405, 'method_not_allowed', `Use ${allowed.join(', ')}.`);
+  }
+  if (file) return sendPageFile(file, response);
+  if (path === '/settings.json') return sendSettings(options, response);
+  if (method === 'GET') refuseForeignRead(request);
+  else refuseForeignRequest(request);
+  if (path === '/token') return giveReadToken(options, request, response);
+  return forward(options, request, response);
 }
 
-type Action = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+/** The methods of a path that is no file. */
+function methodsOf({ readTokenSecret }: ConsoleOptions, path: string): string[] | undefined {
+  const mints = readTokenSecret !== undefined;
+  if (path === '/settings.json') return ['GET', 'HEAD'];
+  if (path === '/token' && mints) return ['POST'];
+  return allowedMethods(path, !mints);
+}
 
-function findAction(options: ConsoleOptions, path: string): Action | undefined {
-  if (path === '/token') return (...exchange) => giveReadToken(options, ...exchange);
-  if (path === '/deployments') return (...exchange) => registerDeployment(options, ...exchange);
-  const invocation = cancelledInvocation(path);
-  if (invocation !== undefined) {
-    return (_, response) => cancelInvocation(options, invocation, response);
-  }
-  if (isCommandPath(path)) return (...exchange) => forwardCommand(options, path, ...exchange);
-  return undefined;
+function sendSettings(
+  { gatewayUrl, tenant, readTokenSecret }: ConsoleOptions,
+  response: ServerResponse,
+): void {
+  const readsWithTokens = readTokenSecret !== undefined;
+  sendJson(response, 200, { gatewayUrl, tenant, readsWithTokens });
 }
 
 /** Request: `{"prefix": …}`. Response: `{"token", "ttlSeconds"}`. */
 async function giveReadToken(
-  { tenant, readTokenSecret, tokenTtlSeconds = 60 }: ConsoleOptions,
+  { tenant, readTokenSecret = '', tokenTtlSeconds = 60 }: ConsoleOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -115,19 +113,18 @@ async function giveReadToken(
   sendJson(response, 200, { token, ttlSeconds: tokenTtlSeconds });
 }
 
-function notAllowed(response: ServerResponse, methods: string): Refusal {
-  response.setHeader('allow', methods);
-  return new Refusal(405, 'method_not_allowed', `Use ${methods}.`);
-}
-
 /** Only our own files may run, and they may connect only to us and to the gateway. */
-function setSecurityHeaders({ gatewayUrl }: ConsoleOptions, response: ServerResponse): void {
+function setSecurityHeaders(
+  { gatewayUrl, readTokenSecret }: ConsoleOptions,
+  response: ServerResponse,
+): void {
+  const reads = readTokenSecret === undefined ? '' : ` ${new URL(gatewayUrl).origin}`;
   const policy = [
     `default-src 'none'`,
     `script-src 'self'`,
     `style-src 'self'`,
     `img-src 'self'`,
-    `connect-src 'self' ${new URL(gatewayUrl).origin}`,
+    `connect-src 'self'${reads}`,
     `base-uri 'none'`,
     `form-action 'none'`,
     `frame-ancestors 'none'`,

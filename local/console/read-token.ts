@@ -10,7 +10,7 @@ export interface ReadTokenClaims {
 
 const CATALOG = '/shapes/v1/shape';
 // Types and ids that the gateway accepts: no slash, no percent-encoding, no dot at the start.
-const AGENT = /^\/agents\/[A-Za-z][\w.-]{0,62}\/[A-Za-z0-9][\w.~:@-]{0,127}$/;
+const AGENT = /^\/agents\/[A-Za-z][\w.-]{0,62}\/[\w-][\w.~:@-]{0,127}$/;
 
 /**
  * The claims for a request of the page, or undefined if it is not allowed: the page may watch the catalog and one

@@ -19,9 +19,18 @@ export function refuseForeignRequest(request: IncomingMessage): void {
   if (origin === undefined || !ownOrigins.includes(origin)) throw crossSite();
   // If a browser sends this header, it is the browser's own verdict.
   if (site !== undefined && site !== 'same-origin') throw crossSite();
-  if (!/^application\/json(?: *;|$)/i.test(contentType)) {
+  const hasBody = request.method === 'POST';
+  if (hasBody && !/^application\/json(?: *;|$)/i.test(contentType)) {
     throw new Refusal(415, 'json_required', 'Send the body as application/json.');
   }
+}
+
+/**
+ * Throws unless our own page sent the read. Browsers put no `Origin` into a GET of the same origin, but every one of today says
+ * in `Sec-Fetch-Site` where a request comes from, and no page can change that.
+ */
+export function refuseForeignRead(request: IncomingMessage): void {
+  if (request.headers['sec-fetch-site'] !== 'same-origin') throw crossSite();
 }
 
 function ownHosts(request: IncomingMessage): string[] {

@@ -6,6 +6,7 @@ import { checkAccess } from './console/access.ts';
 import { checkAgents } from './console/agents.ts';
 import { withConsole } from './console/console-page.ts';
 import { checkDeployments } from './console/deployments.ts';
+import { checkDrill } from './console/drill.ts';
 import { checkForeignPages } from './console/foreign-pages.ts';
 import { checkOutages } from './console/outages.ts';
 import { checkRound } from './console/round.ts';
@@ -48,6 +49,7 @@ async function main(executablePath: string): Promise<void> {
         checkRound,
         checkAgents,
         checkOutages,
+        checkDrill,
         checkScale,
         checkAccess,
         checkDeployments,

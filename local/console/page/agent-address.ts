@@ -6,8 +6,9 @@ export interface AgentAddress {
 }
 
 // Types and ids that the gateway accepts. They need no encoding in a path.
-const AGENT = /([A-Za-z][\w.-]*)\/([A-Za-z0-9][\w.~:@-]*)$/.source;
+const AGENT = /([A-Za-z][\w.-]*)\/([\w-][\w.~:@-]*)$/.source;
 const URL_PATTERN = new RegExp(`^/t/[\\w-]+/a/${AGENT}`);
+const TARGET_PATTERN = new RegExp(`^${AGENT.slice(0, -1)}/\\w+$`);
 const HASH_PATTERN = new RegExp(`^#/${AGENT}`);
 
 /** The agent of an entity URL, `/t/<tenant>/a/<type>/<id>`, or undefined if it is none. */
@@ -18,6 +19,11 @@ export function agentOfUrl(url: string): AgentAddress | undefined {
 /** The agent of this page's address, `#/<type>/<id>`, or undefined if it names none. */
 export function agentOfHash(hash: string): AgentAddress | undefined {
   return agentOf(HASH_PATTERN.exec(hash));
+}
+
+/** The agent of an invocation's target, `<type>/<id>/<handler>`, or undefined if it is no object's. */
+export function agentOfTarget(target: string): AgentAddress | undefined {
+  return agentOf(TARGET_PATTERN.exec(target));
 }
 
 export function hashOf({ type, id }: AgentAddress): string {

@@ -1,133 +1,239 @@
-import type { EntityRow, LiveState } from '../../../packages/client/src/index.ts';
-import { agentLink, type AgentAddress } from './agent-address.ts';
-import { showStatus } from './catalog-view.ts';
-import type { Verb } from './commands.ts';
+import { conversation, textOf } from '../../../packages/client/src/index.ts';
+import type {
+  Conversation,
+  EntityRow,
+  Invocation,
+  LiveState,
+} from '../../../packages/client/src/index.ts';
+import type { AgentAddress } from './agent-address.ts';
+import { AgentHead } from './agent-head.ts';
+import { failureOf, type Failure } from './agent-list.ts';
 import { ConversationView } from './conversation-view.ts';
-import { contentText, Conversation, type TimelineEvent } from './conversation.ts';
-import { byId, element } from './element.ts';
+import { byId } from './element.ts';
+import { plain, type Event } from './event-text.ts';
 import { EventsView } from './events-view.ts';
-import { readGateway, type Settings } from './gateway.ts';
+import { commandGateway, ONCE, readGateway, streamPrefix, type Settings } from './gateway.ts';
+import { InvocationList, isFailing } from './invocation-list.ts';
+import type { Outbox } from './outbox.ts';
+import { Outcomes } from './outcomes.ts';
 import { isAbsent } from './status-line.ts';
 
 export interface AgentViewOptions {
   settings: Settings;
+  outbox: Outbox;
   onState: (state: LiveState) => void;
-  /** Called for every event, in order. */
-  onEvent: (event: TimelineEvent) => void;
 }
 
+type View = 'conversation' | 'events' | 'invocations';
+
 /** The kinds of events that screen readers announce. Every word would be too much. */
-const ANNOUNCED = new Set(['reply', 'error', 'refused', 'rejected', 'interrupted']);
+const ANNOUNCED = new Set(['reply', 'error', 'refused']);
 /** Events that arrive together are drawn together. */
 const BATCH_MS = 16;
+const INVOCATIONS_EVERY_MS = 2_000;
+/** One look may come between the end of an invocation and its last event. */
+const LOOKS_BEFORE_END = 2;
 
-/** One agent: its timeline as a conversation and as events, and its commands. */
+/** One agent: its state, its timeline as a conversation and as events, and its invocations. */
 export class AgentView {
   readonly #options: AgentViewOptions;
+  readonly #head = new AgentHead();
+  readonly #outcomes: Outcomes;
   readonly #scroller = byId('timeline-scroll');
-  readonly #conversationView = new ConversationView(this.#scroller);
+  readonly #conversationView: ConversationView;
   readonly #eventsView = new EventsView(this.#scroller);
+  readonly #invocationList = new InvocationList(byId('agent-invocations'));
   readonly #note = byId('timeline-empty');
   readonly #newest = byId('newest');
+  readonly #follow = byId<HTMLInputElement>('follow');
   readonly #announcer = byId('announcer');
-  #conversation = new Conversation();
-  #isRaw = false;
+  #agent: AgentAddress | undefined;
+  #conversation: Conversation = conversation([]);
+  #view: View = 'conversation';
   #stop = new AbortController();
-  #pending: TimelineEvent[] = [];
+  #pending: Event[] = [];
+  #bySeq = new Map<number, Event>();
   #isAbsent = false;
+  #isLive = false;
+  #invocations: readonly Invocation[] = [];
+  /** How often the invocation of an accepted message was not among the unfinished ones. */
+  readonly #misses = new Map<string, number>();
+  #row: EntityRow | undefined;
   #isKnown: boolean | undefined;
-  #eventCount = 0;
-  /** Events that the raw view has not received yet. */
-  #held: TimelineEvent[] = [];
+  #known: Failure | undefined;
 
   constructor(options: AgentViewOptions) {
     this.#options = options;
-    this.#newest.addEventListener('click', () => this.#toEnd());
-    this.#scroller.addEventListener('scroll', () => {
-      if (this.#view.isAtEnd) this.#newest.hidden = true;
+    const { outbox } = options;
+    this.#outcomes = new Outcomes(outbox);
+    this.#conversationView = new ConversationView({
+      scroller: this.#scroller,
+      eventOf: (seq) => this.#bySeq.get(seq ?? -1),
+      invocationOf: (id) => this.#invocations.find((one) => one.id === id),
+      onAgain: (key) => outbox.again(key),
+      onForget: (key) => outbox.forget(key),
     });
+    this.#newest.addEventListener('click', () => this.#setFollow(true));
+    this.#follow.addEventListener('input', () => this.#setFollow(this.#follow.checked));
+    this.#scroller.addEventListener('wheel', () => this.#onScroll(), { passive: true });
+    this.#scroller.addEventListener('scroll', () => this.#onScroll(), { passive: true });
     for (const tab of document.querySelectorAll<HTMLButtonElement>('#views button')) {
-      tab.addEventListener('click', () => this.#switch(tab.dataset.view === 'events'));
+      tab.addEventListener('click', () => this.show(tab.dataset.view as View));
     }
-  }
-
-  get #view(): ConversationView | EventsView {
-    return this.#isRaw ? this.#eventsView : this.#conversationView;
+    byId('failure-invocations').addEventListener('click', () => this.show('invocations'));
   }
 
   /** Watches this agent from now on, from the start of its timeline. */
-  open({ type, id }: AgentAddress): void {
+  open(agent: AgentAddress): void {
     this.close();
-    const { settings } = this.#options;
-    this.#conversation = new Conversation();
+    this.#agent = agent;
+    this.#conversation = conversation([]);
     this.#conversationView.clear();
     this.#eventsView.clear();
-    this.#eventCount = 0;
-    this.#held = [];
+    this.#bySeq = new Map();
+    this.#invocations = [];
+    this.#misses.clear();
+    this.#invocationList.show([]);
     this.#isAbsent = false;
+    this.#isLive = false;
     this.#isKnown = undefined;
-    this.#newest.hidden = true;
     this.#announcer.textContent = '';
+    this.#setFollow(true);
     this.#say('Reading the timeline…');
-    byId('agent-title').replaceChildren(`${type}/`, element('b', {}, id));
+    this.#head.open(agent);
+    this.show('conversation');
     this.#stop = new AbortController();
     const { signal } = this.#stop;
-    const prefix = `/streams/t/${settings.tenant}/agents/${type}/${id}`;
-    const conversation = this.#conversation;
-    readGateway(settings, prefix)
-      .timeline(`${type}/${id}`, {
+    void this.#read(agent, signal);
+    void this.#followInvocations(agent, signal);
+  }
+
+  close(): void {
+    this.#stop.abort();
+    this.#pending = [];
+    this.#agent = undefined;
+  }
+
+  /** The agent's row, undefined if the catalog has none, and what the list knows of its failure. */
+  showRow(
+    row: EntityRow | undefined,
+    failure: Failure | undefined,
+    rows: readonly EntityRow[],
+  ): void {
+    this.#row = row;
+    this.#isKnown = row !== undefined;
+    this.#known = failure;
+    this.#head.showRelations(row, rows);
+    this.#showHead();
+    this.#showAbsence();
+  }
+
+  /** Why no command is possible now, or undefined. */
+  setCommandsOff(reason: string | undefined): void {
+    this.#head.setCommandsOff(reason);
+  }
+
+  /** Draws again after a change of what was sent. */
+  showSent(): void {
+    if (!this.#agent) return;
+    if (this.#view === 'conversation') this.#showConversation();
+    if (this.#follow.checked) this.#toEnd();
+  }
+
+  show(view: View): void {
+    this.#view = view;
+    for (const tab of document.querySelectorAll<HTMLButtonElement>('#views button')) {
+      tab.setAttribute('aria-pressed', String(tab.dataset.view === view));
+    }
+    byId('agent').dataset.shows = view;
+    for (const each of ['conversation', 'events', 'agent-invocations']) {
+      byId(each).hidden = each.replace('agent-', '') !== view;
+    }
+    if (view === 'events') this.#eventsView.add([]);
+    else if (view === 'conversation') this.#showConversation();
+    this.#showNote();
+    if (this.#follow.checked) this.#toEnd();
+  }
+
+  async #read(agent: AgentAddress, signal: AbortSignal): Promise<void> {
+    const { settings, onState } = this.#options;
+    const read = readGateway(settings, streamPrefix(settings, agent)).timeline(
+      `${agent.type}/${agent.id}`,
+      {
         signal,
-        onState: (state) => !signal.aborted && this.#onState(state),
-        onGap: ({ expectedSeq, receivedSeq }) => conversation.addGap(expectedSeq, receivedSeq),
-      })
+        onState: (state) => {
+          if (signal.aborted) return;
+          onState(state);
+          this.#onState(state);
+        },
+      },
+    );
+    await read
       .subscribe((event) => this.#take(event))
       .catch((error: unknown) => {
         if (!signal.aborted) this.#say(`This timeline cannot be read: ${(error as Error).message}`);
       });
   }
 
-  close(): void {
-    this.#stop.abort();
-    this.#pending = [];
+  async #followInvocations(agent: AgentAddress, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      if (!document.hidden) {
+        const call = { ...ONCE, signal, agent: `${agent.type}/${agent.id}` };
+        // The status line says what is wrong.
+        const found = await commandGateway.invocations.list(call).catch(() => undefined);
+        if (signal.aborted) return;
+        if (found) this.#showInvocations(found);
+      }
+      await new Promise((resolve) => setTimeout(resolve, INVOCATIONS_EVERY_MS));
+    }
   }
 
-  /** The agent's row in the catalog. Undefined if the catalog has been read and has no such row. */
-  showRow(row: EntityRow | undefined): void {
-    this.#isKnown = row !== undefined;
-    showStatus(byId('agent-status'), row?.status ?? 'unknown');
-    const reasons = verbReasons(row?.status);
-    for (const button of document.querySelectorAll<HTMLButtonElement>('#verbs button')) {
-      const reason = reasons[button.dataset.verb as Verb];
-      button.disabled = reason !== undefined;
-      button.title = reason ?? '';
+  #showInvocations(found: readonly Invocation[]): void {
+    this.#invocations = found;
+    this.#invocationList.show(found);
+    const tab = byId('show-invocations');
+    tab.textContent = found.length === 0 ? 'Invocations' : `Invocations ${found.length}`;
+    tab.classList.toggle('bad', found.some(isFailing));
+    this.#endSent();
+    this.#showHead();
+    this.showSent();
+    this.#showNote();
+  }
+
+  #endSent(): void {
+    const { outbox } = this.#options;
+    if (!this.#agent || !this.#isLive) return;
+    for (const { key, state, invocationId } of outbox.of(this.#agent)) {
+      if (state !== 'accepted') continue;
+      const isOpen = this.#invocations.some(({ id }) => id === invocationId);
+      const misses = isOpen ? 0 : (this.#misses.get(key) ?? 0) + 1;
+      this.#misses.set(key, misses);
+      if (misses > LOOKS_BEFORE_END) outbox.end(key);
     }
-    const isArchived = row?.status === 'archived';
-    byId<HTMLFieldSetElement>('send-fields').disabled = isArchived || !row;
-    byId('send-hint').textContent = isArchived
-      ? 'This agent is archived: it takes no messages.'
-      : row
-        ? ''
-        : 'This agent is not in the catalog: spawn it first.';
-    const parent = byId('agent-parent');
-    parent.replaceChildren(...(row?.parent ? ['child of ', agentLink(row.parent)] : []));
-    this.#showAbsence();
+  }
+
+  #showHead(): void {
+    const failing = this.#invocations.filter(isFailing).toSorted((a, b) => b.tries - a.tries)[0];
+    const failure = failing ? failureOf(failing) : this.#known;
+    this.#head.showState(this.#row, failure, this.#isKnown);
   }
 
   #onState(state: LiveState): void {
-    this.#options.onState(state);
+    this.#isLive = state.name === 'live';
     if (state.name === 'waiting') {
       this.#isAbsent = isAbsent(state.error);
-      if (!this.#isAbsent && this.#eventCount === 0)
-        this.#say('The timeline cannot be read now: see above.');
+      // An agent that has written nothing is up to date.
+      this.#isLive = this.#isAbsent;
+      if (!this.#isAbsent) this.#say('The timeline cannot be read now: see above.');
       this.#showAbsence();
     } else if (state.name === 'live') {
       this.#isAbsent = false;
-      if (this.#eventCount === 0) this.#say('No events yet.');
+      this.#say('No events yet.');
     }
   }
 
   #showAbsence(): void {
-    if (!this.#isAbsent || this.#eventCount > 0) return;
+    if (!this.#isAbsent) return;
     this.#say(
       this.#isKnown === false
         ? 'There is no such agent.'
@@ -135,79 +241,76 @@ export class AgentView {
     );
   }
 
-  #take(event: TimelineEvent): void {
+  #take(given: unknown): void {
     // Anyone with an API key may append, and not everyone appends objects.
-    const isObject = typeof event === 'object' && event !== null && !Array.isArray(event);
+    const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+    const event = (isObject ? given : { kind: 'value', value: given }) as Event;
     if (this.#pending.length === 0) setTimeout(() => this.#draw(), BATCH_MS);
-    this.#pending.push(
-      isObject ? event : ({ kind: 'value', value: event } as unknown as TimelineEvent),
-    );
+    this.#pending.push(event);
   }
 
   #draw(): void {
     const events = this.#pending;
     this.#pending = [];
     if (events.length === 0) return;
-    const follows = this.#eventCount === 0 || this.#view.isAtEnd;
-    this.#eventCount += events.length;
-    this.#note.hidden = true;
     for (const event of events) {
-      this.#conversation.add(event);
-      this.#options.onEvent(event);
+      this.#bySeq.set(event.seq, event);
       if (ANNOUNCED.has(event.kind)) this.#announcer.textContent = announcement(event);
     }
-    if (this.#isRaw) this.#eventsView.add(events);
-    else {
-      this.#held.push(...events);
-      this.#conversationView.show(this.#conversation);
-    }
-    if (follows) this.#toEnd();
+    this.#conversation = conversation(events, this.#conversation);
+    if (this.#agent) this.#outcomes.take(this.#agent, events, this.#conversation);
+    this.#eventsView.add(events);
+    byId('show-events').textContent = `Events ${this.#eventsView.count}`;
+    if (this.#view === 'conversation') this.#showConversation();
+    this.#showNote();
+    if (this.#follow.checked) this.#toEnd();
     else this.#newest.hidden = false;
   }
 
-  #switch(isRaw: boolean): void {
-    this.#isRaw = isRaw;
-    for (const tab of document.querySelectorAll<HTMLButtonElement>('#views button')) {
-      tab.setAttribute('aria-pressed', String((tab.dataset.view === 'events') === isRaw));
-    }
-    byId('conversation').hidden = isRaw;
-    byId('events').hidden = !isRaw;
-    if (isRaw) this.#eventsView.add(this.#held.splice(0));
-    else this.#conversationView.show(this.#conversation);
-    this.#toEnd();
+  #showConversation(): void {
+    if (!this.#agent) return;
+    const sent = this.#options.outbox.of(this.#agent);
+    this.#conversationView.show([...this.#conversation.items, ...sent]);
+    this.#showNote();
   }
 
   #say(text: string): void {
     this.#note.textContent = text;
-    this.#note.hidden = this.#eventCount > 0;
+    this.#showNote();
+  }
+
+  #showNote(): void {
+    const sent = this.#agent ? this.#options.outbox.of(this.#agent).length : 0;
+    const isInvocations = this.#view === 'invocations';
+    byId('no-invocations').hidden = !isInvocations || this.#invocations.length > 0;
+    this.#note.hidden = isInvocations || this.#eventsView.count + sent > 0;
+  }
+
+  /** A reader who scrolls up stays there, and one who scrolls to the end follows again. */
+  #onScroll(): void {
+    if (this.#view === 'invocations') return;
+    const isAtEnd =
+      this.#view === 'events' ? this.#eventsView.isAtEnd : this.#conversationView.isAtEnd;
+    if (isAtEnd === this.#follow.checked) return;
+    this.#follow.checked = isAtEnd;
+    if (isAtEnd) this.#newest.hidden = true;
+  }
+
+  #setFollow(follows: boolean): void {
+    this.#follow.checked = follows;
+    if (follows) this.#toEnd();
   }
 
   #toEnd(): void {
-    this.#view.scrollToEnd();
     this.#newest.hidden = true;
+    if (this.#view === 'conversation') this.#conversationView.scrollToEnd();
+    else if (this.#view === 'events') this.#eventsView.scrollToEnd();
   }
 }
 
-/** The reason why a verb is disabled, or undefined. */
-function verbReasons(status: string | undefined): Record<Verb, string | undefined> {
-  const unless = (isPossible: boolean, reason: string): string | undefined =>
-    isPossible ? undefined : reason;
-  if (status === undefined) {
-    const reason = 'This agent is not in the catalog.';
-    return { interrupt: reason, pause: reason, resume: reason, archive: reason };
-  }
-  const isBusy = status === 'running' || status === 'failing';
-  return {
-    interrupt: unless(isBusy, 'It is not writing a reply.'),
-    pause: unless(isBusy || status === 'idle', `It is ${status}.`),
-    resume: unless(status === 'paused', 'It is not paused.'),
-    archive: unless(status !== 'archived', 'It is archived.'),
-  };
-}
-
-function announcement({ kind, content, message, reason }: TimelineEvent): string {
-  const said = [contentText({ content }), message, reason].find(
+function announcement({ kind, content, message, reason }: Event): string {
+  const said = [textOf(content), message, reason].find(
     (part) => typeof part === 'string' && part !== '',
   );
-  return `${kind}: ${String(said ?? '')}`;
+  return `${kind}: ${plain(said ?? '')}`;
 }

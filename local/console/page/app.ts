@@ -1,41 +1,54 @@
-import type { EntityRow } from '../../../packages/client/src/index.ts';
+import type { ControlVerb, EntityRow } from '../../../packages/client/src/index.ts';
 import { agentOfHash, agentOfUrl, hashOf, type AgentAddress } from './agent-address.ts';
+import type { Failure } from './agent-list.ts';
 import { AgentView } from './agent-view.ts';
 import { CatalogView } from './catalog-view.ts';
-import { control, send, spawn, type Verb } from './commands.ts';
-import { get, RefusedError } from './console-api.ts';
-import type { TimelineEvent } from './conversation.ts';
 import { DeploymentsView } from './deployments-view.ts';
 import { byId } from './element.ts';
-import { readGateway, type Settings } from './gateway.ts';
+import { commandGateway, readGateway, readSettings, reasonOf } from './gateway.ts';
+import { notice } from './notice.ts';
+import { Outbox } from './outbox.ts';
 import { StatusLine } from './status-line.ts';
+import { Watch } from './watch.ts';
 
-const NOTICE_MS = { done: 4_000, failed: 15_000 };
 const START_AGAIN_MS = 2_000;
+const SPAWN_RETRY_MS = 10_000;
+const DRAFT = 'agent-console draft ';
+const ARCHIVE = byId<HTMLDialogElement>('archive');
 
-const settings = await untilAnswered(() => get<Settings>('/settings.json'));
-const status = new StatusLine(settings.gatewayUrl);
-const catalog = new CatalogView();
+const settings = await untilAnswered(readSettings);
+const catalog = new CatalogView(settings.tenant);
 const deployments = new DeploymentsView();
-/**
- * Commands whose effect has not arrived yet, by their request id, each with the text to show when the agent handles
- * it.
- */
-const sent = new Map<string, string>();
-/** The draft of each agent. */
-const drafts = new Map<string, string>();
 const text = byId<HTMLTextAreaElement>('send-text');
 let open: (AgentAddress & { url: string }) | undefined;
 let rows: readonly EntityRow[] | undefined;
-let noticeTimer: ReturnType<typeof setTimeout> | undefined;
+let failures: ReadonlyMap<string, Failure> = new Map();
 
+const outbox = new Outbox(() => agentView.showSent());
 const agentView = new AgentView({
   settings,
+  outbox,
   onState: (state) => status.report('timeline', state),
-  onEvent: onEvent,
 });
+const status = new StatusLine(settings, (reason) => {
+  agentView.setCommandsOff(reason);
+  for (const button of document.querySelectorAll<HTMLButtonElement>('.needs-runtime')) {
+    button.disabled = reason !== undefined;
+    button.title = reason ?? '';
+  }
+});
+const watch = new Watch(
+  settings,
+  (part, state) => status.report(part, state),
+  (found, note) => {
+    failures = found;
+    catalog.showFailures(failures, note);
+    showRow();
+  },
+);
 
-byId('gateway-url').textContent = settings.gatewayUrl;
+byId('gateway-url').textContent = settings.gatewayUrl.replace(/^https?:\/\//, '');
+byId('gateway-url').title = settings.gatewayUrl;
 void followCatalog();
 addEventListener('hashchange', openFromHash);
 openFromHash();
@@ -50,7 +63,9 @@ async function followCatalog(): Promise<void> {
   try {
     for await (const current of reading) {
       rows = current;
+      watch.setRows(rows);
       catalog.show(rows);
+      offerTypes(rows);
       showRow();
     }
   } catch (error) {
@@ -61,30 +76,31 @@ async function followCatalog(): Promise<void> {
 byId<HTMLFormElement>('spawn').addEventListener('submit', (event) => {
   event.preventDefault();
   const form = event.target as HTMLFormElement;
-  const value = (name: string): string => (form.elements.namedItem(name) as HTMLInputElement).value;
+  const field = (name: string): HTMLInputElement =>
+    form.elements.namedItem(name) as HTMLInputElement;
+  const [type, id] = [field('type').value, field('id').value.trim()];
   void run(form, 'Spawn', async () => {
-    const { body } = await spawn(value('type'), value('id').trim());
-    (form.elements.namedItem('id') as HTMLInputElement).value = '';
-    const agent = agentOfUrl(body.url);
-    if (agent) location.hash = hashOf(agent);
-    return `Spawned ${body.url}`;
+    const { url } = await commandGateway.agents.spawn(id === '' ? { type } : { type, id }, {
+      retryForMs: SPAWN_RETRY_MS,
+    });
+    field('id').value = '';
+    const agent = agentOfUrl(url);
+    if (!agent) return;
+    location.hash = hashOf(agent);
+    openFromHash();
+    // Enter must not spawn a second one.
+    text.focus();
   });
 });
 
 byId<HTMLFormElement>('send').addEventListener('submit', (event) => {
   event.preventDefault();
-  const form = event.target as HTMLFormElement;
-  if (!open || text.value.trim() === '') return;
-  const agent = open;
-  const message = text.value;
-  void run(form, 'Send', async () => {
-    const { requestId } = await send(agent, message);
-    sent.set(requestId, 'The message');
-    drafts.delete(agent.url);
-    if (open?.url === agent.url && text.value === message) text.value = '';
-    // Restate has the command. The timeline will show whether the agent accepts it.
-    return 'Accepted. The agent has yet to take it.';
-  }).then(() => text.focus());
+  if (!open || text.value.trim() === '' || byId<HTMLButtonElement>('send-submit').disabled) return;
+  const { type, id, url } = open;
+  outbox.send({ type, id }, 'message', text.value);
+  sessionStorage.removeItem(DRAFT + url);
+  text.value = '';
+  text.focus();
 });
 
 // Enter sends, and Shift+Enter begins a new line, except while an input method composes a character.
@@ -93,90 +109,63 @@ text.addEventListener('keydown', (event) => {
   event.preventDefault();
   byId<HTMLFormElement>('send').requestSubmit();
 });
-text.addEventListener('input', () => open && drafts.set(open.url, text.value));
+text.addEventListener('input', () => open && sessionStorage.setItem(DRAFT + open.url, text.value));
 
 byId('verbs').addEventListener('click', (event) => {
   const button = (event.target as HTMLElement).closest<HTMLButtonElement>('[data-verb]');
-  const verb = button?.dataset.verb as Verb | undefined;
+  const verb = button?.dataset.verb as ControlVerb | undefined;
   if (!button || !verb || !open) return;
-  if (verb === 'archive') byId<HTMLDialogElement>('archive').showModal();
-  else apply(verb, button);
+  const { type, id } = open;
+  if (verb !== 'archive') return void outbox.send({ type, id }, verb, '');
+  byId('archive-title').textContent = `Archive ${type}/${id}?`;
+  ARCHIVE.showModal();
 });
 
-byId<HTMLDialogElement>('archive').addEventListener('close', (event) => {
-  const dialog = event.target as HTMLDialogElement;
-  if (dialog.returnValue === 'archive') apply('archive', byId('control-archive'));
-  dialog.returnValue = '';
+ARCHIVE.addEventListener('close', () => {
+  if (ARCHIVE.returnValue === 'archive' && open) {
+    outbox.send({ type: open.type, id: open.id }, 'archive', '');
+  }
+  ARCHIVE.returnValue = '';
 });
 
-function apply(verb: Verb, button: HTMLElement): void {
-  if (!open) return;
-  const agent = open;
-  void run(button, verb, async () => {
-    const { requestId } = await control(agent, verb);
-    sent.set(requestId, `“${verb}”`);
-    return `Accepted: ${verb}. The agent has yet to take it.`;
-  });
-}
-
-/** Reports the agent's reaction to a command of this page. */
-function onEvent({ kind, requestId, reason, message }: TimelineEvent): void {
-  const what = typeof requestId === 'string' ? sent.get(requestId) : undefined;
-  if (what === undefined) return;
-  sent.delete(requestId as string);
-  if (kind === 'refused' || kind === 'rejected') {
-    notice(`${what} was refused by the agent: ${String(reason)}.`, 'failed');
-  } else if (kind === 'error') notice(`${what} could not be used: ${String(message)}.`, 'failed');
-  else notice(`${what} has reached the agent.`, 'done');
-}
-
-/** Runs one command at a time for a form or button, and reports its result. */
-async function run(
-  source: HTMLElement,
-  name: string,
-  command: () => Promise<string>,
-): Promise<void> {
-  if (source.ariaBusy === 'true') return;
-  source.ariaBusy = 'true';
+/** Runs one command at a time for a form, and reports why it failed. */
+async function run(form: HTMLElement, name: string, command: () => Promise<void>): Promise<void> {
+  if (form.ariaBusy === 'true') return;
+  form.ariaBusy = 'true';
   try {
-    notice(await command(), 'done');
+    await command();
   } catch (error) {
-    const why = error instanceof RefusedError ? error.message : 'the console does not answer.';
-    notice(`${name} failed: ${why}`, 'failed');
+    notice(`${name} failed: ${reasonOf(error)}`, 'failed');
   } finally {
-    source.ariaBusy = null;
+    form.ariaBusy = null;
   }
 }
 
-function notice(said: string, state: keyof typeof NOTICE_MS): void {
-  const line = byId('notice');
-  line.textContent = said;
-  line.dataset.state = state;
-  clearTimeout(noticeTimer);
-  noticeTimer = setTimeout(() => (line.textContent = ''), NOTICE_MS[state]);
-}
-
 function openFromHash(): void {
-  const agent = agentOfHash(location.hash);
+  const { hash } = location;
+  const agent = agentOfHash(hash);
   if (agent && open?.type === agent.type && open.id === agent.id) return;
   const left = open;
-  const isDeployments = location.hash === '#/deployments';
+  const isDeployments = hash === '#/deployments';
   document.body.dataset.view = isDeployments ? 'deployments' : agent ? 'agent' : 'catalog';
-  byId('deployments-link').toggleAttribute('data-current', isDeployments);
+  setCurrent('agents-link', !isDeployments);
+  setCurrent('deployments-link', isDeployments);
   if (isDeployments) deployments.open();
   else deployments.close();
   status.forget('timeline');
   agentView.close();
   open = agent && { ...agent, url: `/t/${settings.tenant}/a/${agent.type}/${agent.id}` };
   byId('agent').hidden = !agent;
-  byId('agent-none').hidden = Boolean(agent);
   byId('deployments-pane').hidden = !isDeployments;
   byId('agents-panes').hidden = isDeployments;
-  document.title = agent ? `${agent.type}/${agent.id} · Agent console` : 'Agent console';
+  const place = agent ? `${agent.id} · ` : isDeployments ? 'Deployments · ' : '';
+  document.title = `${place}Agent console`;
+  const type = /^#\/\?type=([\w.-]+)$/.exec(hash)?.[1];
+  if (type !== undefined) catalog.filterType(type);
   catalog.select(open?.url);
   if (open) {
     agentView.open(open);
-    text.value = drafts.get(open.url) ?? '';
+    text.value = sessionStorage.getItem(DRAFT + open.url) ?? '';
   }
   showRow();
   // On a phone one pane replaces the other, which would lose the focus.
@@ -185,9 +174,23 @@ function openFromHash(): void {
   else if (left) catalog.focus(left.url);
 }
 
+function setCurrent(id: string, isCurrent: boolean): void {
+  if (isCurrent) byId(id).setAttribute('aria-current', 'page');
+  else byId(id).removeAttribute('aria-current');
+}
+
 /** The catalog's row of the watched agent. */
 function showRow(): void {
-  if (open && rows) agentView.showRow(rows.find(({ url }) => url === open?.url));
+  if (!open || !rows) return;
+  const row = rows.find(({ url }) => url === open?.url);
+  agentView.showRow(row, failures.get(hashOf(open)), rows);
+}
+
+function offerTypes(all: readonly EntityRow[]): void {
+  const list = byId('types');
+  const types = [...new Set(all.map(({ type }) => type))].sort();
+  if (list.children.length === types.length) return;
+  list.replaceChildren(...types.map((type) => new Option(type, type)));
 }
 
 /** The page can load before its server is back, for example after a restart. */
@@ -198,7 +201,7 @@ async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
     } catch {
       byId('connection').dataset.state = 'failing';
       byId('connection-text').textContent =
-        'The console does not answer: is npm run local still running? Trying again…';
+        'The console does not answer: is its process still running? Trying again…';
       await new Promise((resolve) => setTimeout(resolve, START_AGAIN_MS));
     }
   }

@@ -1,48 +1,82 @@
 import type { EntityRow } from '../../../packages/client/src/index.ts';
-import { agentLink, hashOf } from './agent-address.ts';
+import { agentOfUrl, hashOf } from './agent-address.ts';
+import {
+  listed,
+  SORTS,
+  statusesOf,
+  withUnlisted,
+  type Failure,
+  type Listed,
+} from './agent-list.ts';
 import { byId, element } from './element.ts';
+import { Roving } from './roving.ts';
+import { age, nextTry } from './times.ts';
 import { VirtualList } from './virtual-list.ts';
 
-const STATUSES = ['idle', 'running', 'failing', 'paused', 'archived'];
-const ROW_PX = 44;
-type Filter = HTMLInputElement | HTMLSelectElement;
+const ROW_PX = 54;
+/** Agents that are busy change their rows many times a second. */
+const DRAW_EVERY_MS = 150;
+const AGES_EVERY_MS = 5_000;
+const DEEPEST = 4;
 
-/** The catalog as a table. Only its visible rows are in the page. */
+/** The catalog as a list. Only its visible rows are in the page. */
 export class CatalogView {
-  readonly #table = byId('catalog');
+  readonly #tenant: string;
   readonly #count = byId('count');
   readonly #empty = byId('catalog-empty');
-  readonly #filters = [...document.querySelectorAll<Filter>('#filters [data-column]')];
-  readonly #list: VirtualList<EntityRow>;
+  readonly #failing = byId<HTMLButtonElement>('failing');
+  readonly #text = byId<HTMLInputElement>('filter-text');
+  readonly #type = byId<HTMLSelectElement>('filter-type');
+  readonly #status = byId<HTMLSelectElement>('filter-status');
+  readonly #sort = byId<HTMLSelectElement>('sort');
+  readonly #list: VirtualList<Listed>;
+  readonly #roving: Roving;
   #rows: readonly EntityRow[] | undefined;
-  #matching: readonly EntityRow[] = [];
+  #failures: ReadonlyMap<string, Failure> = new Map();
+  #shown: readonly Listed[] = [];
   #selectedUrl: string | undefined;
+  #isPlanned = false;
 
-  constructor() {
-    this.#list = new VirtualList<EntityRow>({
+  constructor(tenant: string) {
+    this.#tenant = tenant;
+    for (const [value, label] of Object.entries(SORTS)) this.#sort.add(new Option(label, value));
+    const list = byId('rows');
+    this.#list = new VirtualList<Listed>({
       scroller: byId('catalog-scroll'),
-      list: byId('rows'),
-      keyOf: ({ url }) => url,
+      list,
+      keyOf: ({ row }) => row.url,
       estimatePx: ROW_PX,
       render: newLine,
-      update: (line, row, index) => {
-        fill(line, row, row.url === this.#selectedUrl);
-        // The first row of the table is its heading.
-        line.setAttribute('aria-rowindex', String(index + 2));
+      update: (line, one, index) => {
+        fill(line, one, one.row.url === this.#selectedUrl);
+        line.setAttribute('aria-posinset', String(index + 1));
+        line.setAttribute('aria-setsize', String(this.#shown.length));
+        this.#roving.update(line, one.row.url, index);
       },
     });
-    for (const filter of this.#filters) filter.addEventListener('input', () => this.#render());
-    byId('rows').addEventListener('keydown', (event) => this.#onKey(event));
+    const keys = (): string[] => this.#shown.map(({ row }) => row.url);
+    this.#roving = new Roving(list, this.#list, '.open', keys);
+    for (const control of [this.#text, this.#type, this.#status, this.#sort]) {
+      control.addEventListener('input', () => this.#render());
+    }
+    this.#failing.addEventListener('click', () => {
+      this.#status.value = this.#status.value === 'failing' ? '' : 'failing';
+      this.#render();
+    });
+    setInterval(() => this.#list.redraw(), AGES_EVERY_MS);
   }
 
   /** @param rows all rows of the catalog, in any order */
   show(rows: readonly EntityRow[]): void {
-    // Sorted by creation time. If sorted by change, rows would move away from under the pointer.
-    this.#rows = rows.toSorted((a, b) => b.created_at.localeCompare(a.created_at));
-    this.#offer('type', distinct(rows.map(({ type }) => type)));
-    this.#offer('status', distinct([...STATUSES, ...rows.map(({ status }) => status)]));
-    offerTypes(distinct(['assistant', 'echo', ...rows.map(({ type }) => type)]));
-    this.#render();
+    this.#rows = rows;
+    this.#plan();
+  }
+
+  /** @param note why they are not known, if they are not */
+  showFailures(failures: ReadonlyMap<string, Failure>, note: string): void {
+    this.#failures = failures;
+    byId('catalog-note').textContent = note;
+    this.#plan();
   }
 
   /** Shown instead of rows until some have been read. */
@@ -50,22 +84,49 @@ export class CatalogView {
     if (!this.#rows) this.#empty.textContent = text;
   }
 
+  /** Shows only the agents of this type. */
+  filterType(type: string): void {
+    this.#offer([type]);
+    this.#type.value = type;
+    this.#render();
+  }
+
   select(url: string | undefined): void {
     this.#selectedUrl = url;
-    this.#list.show(this.#matching);
+    this.#roving.set(url);
   }
 
   focus(url: string): void {
-    this.#focusAt(this.#matching.findIndex((row) => row.url === url));
+    this.#roving.focus(url);
+  }
+
+  #plan(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    setTimeout(() => {
+      this.#isPlanned = false;
+      this.#render();
+    }, DRAW_EVERY_MS);
   }
 
   #render(): void {
-    const rows = this.#rows ?? [];
-    this.#matching = rows.filter((row) => this.#matches(row));
-    this.#list.show(this.#matching);
-    const { length } = this.#matching;
-    this.#table.setAttribute('aria-rowcount', String(length + 1));
-    this.#count.textContent = length === rows.length ? `${length}` : `${length} of ${rows.length}`;
+    const rows = withUnlisted(this.#rows ?? [], this.#failures, this.#tenant);
+    const { value: sort } = this.#sort;
+    const everything = listed(rows, this.#failures, { text: '', type: '', status: '', sort });
+    const statuses = statusesOf(everything);
+    this.#offer(new Set(rows.map(({ type }) => type)));
+    this.#showStatuses(statuses, everything.length);
+    const query = {
+      text: this.#text.value,
+      type: this.#type.value,
+      status: this.#status.value,
+      sort,
+    };
+    const isWhole = query.text === '' && query.type === '' && query.status === '';
+    this.#shown = isWhole ? everything : listed(rows, this.#failures, query);
+    this.#list.show(this.#shown);
+    const { length } = this.#shown;
+    this.#count.textContent = isWhole ? `${length}` : `${length} of ${rows.length}`;
     this.#empty.hidden = length > 0;
     if (this.#rows) {
       this.#empty.textContent =
@@ -73,92 +134,86 @@ export class CatalogView {
     }
   }
 
-  /** The arrow keys go from row to row, also to rows that are not in the page yet. */
-  #onKey(event: KeyboardEvent): void {
-    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
-    const line = (event.target as HTMLElement).closest<HTMLElement>('[data-url]');
-    const at = this.#matching.findIndex(({ url }) => url === line?.dataset.url);
-    const last = this.#matching.length - 1;
-    const to = { Home: 0, End: last }[event.key] ?? at + (steps[event.key] ?? 0);
-    if (at < 0 || to === at) return;
-    event.preventDefault();
-    this.#focusAt(Math.max(0, Math.min(last, to)));
+  #showStatuses(statuses: ReadonlyMap<string, number>, all: number): void {
+    const failing = statuses.get('failing') ?? 0;
+    this.#failing.hidden = failing === 0 && this.#status.value !== 'failing';
+    this.#failing.textContent = `${failing} failing`;
+    this.#failing.ariaPressed = String(this.#status.value === 'failing');
+    document.title = document.title.replace(/^(?:\(\d+\) )?/, failing === 0 ? '' : `(${failing}) `);
+    const wanted = [['', `All statuses (${all})`]];
+    for (const [status, count] of statuses) wanted.push([status, `${status} (${count})`]);
+    for (const [index, [value = '', label = '']] of wanted.entries()) {
+      const option = this.#status.options[index];
+      if (option?.value === value) {
+        if (option.text !== label) option.text = label;
+      } else this.#status.add(new Option(label, value), index);
+    }
   }
 
-  #focusAt(index: number): void {
-    this.#list.reveal(index)?.querySelector<HTMLElement>('.open')?.focus();
-  }
-
-  #matches(row: EntityRow): boolean {
-    return this.#filters.every((filter) => {
-      const value = row[filter.dataset.column ?? ''];
-      const cell = typeof value === 'string' ? value : '';
-      if (filter instanceof HTMLSelectElement) return filter.value === '' || cell === filter.value;
-      return cell.toLowerCase().includes(filter.value.trim().toLowerCase());
-    });
-  }
-
-  #offer(column: string, values: readonly string[]): void {
-    const select = this.#filters.find(({ dataset }) => dataset.column === column);
-    if (!(select instanceof HTMLSelectElement)) return;
-    const offered = new Set([...select.options].map(({ value }) => value));
-    for (const value of values) if (!offered.has(value)) select.add(new Option(value, value));
+  #offer(types: Iterable<string>): void {
+    const offered = new Set([...this.#type.options].map(({ value }) => value));
+    for (const type of types) {
+      if (!offered.has(type)) this.#type.add(new Option(type, type));
+    }
   }
 }
 
-function newLine({ url, type, id }: EntityRow): HTMLElement {
+function newLine({ row: { url, type, id } }: Listed): HTMLElement {
   const link = element('a', { href: hashOf({ type, id }), className: 'open' }, id);
-  const cell = (name: string, ...children: Node[]): HTMLElement => {
-    const made = element(
-      'div',
-      { className: name, dataset: { testid: `cell-${name}` } },
-      ...children,
-    );
-    made.setAttribute('role', 'cell');
-    return made;
-  };
-  const cells = [
-    cell('type'),
-    cell('id', link),
-    cell('status', element('span', { className: 'pill' })),
-    cell('parent'),
-  ];
-  const line = element(
-    'div',
+  link.dataset.testid = 'open';
+  return element(
+    'li',
     { className: 'row', dataset: { testid: 'catalog-row', url } },
-    ...cells,
+    element('div', { className: 'main' }, link, element('span', { className: 'type' }, type)),
+    element('span', { className: 'pill' }),
+    element('span', { className: 'activity' }),
+    element('p', { className: 'reason', dataset: { testid: 'row-reason' } }),
   );
-  line.setAttribute('role', 'row');
-  return line;
 }
 
-function fill(line: HTMLElement, { type, status, parent }: EntityRow, isSelected: boolean): void {
-  const [typeCell, , statusCell, parentCell] = [...line.children] as HTMLElement[];
-  if (!typeCell || !statusCell || !parentCell) return;
-  if (typeCell.textContent !== type) typeCell.textContent = type;
-  showStatus(statusCell.firstElementChild as HTMLElement, status);
-  line.dataset.status = status;
+function fill(
+  line: HTMLElement,
+  { row, depth, status, failure }: Listed,
+  isSelected: boolean,
+): void {
+  const [, pill, activity, reason] = [...line.children] as HTMLElement[];
+  if (!pill || !activity || !reason) return;
+  showStatus(pill, status);
   line.classList.toggle('selected', isSelected);
+  line.dataset.depth = String(Math.min(depth, DEEPEST));
+  line.setAttribute('aria-level', String(depth + 1));
   const link = line.querySelector('.open');
   if (isSelected) link?.setAttribute('aria-current', 'true');
   else link?.removeAttribute('aria-current');
-  if (parentCell.dataset.url === (parent ?? '')) return;
-  parentCell.dataset.url = parent ?? '';
-  parentCell.replaceChildren(...(parent ? [agentLink(parent)] : []));
+  setText(activity, age(row.updated_at));
+  activity.title = `Last activity ${new Date(row.updated_at).toLocaleString()}`;
+  setText(reason, failure ? failureText(failure) : orphanText(row, depth));
+  reason.hidden = reason.textContent === '';
+  reason.classList.toggle('failure', failure !== undefined);
+}
+
+/** A child whose parent is not listed above it. */
+function orphanText({ parent }: EntityRow, depth: number): string {
+  const agent = parent !== null && depth === 0 ? agentOfUrl(parent) : undefined;
+  return agent ? `child of ${agent.id}` : '';
+}
+
+/** In one line: why, which attempt, when the next is. */
+export function failureText({ reason, tries, since, nextTryAt }: Failure): string {
+  const [first = ''] = reason.split('\n');
+  const facts = [
+    tries === undefined ? '' : `attempt ${tries}`,
+    since === undefined ? '' : `for ${age(since)}`,
+    nextTry(nextTryAt),
+  ];
+  return [first, ...facts].filter(Boolean).join(' · ');
 }
 
 export function showStatus(pill: HTMLElement, status: string): void {
-  if (pill.textContent === status) return;
-  pill.textContent = status;
+  setText(pill, status);
   pill.dataset.status = status;
 }
 
-function offerTypes(types: readonly string[]): void {
-  const list = byId('types');
-  if (list.children.length === types.length) return;
-  list.replaceChildren(...types.map((type) => new Option(type, type)));
-}
-
-function distinct(values: readonly string[]): string[] {
-  return [...new Set(values)];
+function setText(target: HTMLElement, text: string): void {
+  if (target.textContent !== text) target.textContent = text;
 }

@@ -1,30 +1,47 @@
-import type { TimelineEvent } from './conversation.ts';
 import { byId, element } from './element.ts';
+import { eventText, traceOf, type Event } from './event-text.ts';
+import { copyButton } from './notice.ts';
+import { Roving } from './roving.ts';
 import { duration, timeElement } from './times.ts';
 import { VirtualList } from './virtual-list.ts';
 
 interface RawEvent {
   key: string;
-  event: TimelineEvent;
+  event: Event;
   /** The time of the event before it. */
   beforeAt: string | undefined;
 }
 
-const COPIED_MS = 1_500;
+const LINE_PX = 30;
+const LONGEST_LINE = 300;
 
-/** Shows every event unchanged. */
+/** Every event in one line, which opens to the event as it is. */
 export class EventsView {
   readonly #list: VirtualList<RawEvent>;
+  readonly #roving: Roving;
+  readonly #kind = byId<HTMLSelectElement>('event-kind');
+  readonly #open = new Set<string>();
   #events: RawEvent[] = [];
+  #shown: RawEvent[] = [];
 
   constructor(scroller: HTMLElement) {
+    const list = byId('events');
     this.#list = new VirtualList<RawEvent>({
       scroller,
-      list: byId('events'),
+      list,
       keyOf: ({ key }) => key,
-      estimatePx: 96,
-      render: (raw) => line(raw),
-      update: () => undefined,
+      estimatePx: LINE_PX,
+      render: (raw) => this.#newLine(raw),
+      update: (line, raw, index) => {
+        this.#fill(line, raw);
+        this.#roving.update(line, raw.key, index);
+      },
+    });
+    this.#roving = new Roving(list, this.#list, '.line', () => this.#shown.map(({ key }) => key));
+    this.#kind.addEventListener('input', () => this.#filter());
+    byId<HTMLFormElement>('event-jump').addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.#jump(byId<HTMLInputElement>('event-seq').value);
     });
   }
 
@@ -32,73 +49,102 @@ export class EventsView {
     return this.#list.isAtEnd;
   }
 
-  add(events: readonly TimelineEvent[]): void {
-    for (const event of events) {
-      const beforeAt = this.#events.at(-1)?.event.at;
-      this.#events.push({ key: String(this.#events.length), event, beforeAt });
-    }
-    this.#list.show(this.#events);
+  get count(): number {
+    return this.#events.length;
   }
 
-  /** Draws again, for example after the list was hidden. */
-  redraw(): void {
-    this.#list.show(this.#events);
+  add(events: readonly Event[]): void {
+    for (const event of events) {
+      const beforeAt = this.#events.at(-1)?.event.at;
+      const raw = { key: String(this.#events.length), event, beforeAt };
+      this.#events.push(raw);
+      if (this.#matches(raw)) this.#shown.push(raw);
+    }
+    this.#offerKinds();
+    this.#list.show(this.#shown);
   }
 
   clear(): void {
     this.#events = [];
+    this.#shown = [];
+    this.#open.clear();
+    this.#kind.length = 1;
     this.#list.clear();
   }
 
   scrollToEnd(): void {
     this.#list.scrollToEnd();
   }
+
+  #matches({ event }: RawEvent): boolean {
+    return this.#kind.value === '' || String(event.kind) === this.#kind.value;
+  }
+
+  #filter(): void {
+    this.#shown = this.#events.filter((raw) => this.#matches(raw));
+    this.#list.show(this.#shown);
+  }
+
+  #offerKinds(): void {
+    const offered = new Set([...this.#kind.options].map(({ value }) => value));
+    for (const kind of new Set(this.#events.map(({ event }) => String(event.kind)))) {
+      if (!offered.has(kind)) this.#kind.add(new Option(kind, kind));
+    }
+  }
+
+  /** Goes to the event of this number, or to the next one that is shown. */
+  #jump(seq: string): void {
+    const place = this.#shown.findIndex(({ event }) => Number(event.seq) >= Number(seq));
+    const raw = this.#shown[place];
+    if (!raw || seq === '') return;
+    this.#open.add(raw.key);
+    this.#roving.focus(raw.key);
+  }
+
+  #newLine(raw: RawEvent): HTMLElement {
+    const { event, beforeAt, key } = raw;
+    const { seq, kind, at } = event;
+    const since = duration(beforeAt, at);
+    const line = element(
+      'button',
+      { type: 'button', className: 'line' },
+      element('span', { className: 'seq' }, String(seq ?? '–')),
+      timeElement(at),
+      element('span', { className: 'took' }, since === '' ? '' : `+${since}`),
+      element('b', {}, String(kind ?? '')),
+      element('span', { className: 'said' }, eventText(event).slice(0, LONGEST_LINE)),
+    );
+    line.addEventListener('click', () => {
+      if (!this.#open.delete(key)) this.#open.add(key);
+      this.#list.redraw();
+    });
+    const dataset = { testid: 'event', seq: String(seq ?? ''), kind: String(kind) };
+    return element('li', { className: 'raw', dataset }, line);
+  }
+
+  #fill(item: HTMLElement, { key, event }: RawEvent): void {
+    const isOpen = this.#open.has(key);
+    item.firstElementChild?.setAttribute('aria-expanded', String(isOpen));
+    if (isOpen === item.children.length > 1) return;
+    if (isOpen) item.append(detail(event));
+    else item.lastElementChild?.remove();
+  }
 }
 
-function line({ event, beforeAt }: RawEvent): HTMLElement {
+function detail(event: Event): HTMLElement {
   const json = JSON.stringify(event, undefined, 2);
-  const { seq, kind, at, requestId, traceId, traceparent } = event;
-  const copy = element('button', { type: 'button', className: 'copy' }, 'Copy');
-  copy.dataset.testid = 'copy';
-  copy.setAttribute('aria-label', `Copy event ${String(seq)}`);
-  copy.addEventListener('click', () => void copyText(copy, json));
-  const since = duration(beforeAt, at);
-  const trace = traceOf(traceId ?? traceparent);
+  const { requestId } = event;
+  const trace = traceOf(event);
   return element(
-    'li',
-    { className: 'raw', dataset: { testid: 'event', seq: String(seq ?? ''), kind: String(kind) } },
+    'div',
+    { className: 'detail' },
     element(
       'p',
       { className: 'head' },
-      element('b', {}, `${String(seq ?? '–')} ${String(kind ?? '')}`),
-      timeElement(at),
-      element('span', { className: 'took' }, since === '' ? '' : `+${since}`),
-      ...id('request', requestId),
-      ...id('trace', trace),
-      copy,
+      copyButton('Copy event', json),
+      ...(typeof requestId === 'string' ? [copyButton('Copy request', requestId)] : []),
+      ...(trace === undefined ? [] : [copyButton('Copy trace', trace)]),
     ),
     element('pre', { tabIndex: 0 }, json),
   );
-}
-
-function id(name: string, value: unknown): Node[] {
-  return typeof value === 'string' && value !== ''
-    ? [element('span', { className: 'id' }, `${name} `, element('code', {}, value))]
-    : [];
-}
-
-/** The trace of a `traceparent` (W3C Trace Context), or the id itself. */
-function traceOf(value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  return /^[\da-f]{2}-([\da-f]{32})-/.exec(value)?.[1] ?? value;
-}
-
-async function copyText(button: HTMLButtonElement, text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    button.textContent = 'Copied';
-  } catch {
-    button.textContent = 'Not allowed';
-  }
-  setTimeout(() => (button.textContent = 'Copy'), COPIED_MS);
 }

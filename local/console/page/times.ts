@@ -6,18 +6,41 @@ const CLOCK = new Intl.DateTimeFormat(undefined, {
   second: '2-digit',
   hourCycle: 'h23',
 });
+const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 
-/** A time of day with the whole date in its title, or a dash for an invalid time. */
+/** A time of day, with its day unless that is today, and the whole date in its title. A dash for an invalid time. */
 export function timeElement(at: string | undefined): HTMLElement {
   const time = new Date(at ?? '');
   if (Number.isNaN(time.getTime())) return element('time', {}, '–');
-  const title = time.toLocaleString();
-  return element('time', { dateTime: at ?? '', title }, CLOCK.format(time));
+  const isToday = time.toDateString() === new Date().toDateString();
+  const text = isToday ? CLOCK.format(time) : `${DAY.format(time)} ${CLOCK.format(time)}`;
+  return element('time', { dateTime: at ?? '', title: time.toLocaleString() }, text);
 }
 
 /** A duration such as `1.2 s`, or empty if it is unknown. */
 export function duration(from: string | undefined, to: string | undefined): string {
   const ms = Date.parse(to ?? '') - Date.parse(from ?? '');
   if (Number.isNaN(ms) || ms < 0) return '';
-  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
+  return ms < 1_000 ? `${ms} ms` : ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : span(ms);
+}
+
+/** How long ago a time was, such as `3 min`, or empty if it is unknown. */
+export function age(at: string | undefined): string {
+  const ms = Date.now() - Date.parse(at ?? '');
+  return Number.isNaN(ms) ? '' : span(Math.max(0, ms));
+}
+
+/** When the next attempt is, such as `next try in 3 s`. */
+export function nextTry(at: string | undefined): string {
+  const ms = Date.parse(at ?? '') - Date.now();
+  if (Number.isNaN(ms)) return '';
+  return ms < 500 ? 'trying now' : `next try in ${span(ms)}`;
+}
+
+function span(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 86_400) return `${Math.floor(seconds / 3_600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
 }

@@ -42,6 +42,11 @@ export class VirtualList<T> {
     this.#plan();
   }
 
+  /** Draws the visible items again. */
+  redraw(): void {
+    this.#plan();
+  }
+
   /** Forgets the measured heights. */
   clear(): void {
     this.#heights.clear();
@@ -87,6 +92,8 @@ export class VirtualList<T> {
   }
 
   #draw(): void {
+    // Elements of a hidden list have no height.
+    if (this.#options.list.hidden) return;
     for (let round = 0; round < MAX_ROUNDS; round++) if (!this.#drawOnce()) return;
   }
 

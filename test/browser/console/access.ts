@@ -38,6 +38,10 @@ export async function checkAccess(
         if (view.includes('ada')) await page.locator('[data-testid="reply"]').first().waitFor();
         if (view === '#/deployments') await page.getByTestId('deployment').first().waitFor();
         assert.deepEqual([view, await violations(page)], [view, []]);
+        if (view.includes('ada')) {
+          await showAnEvent(page);
+          assert.deepEqual(['events', await violations(page)], ['events', []]);
+        }
         await assertFits(page);
         await close();
       }
@@ -46,10 +50,16 @@ export async function checkAccess(
   await checks.check('by keyboard alone: to an agent, a message to it, and its reply', async () => {
     const { page, close } = await openConsole(browser, world);
     await page.getByTestId('catalog-row').first().waitFor();
-    await tabTo(page, 'ada');
+    await tabTo(page, '', 'open');
+    // The list is one stop of Tab. It was one for each row.
+    await page.keyboard.press('Tab');
+    assert.equal(await focusedTestId(page), undefined);
+    await page.keyboard.press('Shift+Tab');
+    for (let presses = 0; presses < 30 && (await focusedText(page)) !== 'ada'; presses++) {
+      await page.keyboard.press('ArrowDown');
+    }
     await page.keyboard.press('Enter');
     await page.getByTestId('agent-title').getByText('ada').waitFor();
-    await page.locator('#send-fields:not([disabled])').waitFor();
     await tabTo(page, '', 'send-text');
     await page.keyboard.type('count to 2');
     await page.keyboard.press('Enter');
@@ -57,6 +67,20 @@ export async function checkAccess(
     await page.getByTestId('announcer').getByText('reply: 1 2').waitFor({ state: 'attached' });
     await close();
   });
+}
+
+async function showAnEvent(page: Page): Promise<void> {
+  await page.getByTestId('show-events').click();
+  await page.getByTestId('event').first().locator('.line').click();
+  await page.locator('.detail').first().waitFor();
+}
+
+function focusedText(page: Page): Promise<string | null> {
+  return page.evaluate(() => document.activeElement?.textContent ?? null);
+}
+
+function focusedTestId(page: Page): Promise<string | undefined> {
+  return page.evaluate(() => (document.activeElement as HTMLElement).dataset?.testid);
 }
 
 /** Presses Tab until the element with this text or test id has the focus. */

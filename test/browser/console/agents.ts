@@ -49,25 +49,25 @@ export async function checkAgents(
     'archive asks first, and what is refused then is never called sent',
     async () => {
       await page.getByTestId('control-archive').click();
+      await page.getByText('Archive assistant/verbs?').waitFor();
       await page.getByRole('button', { name: 'Keep it' }).click();
       assert.equal(await page.getByTestId('agent-status').innerText(), 'idle');
       // Another page had it open when it was archived: what it sends is refused by the agent.
       const late = await openConsole(browser, world, '#/assistant/verbs');
       await late.page.getByTestId('agent-status').getByText('idle').waitFor();
       await late.page.route('**/shapes/**', (route) => route.abort());
+      await late.page.reload();
       await page.getByTestId('control-archive').click();
       await page.getByTestId('archive-confirm').click();
       await page.getByTestId('agent-status').getByText('archived').waitFor();
       assert.equal(await page.getByTestId('send-text').isDisabled(), true);
       await page.getByTestId('send-hint').getByText('archived').waitFor();
-      await late.page
-        .locator('#send-fields')
-        .evaluate((fields) => fields.removeAttribute('disabled'));
       await say(late.page, 'Hello?');
       await late.page
         .getByTestId('notice')
         .getByText('was refused by the agent: archived')
         .waitFor();
+      await late.page.getByTestId('sent-state').getByText('Refused: archived.').waitFor();
       await late.close();
     },
   );
@@ -75,7 +75,7 @@ export async function checkAgents(
   await checks.check('an unknown agent says so', async () => {
     await page.goto(`${world.url}/#/assistant/nobody`);
     await page.getByTestId('timeline-empty').getByText('There is no such agent.').waitFor();
-    assert.equal(await page.getByTestId('send-text').isDisabled(), true);
+    assert.equal(await page.getByTestId('send-submit').isDisabled(), true);
   });
 
   await checks.check(

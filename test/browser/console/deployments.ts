@@ -14,7 +14,8 @@ export async function checkDeployments(
   const { page, close } = await openConsole(browser, world, '#/deployments');
   await checks.check('shows who serves which agents, with their handlers', async () => {
     const text = await page.getByTestId('deployment').first().innerText();
-    assert.match(text, /assistant virtual object: .*spawn/);
+    assert.match(text, /assistant virtual object: spawn, wake, control/);
+    await page.locator('[data-testid="deployment"][data-state="well"]').first().waitFor();
     await page.getByTestId('invocations-empty').waitFor();
   });
   await checks.check('registers a deployment, and says why one is not', async () => {
@@ -45,15 +46,22 @@ export async function checkDeployments(
     await hanging.getByText('sleeper/s1/spawn').waitFor();
     await hanging.getByRole('button', { name: 'Cancel' }).click();
     await hanging.waitFor({ state: 'detached' });
+    await page.getByTestId('notice').getByText('Cancelled: sleeper/s1/spawn has ended').waitFor();
     await agents.close();
+    const gone = page.getByTestId('deployment').filter({ hasText: new URL(agents.uri).port });
+    await gone.getByText(/Restate does not reach it: .*Connection refused/).waitFor();
+    await gone.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText(`Remove ${agents.uri}/?`).waitFor();
+    await page.getByTestId('remove-confirm').click();
+    await gone.waitFor({ state: 'detached' });
   });
   await checks.check('says that the registry cannot be read, and when it tries again', async () => {
-    await page.route('**/deployments.json', (route) => route.abort());
+    await page.route('**/registry/**', (route) => route.abort());
     await page
       .getByTestId('deployments-problem')
-      .getByText(/cannot be read: the console does not answer\. Next try in 5 s\./)
+      .getByText(/cannot be read: The console does not answer\. Next try in 5 s\./)
       .waitFor();
-    await page.unroute('**/deployments.json');
+    await page.unroute('**/registry/**');
     await page.getByTestId('deployments-problem').waitFor({ state: 'hidden' });
   });
   await close();

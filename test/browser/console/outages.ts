@@ -12,6 +12,7 @@ export async function checkOutages(
   await gateway.agents.spawn({ type: 'echo', id: 'outage' });
   const { page, close } = await openConsole(browser, world, '#/echo/outage');
   const status = page.getByTestId('connection');
+  const banner = page.getByTestId('banner');
   await status.getByText('Live').waitFor();
 
   const outages: [string, string, object, RegExp][] = [
@@ -38,7 +39,7 @@ export async function checkOutages(
     await checks.check(`says that ${what} is not well, and when it tries again`, async () => {
       await page.route(pattern, (route) => route.fulfill(answer));
       await page.reload();
-      await status.getByText(said).waitFor();
+      await banner.getByText(said).waitFor();
       await page
         .getByTestId('connection-retry')
         .getByText(/Next try in \d+ s\.|Trying again…/)
@@ -52,7 +53,7 @@ export async function checkOutages(
   await checks.check('says that the gateway is away, and continues when it is back', async () => {
     await page.route(`${local.baseUrl}/**`, (route) => route.abort('connectionrefused'));
     await page.reload();
-    await status.getByText(/The gateway at http\S+ does not answer\./).waitFor();
+    await banner.getByText(/The gateway at http\S+ does not answer\./).waitFor();
     await page.getByTestId('catalog-empty').getByText('cannot be read now').waitFor();
     await page.unroute(`${local.baseUrl}/**`);
     await page.locator('[data-what="spawned"]').waitFor();

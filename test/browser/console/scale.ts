@@ -31,7 +31,7 @@ export async function checkScale(
       assert.notEqual(await focused(page), first);
       await page.keyboard.press('End');
       assert.equal(await focused(page), 'row-0');
-      await page.getByTestId('filter-id').fill('row-4321');
+      await page.getByTestId('filter-text').fill('row-4321');
       await page.getByTestId('catalog-count').getByText(`1 of ${ROWS}`).waitFor();
       await page.getByTestId('catalog-rows').getByText('row-4321', { exact: true }).waitFor();
     },

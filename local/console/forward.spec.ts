@@ -60,7 +60,8 @@ describe('a command of the page', () => {
   });
 
   it.each([
-    ['the registry', '/registry/deployments'],
+    ['the rest of the registry', '/registry/subscriptions'],
+    ['a read, which has tokens', '/shapes/v1/shape'],
     ['another tenant', '/api/t/acme/spawn'],
     ['a stream', '/streams/t/acme/agents/echo/e1/timeline'],
     ['an unknown handler', '/api/a/echo/e1/step'],

@@ -1,0 +1,55 @@
+import type { Conversation } from '../../../packages/client/src/index.ts';
+import type { AgentAddress } from './agent-address.ts';
+import type { Event } from './event-text.ts';
+import { notice } from './notice.ts';
+import type { Outbox, Sent } from './outbox.ts';
+
+/** The stopped reply comes right after the verb. */
+const REPLY_WITHIN_MS = 1_500;
+
+/** Reports what became of the commands of this page, from the events that name their requests. */
+export class Outcomes {
+  readonly #outbox: Outbox;
+  /** Interrupts that the agent has applied, until it is known whether they stopped something. */
+  readonly #stops = new Map<string, ReturnType<typeof setTimeout>>();
+
+  constructor(outbox: Outbox) {
+    this.#outbox = outbox;
+  }
+
+  take(agent: AgentAddress, events: readonly Event[], { turns }: Conversation): void {
+    const sent = new Map(this.#outbox.of(agent).map((one) => [one.key, one]));
+    for (const event of events) {
+      const { kind, requestId, stopped, replyTo } = event;
+      const stop = (stopped as { requestId?: unknown } | undefined)?.requestId;
+      const timer = this.#stops.get(String(stop));
+      if (timer !== undefined) {
+        clearTimeout(timer);
+        this.#stops.delete(String(stop));
+        const message = turns.find(({ seq }) => seq === replyTo)?.message?.text ?? '';
+        notice(`Interrupted the answer to “${message.slice(0, 40)}”.`);
+      }
+      const command = sent.get(String(requestId));
+      if (command) this.#settle(command, kind, event);
+    }
+  }
+
+  #settle(command: Sent, kind: string, { reason, message, status }: Event): void {
+    const { key, what } = command;
+    const name = what === 'message' ? 'The message' : `“${what}”`;
+    if (kind === 'refused' || kind === 'error') {
+      const why = String(kind === 'error' ? message : reason);
+      this.#outbox.refuse(key, `${why}.`);
+      notice(`${name} was refused by the agent: ${why}.`, 'failed');
+      return;
+    }
+    this.#outbox.forget(key);
+    if (what === 'message') return;
+    if (what !== 'interrupt') return notice(`${name} has been applied: ${String(status)}.`);
+    const timer = setTimeout(() => {
+      this.#stops.delete(key);
+      notice('Interrupt: there was no answer under way.');
+    }, REPLY_WITHIN_MS);
+    this.#stops.set(key, timer);
+  }
+}

@@ -1,0 +1,136 @@
+import { APIError } from '../../../packages/client/src/index.ts';
+import type { EntityRow, Invocation, LiveState } from '../../../packages/client/src/index.ts';
+import { hashOf } from './agent-address.ts';
+import { failuresOf, type Failure } from './agent-list.ts';
+import { plain } from './event-text.ts';
+import { commandGateway, ONCE, readGateway, streamPrefix, type Settings } from './gateway.ts';
+import type { Part } from './status-line.ts';
+
+const PERIOD_MS = 3_000;
+const MOST_FAILING = 1_000;
+/** A reason is on the agent's timeline, which is read as a whole. */
+const MOST_REASONS = 20;
+
+/**
+ * Asks every few seconds what no live read tells: which invocations fail in the runtime, whether the history store
+ * answers, and why agents fail whose row says so.
+ */
+export class Watch {
+  readonly #settings: Settings;
+  readonly #report: (part: Part, state: LiveState) => void;
+  readonly #onFailures: (failures: ReadonlyMap<string, Failure>, note: string) => void;
+  /** Of agents whose row says that they fail, with the time of the row. */
+  readonly #reasons = new Map<string, { at: string; failure: Failure }>();
+  #rows: readonly EntityRow[] = [];
+  #invocations: readonly Invocation[] = [];
+  #note = '';
+
+  constructor(
+    settings: Settings,
+    report: (part: Part, state: LiveState) => void,
+    onFailures: (failures: ReadonlyMap<string, Failure>, note: string) => void,
+  ) {
+    this.#settings = settings;
+    this.#report = report;
+    this.#onFailures = onFailures;
+    void this.#run();
+  }
+
+  setRows(rows: readonly EntityRow[]): void {
+    this.#rows = rows;
+  }
+
+  async #run(): Promise<never> {
+    for (;;) {
+      if (!document.hidden) {
+        await Promise.all([this.#askRuntime(), this.#askStore(), this.#askReasons()]);
+        this.#tell();
+      }
+      await new Promise((resolve) => setTimeout(resolve, PERIOD_MS));
+    }
+  }
+
+  async #askRuntime(): Promise<void> {
+    try {
+      const call = { ...ONCE, isFailing: true, limit: MOST_FAILING };
+      this.#invocations = await commandGateway.invocations.list(call);
+      this.#note = '';
+      this.#report('runtime', { name: 'live' });
+    } catch (error) {
+      if (!(error instanceof APIError)) throw error;
+      // A key without this scope is no outage.
+      const isClosed = error.status === 401 || error.status === 403;
+      this.#note = isClosed ? `What fails in the runtime cannot be read: ${error.detail}` : '';
+      this.#report('runtime', isClosed ? { name: 'live' } : waiting(error));
+    }
+  }
+
+  /** Any timeline will do, and a new token each time tells whether there are tokens. */
+  async #askStore(): Promise<void> {
+    const [row] = this.#rows;
+    if (!row) return;
+    this.#report('store', await this.#readOnce(row, 'now', () => undefined));
+  }
+
+  async #askReasons(): Promise<void> {
+    const failing = this.#rows.filter(({ status }) => status === 'failing');
+    for (const row of failing.slice(0, MOST_REASONS)) {
+      if (this.#reasons.get(row.url)?.at === row.updated_at) continue;
+      let failure: Failure | undefined;
+      await this.#readOnce(row, 'start', (event) => {
+        const { kind, status, reason, attempt, at } = event as Record<string, unknown>;
+        if (kind !== 'status') return;
+        failure =
+          status === 'failing'
+            ? {
+                reason: plain(reason ?? 'It does not say why.'),
+                tries: typeof attempt === 'number' ? attempt : undefined,
+                since: failure?.since ?? String(at),
+                nextTryAt: undefined,
+              }
+            : undefined;
+      });
+      if (failure) this.#reasons.set(row.url, { at: row.updated_at, failure });
+    }
+  }
+
+  /** Reads the existing events of an agent, and says how that went. */
+  async #readOnce(
+    row: EntityRow,
+    from: 'start' | 'now',
+    onEvent: (event: unknown) => void,
+  ): Promise<LiveState> {
+    const failed = new AbortController();
+    let state: LiveState = { name: 'live' };
+    const read = readGateway(this.#settings, streamPrefix(this.#settings, row)).timeline(row.url, {
+      from,
+      live: false,
+      waitForStream: false,
+      signal: AbortSignal.any([failed.signal, AbortSignal.timeout(ONCE.timeoutMs)]),
+      onState: (now) => {
+        if (now.name !== 'waiting') return;
+        state = waiting(now.error);
+        failed.abort();
+      },
+    });
+    await read.subscribe(onEvent).catch((error: unknown) => {
+      if (error instanceof APIError) state = waiting(error);
+    });
+    return state;
+  }
+
+  #tell(): void {
+    const failures = new Map<string, Failure>();
+    for (const row of this.#rows) {
+      if (row.status !== 'failing') continue;
+      const unknown = { reason: '', tries: undefined, since: row.updated_at, nextTryAt: undefined };
+      failures.set(hashOf(row), this.#reasons.get(row.url)?.failure ?? unknown);
+    }
+    for (const [agent, failure] of failuresOf(this.#invocations)) failures.set(agent, failure);
+    this.#onFailures(failures, this.#note);
+  }
+}
+
+function waiting(error: APIError): LiveState {
+  return { name: 'waiting', error, retryInMs: PERIOD_MS };
+}

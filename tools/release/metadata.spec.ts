@@ -18,6 +18,8 @@ const FILES = [
   'packages/client/package.json',
   'packages/cli/package.json',
   'packages/react/package.json',
+  'packages/ai-sdk/package.json',
+  'packages/mcp/package.json',
   'helm/agent-gateway/Chart.yaml',
 ];
 const OWNED: Metadata = {

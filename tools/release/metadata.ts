@@ -20,6 +20,8 @@ const PACKAGES = [
   'packages/client/package.json',
   'packages/cli/package.json',
   'packages/react/package.json',
+  'packages/ai-sdk/package.json',
+  'packages/mcp/package.json',
 ];
 /** Reserved for examples (RFC 2606), so an address there is nobody's. */
 const PLACEHOLDER = /\.example(?![\w.-])/;

@@ -29,7 +29,7 @@ export interface Query {
 
 /** The orders of the list. Equal agents are in the order of their URLs, so that no order changes by itself. */
 export const SORTS: Record<string, string> = {
-  failing: 'failing first, then newest',
+  failing: 'failing, then newest',
   newest: 'newest first',
   activity: 'last activity first',
   id: 'by id',

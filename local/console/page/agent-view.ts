@@ -235,7 +235,7 @@ export class AgentView {
   #showAbsence(): void {
     if (!this.#isAbsent) return;
     this.#say(
-      this.#isKnown === false
+      this.#isKnown === false && !this.#known
         ? 'There is no such agent.'
         : 'Nothing is written on this timeline yet.',
     );

@@ -43,7 +43,7 @@ async function checkAgentFaults(
     'an agent throws: list and page name the error, and the message waits',
     async () => {
       // The agent is unknown until the runtime has work for it.
-      await gateway.agents.send('boom/b1', 'first');
+      await gateway.agents.send('boom/b1', { kind: 'message', content: [] });
       await row.getByText('the model is out of order').waitFor(SOON);
       await page.getByTestId('agent-status').getByText('failing').waitFor(SOON);
       const reason = page.getByTestId('failure-reason');
@@ -76,7 +76,8 @@ async function checkAgentFaults(
     await page.getByTestId('deployments-link').click();
     const deployment = page.getByTestId('deployment').filter({ hasText: new URL(agents.uri).port });
     await deployment.getByText(/Restate does not reach it: .*Connection refused/).waitFor(SOON);
-    await page.getByTestId('invocation').first().getByText('boom/b1/wake').waitFor(SOON);
+    const invocations = page.getByTestId('deployments').getByTestId('invocation');
+    await invocations.first().getByText('boom/b1/wake').waitFor(SOON);
   });
 
   await checks.check('cancel says what it ended', async () => {

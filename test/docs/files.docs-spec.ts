@@ -16,6 +16,7 @@ const RUN = [
   'mint.ts',
   'mint.py',
   'mint.go',
+  'ask.py',
   'watch.html',
   'nginx.conf',
   'reply.ts',

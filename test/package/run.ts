@@ -161,7 +161,7 @@ async function startExample(
 async function askShout(system: LocalSystem): Promise<void> {
   const env = { AGENT_GATEWAY_URL: system.baseUrl, AGENT_GATEWAY_KEY: system.apiKey };
   const paths = [join(ROOT, 'packages/cli/bin'), ...newNode];
-  const args = ['send', 'shout/s1', 'hello', '--tail'];
+  const args = ['send', 'shout/s1', 'hello', '--create', '--tail'];
   const out = await succeed('agent-gateway', args, { cwd: folder, env, paths });
   assert.match(out, / 2 {2}reply {8}HELLO\n$/);
   const client = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });

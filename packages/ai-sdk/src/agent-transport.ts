@@ -14,6 +14,7 @@ import { AnswerChunks, errorOf } from './answer-chunks.ts';
 import { ChunkStream } from './chunk-stream.ts';
 import { contentOf, uiMessages, type AgentMessage } from './ui-messages.ts';
 
+/** Options of `agentTransport`. */
 export type TransportOptions = Pick<AskOptions, 'timeoutMs'>;
 type Transport = ChatTransport<UIMessage>;
 

@@ -13,6 +13,7 @@ export interface AgentMessageMetadata {
   endedAt?: string;
 }
 
+/** A message of `useChat` that shows a turn of an agent. */
 export type AgentMessage = UIMessage<AgentMessageMetadata>;
 
 export type AnswerPart = TextUIPart | DynamicToolUIPart | FileUIPart;

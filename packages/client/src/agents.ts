@@ -8,6 +8,7 @@ import type { Answer as Response, RequestOptions, Transport } from './transport.
 /** A command is worth waiting for: it outlasts an outage of the runtime. */
 const RETRY_FOR_MS = 90_000;
 
+/** What every command takes. */
 export interface CommandOptions extends RequestOptions {
   /**
    * The idempotency key, 1 to 1,024 visible ASCII characters and inner spaces. The runtime handles one key only once for an entity,
@@ -21,6 +22,7 @@ export interface CommandOptions extends RequestOptions {
   requestId?: string;
 }
 
+/** The agent that `agents.spawn` makes. */
 export interface SpawnRequest {
   /** The registered entity type. */
   type: string;
@@ -34,6 +36,7 @@ export interface SpawnRequest {
   workspaceRef?: string;
 }
 
+/** Options of `agents.send`. */
 export interface MessageOptions extends CommandOptions {
   /**
    * The media type of a message of text or bytes. Default `text/plain; charset=utf-8` or
@@ -42,6 +45,7 @@ export interface MessageOptions extends CommandOptions {
   contentType?: string;
 }
 
+/** Options of a control command. */
 export interface ControlOptions extends CommandOptions {
   /** A reason for the readers of the timeline. */
   reason?: string;

@@ -2,6 +2,7 @@ import { APIError } from './api-error.ts';
 import type { Stop } from './events.ts';
 import type { Invocation } from './invocations.ts';
 
+/** Why there is no complete reply; see `AnswerError.code`. */
 export type AnswerErrorCode = 'stopped' | 'refused' | 'archived' | 'failed' | 'not_answered';
 
 interface AnswerErrorDetails {

@@ -9,6 +9,7 @@ import { Timeline } from './timeline.ts';
 import type { Transport } from './transport.ts';
 import { isOpen, type Turn } from './turn.ts';
 
+/** Options of `agents.ask`. */
 export interface AskOptions extends Omit<MessageOptions, 'timeoutMs'> {
   /** How long the agent may take to begin, in milliseconds, from the moment the message is accepted. Default 60,000. */
   timeoutMs?: number;

@@ -6,6 +6,7 @@ import { Handoff } from './handoff.ts';
 import { StateTeller, type LiveOptions } from './live-state.ts';
 import type { Transport } from './transport.ts';
 
+/** Which rows of the catalog to read, and whether to follow them. */
 export interface CatalogOptions extends LiveOptions {
   /** The table. Default `entities`. */
   table?: string;

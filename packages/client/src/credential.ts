@@ -12,6 +12,7 @@ export class SessionEnded extends Error {
   override readonly name = 'SessionEnded';
 }
 
+/** The credential of a client. Give one of them. */
 export interface CredentialOptions {
   /** For servers: an API key, or a function that returns the current one. Never put an API key into a page. */
   apiKey?: string | (() => string | Promise<string>) | undefined;

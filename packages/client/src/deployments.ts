@@ -20,6 +20,7 @@ export interface Service {
   [name: string]: unknown;
 }
 
+/** Options of `deployments.register`. */
 export interface RegisterOptions extends RequestOptions {
   /** Replaces the deployment at this address, for development. Running invocations may fail. */
   force?: boolean;
@@ -27,6 +28,7 @@ export interface RegisterOptions extends RequestOptions {
   dryRun?: boolean;
 }
 
+/** Options of `deployments.remove`. */
 export interface RemoveOptions extends RequestOptions {
   /** Restate removes a deployment only by force, and invocations that need it fail. Default false. */
   force?: boolean;

@@ -1,6 +1,7 @@
 /** A part of a message or of a reply: a text, or any other JSON object with a `type`. */
 export type Part = TextPart | { type: string; [name: string]: unknown };
 
+/** A text in a message or a reply. */
 export interface TextPart {
   type: 'text';
   text: string;
@@ -79,6 +80,7 @@ export interface ReplyEvent extends TimelineEvent {
   stopped?: Stop;
 }
 
+/** The verbs of a control command. */
 export type ControlVerb = 'interrupt' | 'pause' | 'resume' | 'archive';
 
 /** `failing`: the agent fails and is retried. It has another status as soon as it works again. */

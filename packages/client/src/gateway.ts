@@ -13,6 +13,7 @@ import { Stream, type StreamOptions } from './stream.ts';
 import { Timeline, type TimelineOptions } from './timeline.ts';
 import { Transport, type RequestOptions, type TransportOptions } from './transport.ts';
 
+/** Where the gateway is, and the credential of its requests. */
 export interface AgentGatewayOptions
   extends CredentialOptions, Pick<RequestOptions, 'timeoutMs' | 'retryForMs'> {
   /** The URL of the gateway, such as `https://gateway.example`. */

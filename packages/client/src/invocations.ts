@@ -22,6 +22,7 @@ export interface Invocation {
   deploymentId: string | undefined;
 }
 
+/** Which invocations to list. */
 export interface ListInvocationsOptions extends RequestOptions {
   /** Only those of this entity, and those that it called. */
   agent?: EntityAddress;

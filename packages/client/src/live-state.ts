@@ -9,6 +9,7 @@ export type LiveState =
   /** A temporary failure. The next attempt is in this many milliseconds. */
   | { name: 'waiting'; error: APIError; retryInMs: number };
 
+/** What every read that stays open takes. */
 export interface LiveOptions {
   /** Ends the read. The iteration ends without an error. */
   signal?: AbortSignal;

@@ -3,6 +3,7 @@ import { StateTeller, type LiveOptions } from './live-state.ts';
 import { StreamFollower, type StreamChunk, type StreamRead } from './stream-follower.ts';
 import type { Transport } from './transport.ts';
 
+/** Options of `stream`. */
 export interface StreamOptions extends LiveOptions {
   /** Where to begin: `start` (the default), `now` for new data only, or an offset. */
   from?: 'start' | 'now' | (string & {});

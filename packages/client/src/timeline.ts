@@ -19,6 +19,7 @@ export interface Gap {
   receivedSeq: number;
 }
 
+/** Options of `timeline`. */
 export interface TimelineOptions<Event = AgentEvent> extends LiveOptions {
   /** Where to begin: `start` (the default), `now` for new events only, an offset, or a bookmark. */
   from?: 'start' | 'now' | (string & {}) | Bookmark;

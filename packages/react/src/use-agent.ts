@@ -3,6 +3,7 @@ import type { AgentGateway, EntityAddress } from '@agent-gateway/client';
 import { AgentStore, type AgentState } from './agent-store.ts';
 import { storeOf } from './live-store.ts';
 
+/** The state of an agent, and what a page does with it. */
 export interface UseAgent extends AgentState {
   /**
    * Sends a message. Its turn is there at once, in the state `sending`, and keeps its key. Never rejects: a failure is

@@ -2,8 +2,10 @@ import { useMemo, useSyncExternalStore } from 'react';
 import type { AgentGateway, CatalogOptions, EntityRow, LiveState } from '@agent-gateway/client';
 import { LiveStore, storeOf, type ReadState } from './live-store.ts';
 
+/** Which rows `useCatalog` reads. */
 export type CatalogQuery = Pick<CatalogOptions, 'table' | 'where' | 'params' | 'columns'>;
 
+/** What `useCatalog` returns. */
 export interface CatalogState<R = EntityRow> extends ReadState {
   /** All rows that match. */
   rows: readonly R[];

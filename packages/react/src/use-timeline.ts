@@ -8,6 +8,7 @@ import type {
 import { storeOf, type ReadState } from './live-store.ts';
 import { TimelineStore } from './timeline-store.ts';
 
+/** What `useTimeline` returns. */
 export interface TimelineState extends ReadState {
   /** All events so far, in their order. */
   events: readonly TimelineEvent[];

@@ -9,6 +9,7 @@ import type { Message } from './message.ts';
 import type { NewEvent } from './timeline.ts';
 import { callTool, spawnTool, type Tool } from './tools.ts';
 
+/** The message of a turn, and the model and tools that answer it. */
 export interface AnswerOptions extends Pick<GatewayAccess, 'gatewayUrl' | 'apiKey'> {
   /** The URL of the agent: the parent of the children that it spawns. */
   url: string;

@@ -1,13 +1,16 @@
 import { isObject, isTooDeep, parseJson } from './json.ts';
 import type { Json } from './json.ts';
 
+/** The verbs of a control command. */
 export type Verb = 'interrupt' | 'pause' | 'resume' | 'archive';
 
+/** A `control` command as the gateway sends it. */
 export interface Control {
   verb: Verb;
   reason?: string;
 }
 
+/** A `spawn` command as the gateway sends it. */
 export interface Spawn {
   args?: Json;
   parent?: string;
@@ -19,12 +22,14 @@ const VERBS: readonly string[] = ['interrupt', 'pause', 'resume', 'archive'] sat
 // The gateway has checked both bodies. A direct caller of Restate's ingress may still send anything, so an invalid
 // body is `undefined` here and never an exception (see message.ts).
 
+/** The body of a `control` command, or undefined if it is not one. */
 export function readControl(body: Uint8Array): Control | undefined {
   const value = readObject(body);
   if (typeof value?.verb !== 'string' || !VERBS.includes(value.verb)) return undefined;
   return { verb: value.verb as Verb, ...textField(value, 'reason') };
 }
 
+/** The body of a `spawn` command, or undefined if it is not one. */
 export function readSpawn(body: Uint8Array): Spawn | undefined {
   const value = readObject(body);
   if (value === undefined) return undefined;

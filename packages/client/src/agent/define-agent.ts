@@ -15,6 +15,7 @@ import { retryForever } from './retry-forever.ts';
 import type { NewEvent } from './timeline.ts';
 import { traceOf } from './trace.ts';
 
+/** An agent with a model, and how it answers. */
 export interface AgentDefinition
   extends
     Omit<AgentOptions, 'rowService'>,
@@ -25,6 +26,7 @@ export interface AgentDefinition
   maxWaiting?: number;
 }
 
+/** What `defineAgent` makes, to be served. */
 export interface Agent {
   name: string;
   /** The services of Restate that make the agent: all of them belong to one deployment. */

@@ -7,6 +7,7 @@ import type { GatewayAccess } from './gateway-client.ts';
 import { createTimeline, newTimeline, sendUnsent } from './timeline.ts';
 import type { NewEvent, Timeline } from './timeline.ts';
 
+/** Where an agent writes its timeline and its row of the catalog. */
 export interface AgentOptions extends GatewayAccess {
   /** The URL of the catalog engine. Without it no rows are written. */
   catalogUrl?: string | undefined;
@@ -14,6 +15,7 @@ export interface AgentOptions extends GatewayAccess {
   rowService?: string;
 }
 
+/** The status of an agent, as its row has it. */
 export type Status = AgentStatus;
 
 /** The state of every agent as one value, so that it changes as a whole or not at all. */

@@ -26,6 +26,7 @@ export interface PastTurn {
   reply: string;
 }
 
+/** What a model is given for one answer. */
 export interface Generation {
   message: Message;
   /** The earlier turns, oldest first. */

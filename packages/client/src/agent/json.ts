@@ -1,3 +1,4 @@
+/** Any JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json };
 
 /**
@@ -16,12 +17,14 @@ export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 }
 
+/** Whether a value is nested more than 64 levels deep. */
 export function isTooDeep(value: Json, levelsLeft = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levelsLeft === 0) return true;
   return Object.values(value).some((inner) => isTooDeep(inner, levelsLeft - 1));
 }
 
+/** Whether a value is a JSON object: no array and not null. */
 export function isObject(value: unknown): value is { [name: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

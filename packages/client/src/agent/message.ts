@@ -2,6 +2,7 @@ import { textOf, type Part } from '../events.ts';
 import { decodeText, isObject, isTooDeep, parseJson } from './json.ts';
 import type { Json } from './json.ts';
 
+/** A message that was read. */
 export interface Message {
   content: Part[];
   /** The text parts of the content, a line each. */

@@ -29,6 +29,7 @@ type Outcome = 'appended' | 'forgotten' | { refusal: number; why: string };
 /** Statuses for an event that the server refuses, because it is too large or malformed. */
 const EVENT_AT_FAULT = [400, 413, 415, 422];
 
+/** A timeline without events. `stream` is the path of its stream. */
 export function newTimeline(stream: string): Timeline {
   return { stream, nextSeq: 0, unsent: [], epoch: 0, epochStartSeq: 0 };
 }

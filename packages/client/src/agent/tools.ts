@@ -4,6 +4,7 @@ import type { ToolRequest } from './generation.ts';
 import { isObject, isTooDeep, parseJson, type Json } from './json.ts';
 import { traceOf } from './trace.ts';
 
+/** What a tool is given beside its input. */
 export interface ToolContext {
   /** The same at every attempt of this call: an idempotency key for the requests of the tool. */
   key: string;

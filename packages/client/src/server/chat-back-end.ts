@@ -9,6 +9,7 @@ import { readJson } from './request-body.ts';
 import { refuseCrossSite } from './same-origin.ts';
 import { SubjectRate } from './subject-rate.ts';
 
+/** What the back end of a chat needs. */
 export interface ChatBackEndOptions {
   /** A client with an API key that has the scope `commands`. */
   gateway: AgentGateway;

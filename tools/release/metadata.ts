@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { manifestOf, WORKSPACES } from './workspaces.ts';
 
 /** What the owner of the project fills once, in `metadata.json`. All other files repeat it. */
 export interface Metadata {
@@ -15,14 +16,7 @@ export interface Metadata {
 
 const FILE = 'tools/release/metadata.json';
 const CHART = 'helm/agent-gateway/Chart.yaml';
-const PACKAGES = [
-  'package.json',
-  'packages/client/package.json',
-  'packages/cli/package.json',
-  'packages/react/package.json',
-  'packages/ai-sdk/package.json',
-  'packages/mcp/package.json',
-];
+const PACKAGES = ['package.json', ...WORKSPACES.map(manifestOf)];
 /** Reserved for examples (RFC 2606), so an address there is nobody's. */
 const PLACEHOLDER = /\.example(?![\w.-])/;
 const NO_LICENSE = 'UNLICENSED';

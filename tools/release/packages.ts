@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { run } from './commands.ts';
 import { sha256Of } from './provenance.ts';
 import type { Component } from './runtime-components.ts';
+import { WORKSPACES } from './workspaces.ts';
 
 /** The parts of a CycloneDX bill that are used. */
 interface Bill {
@@ -23,7 +24,7 @@ interface Bill {
 
 /** Builds the npm packages. npm chooses the names of their files. */
 export function packWorkspaces(root: string, out: string): void {
-  for (const name of ['client', 'react', 'ai-sdk', 'cli', 'mcp']) {
+  for (const name of WORKSPACES) {
     const workspace = `@agent-gateway/${name}`;
     run('npm', ['pack', '--silent', '--workspace', workspace, '--pack-destination', out], {
       cwd: root,

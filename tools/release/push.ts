@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from './commands.ts';
+import { WORKSPACES } from './workspaces.ts';
 
 /** The targets of a release. There is no default: only named targets are pushed to. */
 export interface Targets {
@@ -40,9 +41,8 @@ export function push(
   }
   if (chart !== undefined) run('helm', ['push', join(out, files.chart), chart]);
   if (npm === undefined) return;
-  const packages = readdirSync(out).filter((name) =>
-    /^agent-gateway-(?:client|react|ai-sdk|cli|mcp)-.*\.tgz$/.test(name),
-  );
+  const packed = new RegExp(`^agent-gateway-(?:${WORKSPACES.join('|')})-.*\\.tgz$`);
+  const packages = readdirSync(out).filter((name) => packed.test(name));
   for (const name of packages) {
     run('npm', ['publish', join(out, name), '--registry', npm, '--access', 'public']);
   }

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { manifestOf, WORKSPACES } from './workspaces.ts';
 
 /** A place that repeats the version of `package.json`, which is authoritative. */
 interface Place {
@@ -9,18 +10,13 @@ interface Place {
 }
 
 const PACKAGE = /^ {2}"version": "([^"]+)"/m;
+const CLIENT = /"@agent-gateway\/client": "\^([^"]+)"/;
 
 /** `npm install --package-lock-only` writes that of `package-lock.json`, `npm run openapi` that of `docs/openapi.json`. */
 const PLACES: readonly Place[] = [
-  { file: 'packages/client/package.json', pattern: PACKAGE },
-  { file: 'packages/cli/package.json', pattern: PACKAGE },
-  { file: 'packages/react/package.json', pattern: PACKAGE },
-  { file: 'packages/react/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
-  { file: 'packages/mcp/package.json', pattern: PACKAGE },
-  { file: 'packages/mcp/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
-  { file: 'packages/ai-sdk/package.json', pattern: PACKAGE },
-  { file: 'packages/ai-sdk/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
-  { file: 'examples/agent/package.json', pattern: /"@agent-gateway\/client": "\^([^"]+)"/ },
+  ...WORKSPACES.map((name) => ({ file: manifestOf(name), pattern: PACKAGE })),
+  ...['react', 'ai-sdk', 'mcp'].map((name) => ({ file: manifestOf(name), pattern: CLIENT })),
+  { file: 'examples/agent/package.json', pattern: CLIENT },
   { file: 'helm/agent-gateway/Chart.yaml', pattern: /^version: (\S+)$/m },
   { file: 'helm/agent-gateway/Chart.yaml', pattern: /^appVersion: '([^']+)'$/m },
 ];

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { ConfigError } from './config/config-error.ts';
-import type { GatewayConfig } from './config/gateway-config.ts';
-import { loadConfig } from './config/load-config.ts';
-import { unknownSettings } from './config/unknown-settings.ts';
+import { ConfigError } from './platform/config/config-error.ts';
+import type { GatewayConfig } from './platform/config/gateway-config.ts';
+import { loadConfig } from './platform/config/load-config.ts';
+import { unknownSettings } from './platform/config/unknown-settings.ts';
 import { startGateway } from './gateway.ts';
-import { createOutputLogger } from './log/create-logger.ts';
-import { LogOutput } from './log/log-output.ts';
-import { filesAtCaps, openFileLimit } from './memory/open-files.ts';
-import { setCollectorFlags } from './v8-flags.ts';
+import { createOutputLogger } from './platform/log/create-logger.ts';
+import { LogOutput } from './platform/log/log-output.ts';
+import { filesAtCaps, openFileLimit } from './platform/memory/open-files.ts';
+import { setCollectorFlags } from './platform/process/v8-flags.ts';
 
 /**
  * Runs the gateway until a stop signal has drained it, and ends the process.

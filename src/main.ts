@@ -6,11 +6,11 @@ const firstSignal = new Promise<NodeJS.Signals>((resolve) => {
 // Without a handler Node opens its debugger at this signal.
 process.on('SIGUSR1', () => undefined);
 
-const { runOnOwnNode } = await import('./own-node.ts');
+const { runOnOwnNode } = await import('./platform/process/own-node.ts');
 // Everything else is imported later. On a Node that is too old or differs, an import would fail with a stack trace
 // instead of a plain sentence.
 if (!runOnOwnNode(firstSignal)) {
-  const { privatePartsProblem } = await import('./private-parts/start-check.ts');
+  const { privatePartsProblem } = await import('./platform/private-parts/start-check.ts');
   const problem = await privatePartsProblem();
   if (problem === undefined) {
     const { bootstrap } = await import('./bootstrap.ts');

@@ -1,4 +1,4 @@
-import { memoryPlan } from '../../src/memory/memory-plan.ts';
+import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
 import type { Measurements } from '../results.ts';
 import { count, mebibytes, short, table } from './format.ts';
 

@@ -1,5 +1,5 @@
 import { SetMetadata, type CustomDecorator } from '@nestjs/common';
-import type { Scope } from '../config/api-key.ts';
+import type { Scope } from '../platform/config/api-key.ts';
 
 /**
  * Who may use a route: anyone, or a server with an API key, or also a browser with a read token. A read token opens

@@ -1,5 +1,5 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import type { ClientRequest } from '../http/client-request.ts';
+import type { ClientRequest } from '../platform/http/client-request.ts';
 import { ApiKeys } from './api-keys.ts';
 import { bearerCredential, credentialDigest, invalidCredentials } from './bearer.ts';
 import { CredentialFiles } from './credential-files.ts';

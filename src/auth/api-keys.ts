@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import { isKey, type ApiKey } from '../config/api-key.ts';
-import type { SecretList } from '../config/secret-list.ts';
+import { isKey, type ApiKey } from '../platform/config/api-key.ts';
+import type { SecretList } from '../platform/config/secret-list.ts';
 import { credentialDigest } from './bearer.ts';
 
 /** The API keys of this deployment. All are valid at the same time, so that keys rotate without downtime. */

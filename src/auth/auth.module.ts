@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
-import { CONFIG, type GatewayConfig } from '../config/gateway-config.ts';
-import type { ApiKey } from '../config/api-key.ts';
-import { SecretList } from '../config/secret-list.ts';
-import { parseApiKeys, parseReadTokenSecrets } from '../config/secret-lists.ts';
-import { LOGGER } from '../log/log.module.ts';
-import { NameResolver } from '../names/name-resolver.ts';
+import { CONFIG, type GatewayConfig } from '../platform/config/gateway-config.ts';
+import type { ApiKey } from '../platform/config/api-key.ts';
+import { SecretList } from '../platform/config/secret-list.ts';
+import { parseApiKeys, parseReadTokenSecrets } from '../platform/config/secret-lists.ts';
+import { LOGGER } from '../platform/log/log.module.ts';
+import { NameResolver } from '../platform/names/name-resolver.ts';
 import { AccessGuard } from './access.guard.ts';
 import { ApiKeyGuard } from './api-key.guard.ts';
 import { ApiKeys } from './api-keys.ts';

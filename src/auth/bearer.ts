@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { GatewayError, type ErrorReason } from '../errors/gateway-error.ts';
-import { isNamed } from '../http/header-list.ts';
+import { GatewayError, type ErrorReason } from '../platform/errors/gateway-error.ts';
+import { isNamed } from '../platform/http/header-list.ts';
 
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i;
 /** A header without a credential: empty, or only the name of the scheme. */

@@ -1,4 +1,4 @@
-import type { SecretList } from '../config/secret-list.ts';
+import type { SecretList } from '../platform/config/secret-list.ts';
 
 /** With the ordinary read of every second, at most ten reads a second, however many credentials are refused. */
 const MIN_INTERVAL_MS = 125;

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import { Agent, request, type Dispatcher } from 'undici';
-import { MAX_FILE_BYTES, readSmallFile } from '../config/small-file.ts';
+import { MAX_FILE_BYTES, readSmallFile } from '../platform/config/small-file.ts';
 
 const FETCH_TIMEOUT_MS = 3_000;
 

@@ -1,11 +1,11 @@
-import { isOfStreams, type ApiKey, type Scope } from '../config/api-key.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
-import type { ClientRequest } from '../http/client-request.ts';
-import { isNamed } from '../http/header-list.ts';
-import { pathProblem } from '../http/request-path.ts';
-import { isControlPlanePath, scopeCovers } from '../http/path-scope.ts';
-import { requestContext } from '../server/request-context.ts';
-import { durableStreams } from '../upstream/protocols/durable-streams.ts';
+import { isOfStreams, type ApiKey, type Scope } from '../platform/config/api-key.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
+import type { ClientRequest } from '../platform/http/client-request.ts';
+import { isNamed } from '../platform/http/header-list.ts';
+import { pathProblem } from '../platform/http/request-path.ts';
+import { isControlPlanePath, scopeCovers } from '../platform/http/path-scope.ts';
+import { requestContext } from '../platform/server/request-context.ts';
+import { durableStreams } from '../proxy/upstream/protocols/durable-streams.ts';
 import { openedByKey, sentWithKey } from './request-access.ts';
 
 /** The only other header of a request that names a stream: the stream that a new one is forked from. */

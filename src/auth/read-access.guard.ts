@@ -1,7 +1,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { GatewayError } from '../errors/gateway-error.ts';
-import type { ClientRequest } from '../http/client-request.ts';
-import { requestContext } from '../server/request-context.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
+import type { ClientRequest } from '../platform/http/client-request.ts';
+import { requestContext } from '../platform/server/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
 import { bearerCredential, credentialDigest } from './bearer.ts';
 import { CredentialFiles } from './credential-files.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { compactVerify, decodeProtectedHeader, type CompactVerifyResult } from 'jose';
-import type { SecretList } from '../config/secret-list.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
+import type { SecretList } from '../platform/config/secret-list.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { credentialDigest, invalidCredentials, tokenExpired } from './bearer.ts';
 import {
   JWKS_ALGORITHMS,

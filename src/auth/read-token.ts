@@ -1,4 +1,4 @@
-import { parsePathScope, type PathScope } from '../http/path-scope.ts';
+import { parsePathScope, type PathScope } from '../platform/http/path-scope.ts';
 import { parseShapeScope, type ShapeScope } from './shape-scope.ts';
 
 /** A verified read token. */

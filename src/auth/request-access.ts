@@ -1,5 +1,5 @@
-import type { Scope } from '../config/api-key.ts';
-import { ContextSlot, type RequestContext } from '../server/request-context.ts';
+import type { Scope } from '../platform/config/api-key.ts';
+import { ContextSlot, type RequestContext } from '../platform/server/request-context.ts';
 import type { ReadToken } from './read-token.ts';
 
 /** The credential that opened a request. */

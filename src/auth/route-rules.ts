@@ -1,6 +1,6 @@
 import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { Scope } from '../config/api-key.ts';
+import type { Scope } from '../platform/config/api-key.ts';
 import { ACCESS_RULE, REQUIRED_SCOPE, type AccessRule } from './access.decorator.ts';
 
 /** The access that a route declares. */

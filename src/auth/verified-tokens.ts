@@ -1,4 +1,4 @@
-import { RecentMap } from '../collections/recent-map.ts';
+import { RecentMap } from '../platform/collections/recent-map.ts';
 import type { ReadToken } from './read-token.ts';
 
 /**

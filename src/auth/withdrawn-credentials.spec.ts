@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { parseApiKeys } from '../config/secret-lists.ts';
-import type { GatewayError } from '../errors/gateway-error.ts';
-import type { OpenRequests } from '../server/open-requests.ts';
-import type { RequestContext } from '../server/request-context.ts';
+import { parseApiKeys } from '../platform/config/secret-lists.ts';
+import type { GatewayError } from '../platform/errors/gateway-error.ts';
+import type { OpenRequests } from '../platform/server/open-requests.ts';
+import type { RequestContext } from '../platform/server/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
 import { credentialDigest } from './bearer.ts';
 import type { CredentialFiles } from './credential-files.ts';

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import { OpenRequests } from '../server/open-requests.ts';
-import type { RequestContext } from '../server/request-context.ts';
-import type { GatewayError } from '../errors/gateway-error.ts';
+import { OpenRequests } from '../platform/server/open-requests.ts';
+import type { RequestContext } from '../platform/server/request-context.ts';
+import type { GatewayError } from '../platform/errors/gateway-error.ts';
 import { ApiKeys } from './api-keys.ts';
 import { invalidCredentials } from './bearer.ts';
 import { CredentialFiles } from './credential-files.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ClientGone } from '../http/client-gone.ts';
-import { maySendAgain } from '../upstream/send-again.ts';
+import { ClientGone } from '../platform/http/client-gone.ts';
+import { maySendAgain } from '../proxy/upstream/send-again.ts';
 import {
   FailedAttempt,
   isCut,

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
-import type { GatewayError } from '../errors/gateway-error.ts';
+import type { GatewayError } from '../platform/errors/gateway-error.ts';
 import { parseCommandBody } from './command-body.ts';
 import { ControlDto } from './dto/control.dto.ts';
 import { SpawnDto } from './dto/spawn.dto.ts';

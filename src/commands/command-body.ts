@@ -1,7 +1,7 @@
 import { validateSync, type ValidationError } from 'class-validator';
-import type { ErrorCode } from '../errors/error-codes.ts';
-import { GatewayError, type FieldError } from '../errors/gateway-error.ts';
-import { topLevelKeys } from '../http/top-level-keys.ts';
+import type { ErrorCode } from '../platform/errors/error-codes.ts';
+import { GatewayError, type FieldError } from '../platform/errors/gateway-error.ts';
+import { topLevelKeys } from '../platform/http/top-level-keys.ts';
 
 /** A validated body: its meaning, and its exact bytes, which are what the runtime receives. */
 export interface CommandBody<Dto> {

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { requestContext } from '../server/request-context.ts';
+import { requestContext } from '../platform/server/request-context.ts';
 import { idempotencyKeyIn } from './idempotency-key.interceptor.ts';
 import { traceHeaders, type CommandCall } from './command-headers.ts';
 

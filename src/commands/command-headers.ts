@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { RequestContext } from '../server/request-context.ts';
-import { parseTraceparent } from '../tracing/traceparent.ts';
+import type { RequestContext } from '../platform/server/request-context.ts';
+import { parseTraceparent } from '../platform/tracing/traceparent.ts';
 import { entityUrl, timelinePath, type EntityAddress } from './entity-address.ts';
 
 /** The headers of a command that the runtime gets. */

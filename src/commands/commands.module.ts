@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { UpstreamModule } from '../upstream/upstream.module.ts';
+import { UpstreamModule } from '../proxy/upstream/upstream.module.ts';
 import { CommandsController } from './commands.controller.ts';
 import { CommandsService } from './commands.service.ts';
 import { RuntimeClient } from './runtime-client.ts';

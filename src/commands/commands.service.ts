@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
+import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
 import type { CommandBody } from './command-body.ts';
 import { runtimeHeaders, type CommandCall } from './command-headers.ts';
 import type { ControlDto } from './dto/control.dto.ts';

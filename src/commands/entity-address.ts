@@ -1,5 +1,5 @@
-import { ADDRESS_PATTERNS, RESERVED_TYPES } from '../config/address-patterns.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { ADDRESS_PATTERNS, RESERVED_TYPES } from '../platform/config/address-patterns.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
 
 export interface EntityAddress {
   tenant: string;

@@ -6,8 +6,12 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
-import { GatewayError } from '../errors/gateway-error.ts';
-import { ContextSlot, requestContext, type RequestContext } from '../server/request-context.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
+import {
+  ContextSlot,
+  requestContext,
+  type RequestContext,
+} from '../platform/server/request-context.ts';
 import type { CommandOutcome, CommandResponse } from './commands.service.ts';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from './idempotency-key.ts';
 

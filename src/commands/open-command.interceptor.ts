@@ -5,7 +5,7 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import { finalize, type Observable } from 'rxjs';
-import { OpenCommandLimit } from '../limits/open-command-limit.ts';
+import { OpenCommandLimit } from '../platform/limits/open-command-limit.ts';
 
 /**
  * Counts a command as open from before its body is read until it is answered, even if its client disconnects: a

@@ -6,9 +6,9 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { finalize, type Observable } from 'rxjs';
-import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
-import { HeldBytes } from '../memory/held-bytes.ts';
-import { BodyRoom, letBodyCome, readBody } from '../server/request-body.ts';
+import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
+import { HeldBytes } from '../platform/memory/held-bytes.ts';
+import { BodyRoom, letBodyCome, readBody } from '../platform/server/request-body.ts';
 
 /** Reads a command's body up to the cap, and keeps its exact bytes. */
 @Injectable()

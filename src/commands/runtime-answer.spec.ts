@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { RuntimeApi } from '../config/gateway-config.ts';
-import type { GatewayError } from '../errors/gateway-error.ts';
-import { loadConfig } from '../config/load-config.ts';
-import { Upstreams } from '../upstream/upstreams.ts';
+import type { RuntimeApi } from '../platform/config/gateway-config.ts';
+import type { GatewayError } from '../platform/errors/gateway-error.ts';
+import { loadConfig } from '../platform/config/load-config.ts';
+import { Upstreams } from '../proxy/upstream/upstreams.ts';
 import { interpretAnswer, type SentCommand } from './runtime-answer.ts';
-import { NameResolver } from '../names/name-resolver.ts';
+import { NameResolver } from '../platform/names/name-resolver.ts';
 
 const SENT: SentCommand = {
   upstream: new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }), new NameResolver(2_000))

@@ -1,8 +1,8 @@
-import type { RuntimeApi } from '../config/gateway-config.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
-import { upstreamError, type FailedRequest } from '../upstream/upstream-error.ts';
-import { answerFault, UnusableAnswer } from '../upstream/usable-answer.ts';
-import type { Upstream } from '../upstream/upstreams.ts';
+import type { RuntimeApi } from '../platform/config/gateway-config.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
+import { upstreamError, type FailedRequest } from '../proxy/upstream/upstream-error.ts';
+import { answerFault, UnusableAnswer } from '../proxy/upstream/usable-answer.ts';
+import type { Upstream } from '../proxy/upstream/upstreams.ts';
 import type { RuntimeAnswer } from './runtime-attempt.ts';
 
 /** A command that is in the runtime's journal. */

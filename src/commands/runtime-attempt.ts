@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { Reached } from '../upstream/send-again.ts';
+import type { Reached } from '../proxy/upstream/send-again.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
 

@@ -1,13 +1,17 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Pool, type Dispatcher } from 'undici';
-import { InjectConfig, type GatewayConfig, type RuntimeApi } from '../config/gateway-config.ts';
-import type { GatewayError } from '../errors/gateway-error.ts';
-import type { RequestContext } from '../server/request-context.ts';
-import { UpstreamCalls } from '../telemetry/upstream-calls.ts';
-import { KEPT_BY_UNDICI } from '../upstream/connections/idle-time.ts';
-import { connectorTo } from '../upstream/connections/upstream-socket.ts';
-import { upstreamError } from '../upstream/upstream-error.ts';
-import { Upstreams, type Upstream } from '../upstream/upstreams.ts';
+import {
+  InjectConfig,
+  type GatewayConfig,
+  type RuntimeApi,
+} from '../platform/config/gateway-config.ts';
+import type { GatewayError } from '../platform/errors/gateway-error.ts';
+import type { RequestContext } from '../platform/server/request-context.ts';
+import { UpstreamCalls } from '../platform/telemetry/upstream-calls.ts';
+import { KEPT_BY_UNDICI } from '../proxy/upstream/connections/idle-time.ts';
+import { connectorTo } from '../proxy/upstream/connections/upstream-socket.ts';
+import { upstreamError } from '../proxy/upstream/upstream-error.ts';
+import { Upstreams, type Upstream } from '../proxy/upstream/upstreams.ts';
 import { CommandAttempts, type AttemptedCommand, type AttemptsParts } from './command-attempts.ts';
 import { interpretAnswer, type AcceptedCommand, type SentCommand } from './runtime-answer.ts';
 import { FailedAttempt, startAttempt, type RunningAttempt } from './runtime-attempt.ts';

@@ -1,5 +1,5 @@
-import { tryConnect } from '../upstream/connections/try-connect.ts';
-import type { Connector } from '../upstream/connections/upstream-socket.ts';
+import { tryConnect } from '../proxy/upstream/connections/try-connect.ts';
+import type { Connector } from '../proxy/upstream/connections/upstream-socket.ts';
 
 /** The time before the first probe. It doubles with each one, up to the second time. */
 const FIRST_PROBE_MS = 50;

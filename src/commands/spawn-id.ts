@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { freshUlid } from '../http/fresh-ulid.ts';
+import { freshUlid } from '../platform/http/fresh-ulid.ts';
 
 /** Crockford's base 32 in lower case, as a ULID writes its 128 bits. */
 const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz';

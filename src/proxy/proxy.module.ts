@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { UpstreamModule } from '../upstream/upstream.module.ts';
-import { HttpProxyEngine } from './http-proxy-engine.ts';
+import { UpstreamModule } from './upstream/upstream.module.ts';
+import { HttpProxyEngine } from './forward/http-proxy-engine.ts';
 import { ProxyService } from './proxy.service.ts';
 import { ReadSender } from './reads/read-sender.ts';
 import { ReadService } from './reads/read.service.ts';

@@ -1,27 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ClientRequest } from '../http/client-request.ts';
+import type { ClientRequest } from '../platform/http/client-request.ts';
 import { accessOf } from '../auth/request-access.ts';
-import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
-import { HeldBytes } from '../memory/held-bytes.ts';
-import { OpenReadLimits } from '../limits/open-read-limits.ts';
-import { ClientGone } from '../http/client-gone.ts';
-import { requestContext } from '../server/request-context.ts';
-import { isReadMethod } from '../http/routes.ts';
-import { UpstreamCalls, type UpstreamCall } from '../telemetry/upstream-calls.ts';
-import { upstreamTarget } from '../upstream/upstream-target.ts';
-import { Upstreams, type ProxiedUpstream } from '../upstream/upstreams.ts';
-import { flushAnswerHead, isEventStream, writeAnswerHead } from './answer-head.ts';
-import { HeaderBlock } from './header-block.ts';
-import { headerObject, type HeaderList } from '../http/header-list.ts';
-import { asHeaderBytes } from './held-secret.ts';
-import { HttpProxyEngine } from './http-proxy-engine.ts';
-import { outgoingBody } from './outgoing-body.ts';
-import { Relay } from './relay.ts';
+import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
+import { HeldBytes } from '../platform/memory/held-bytes.ts';
+import { OpenReadLimits } from '../platform/limits/open-read-limits.ts';
+import { ClientGone } from '../platform/http/client-gone.ts';
+import { requestContext } from '../platform/server/request-context.ts';
+import { isReadMethod } from '../platform/http/routes.ts';
+import { UpstreamCalls, type UpstreamCall } from '../platform/telemetry/upstream-calls.ts';
+import { upstreamTarget } from './upstream/upstream-target.ts';
+import { Upstreams, type ProxiedUpstream } from './upstream/upstreams.ts';
+import { flushAnswerHead, isEventStream, writeAnswerHead } from './headers/answer-head.ts';
+import { HeaderBlock } from './headers/header-block.ts';
+import { headerObject, type HeaderList } from '../platform/http/header-list.ts';
+import { asHeaderBytes } from './headers/held-secret.ts';
+import { HttpProxyEngine } from './forward/http-proxy-engine.ts';
+import { outgoingBody } from './forward/outgoing-body.ts';
+import { Relay } from './forward/relay.ts';
 import type { AnswerRules } from './reads/read-head.ts';
 import { ReadService } from './reads/read.service.ts';
-import { upstreamRequestHeaders } from './request-headers.ts';
-import { clientResponseHeaders } from './response-headers.ts';
+import { upstreamRequestHeaders } from './headers/request-headers.ts';
+import { clientResponseHeaders } from './headers/response-headers.ts';
 
 /** Forwards a request to an upstream and its response to the client, byte for byte. */
 @Injectable()

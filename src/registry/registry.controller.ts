@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Delete, Get, Patch, Post, Put, Req, Res } from '@nestjs/common';
 import { Access, RequiredScope } from '../auth/access.decorator.ts';
-import type { ClientRequest } from '../http/client-request.ts';
+import type { ClientRequest } from '../platform/http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
-import { Upstreams } from '../upstream/upstreams.ts';
+import { Upstreams } from '../proxy/upstream/upstreams.ts';
 
 /** Forwards registrations to the runtime's admin API. URLs in bodies are neither checked nor rewritten. */
 @Controller('registry')

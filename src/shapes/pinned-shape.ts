@@ -1,5 +1,5 @@
 import type { ShapeScope } from '../auth/shape-scope.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { OrderedColumn } from './order-by.ts';
 import { foldedName } from './sql-tokens.ts';
 

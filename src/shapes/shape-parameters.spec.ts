@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { tokenQuery } from './token-query.ts';
 
 const RULES = { tenant: 'acme', shapes: { tables: ['entities'], tenantColumn: '' } };

@@ -1,5 +1,5 @@
-import { GatewayError } from '../errors/gateway-error.ts';
-import { SECRETS } from '../upstream/protocols/electric.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
+import { SECRETS } from '../proxy/upstream/protocols/electric.ts';
 
 /**
  * The parameters of a shape read with a read token, besides `params[n]`: those that `@electric-sql/client` sends.

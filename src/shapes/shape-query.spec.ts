@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ReadToken } from '../auth/read-token.ts';
 import { parseShapeScope } from '../auth/shape-scope.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { shapeQuery } from './shape-query.ts';
 
 const RULES = {

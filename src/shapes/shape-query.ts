@@ -1,7 +1,7 @@
 import type { ReadToken } from '../auth/read-token.ts';
-import type { GatewayConfig } from '../config/gateway-config.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
-import { withoutSecrets } from '../upstream/protocols/electric.ts';
+import type { GatewayConfig } from '../platform/config/gateway-config.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
+import { withoutSecrets } from '../proxy/upstream/protocols/electric.ts';
 import { tokenQuery } from './token-query.ts';
 
 const SHAPE_PATH = '/shapes/v1/shape';

@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Next, Req, Res } from '@nestjs/common';
 import { Access, RequiredScope } from '../auth/access.decorator.ts';
 import { accessOf } from '../auth/request-access.ts';
-import { InjectConfig, type GatewayConfig } from '../config/gateway-config.ts';
-import type { ClientRequest } from '../http/client-request.ts';
+import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
+import type { ClientRequest } from '../platform/http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
-import { Upstreams } from '../upstream/upstreams.ts';
-import { requestContext } from '../server/request-context.ts';
+import { Upstreams } from '../proxy/upstream/upstreams.ts';
+import { requestContext } from '../platform/server/request-context.ts';
 import { shapeQuery } from './shape-query.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { isParams, type ShapeScope } from '../auth/shape-scope.ts';
-import type { GatewayConfig } from '../config/gateway-config.ts';
-import { GatewayError } from '../errors/gateway-error.ts';
-import { topLevelKeys } from '../http/top-level-keys.ts';
+import type { GatewayConfig } from '../platform/config/gateway-config.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
+import { topLevelKeys } from '../platform/http/top-level-keys.ts';
 import { parseClause } from './clause-parser.ts';
 import { printClause } from './clause.ts';
 import { parseOrderBy, printOrderBy, type OrderedColumn } from './order-by.ts';

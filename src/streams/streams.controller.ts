@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Delete, Get, Next, Post, Put, Req, Res } from '@nestjs/common';
 import { Access, RequiredScope } from '../auth/access.decorator.ts';
-import type { ClientRequest } from '../http/client-request.ts';
+import type { ClientRequest } from '../platform/http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
-import { Upstreams } from '../upstream/upstreams.ts';
+import { Upstreams } from '../proxy/upstream/upstreams.ts';
 
 /**
  * Timelines: forwards the Durable Streams protocol to the history store. GET also serves HEAD. The handler does not

@@ -97,7 +97,11 @@ describe('a block that is not run', () => {
     ['docker', 'docker build -t agent-gateway .', ''],
     ['docker', 'docker compose -f deploy/compose.yaml up', ''],
     ['cli', 'agent-gateway profile add prod --url https://a\nagent-gateway ls --limit 2', ''],
-    ['excerpt', '  export const ERROR_CODES = {\n    invalid_body:', 'src/errors/error-codes.ts'],
+    [
+      'excerpt',
+      '  export const ERROR_CODES = {\n    invalid_body:',
+      'src/platform/errors/error-codes.ts',
+    ],
     ['printed', 'two\nth…', ''],
   ])('passes as %s: %j', (check, text, argument) => {
     expect(problems(check, text, argument)).toEqual([]);

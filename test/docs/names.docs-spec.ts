@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { Environment } from '../../src/config/environment.ts';
-import { ERROR_CODES } from '../../src/errors/error-codes.ts';
+import { Environment } from '../../src/platform/config/environment.ts';
+import { ERROR_CODES } from '../../src/platform/errors/error-codes.ts';
 import { projectFiles, readPages, readProjectFile, ROOT } from './pages.ts';
 
 const pages = readPages();

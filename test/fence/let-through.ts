@@ -1,5 +1,5 @@
 import { parseShapeScope } from '../../src/auth/shape-scope.ts';
-import { GatewayError } from '../../src/errors/gateway-error.ts';
+import { GatewayError } from '../../src/platform/errors/gateway-error.ts';
 import { shapeQuery } from '../../src/shapes/shape-query.ts';
 import { TENANT } from './world.ts';
 

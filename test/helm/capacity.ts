@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { memoryPlan } from '../../src/memory/memory-plan.ts';
+import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
 import type { Checks } from '../support/checks.ts';
 
 const DOCS = join(import.meta.dirname, '../../docs');

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { isTree, type Tree } from './chart.ts';
-import { memoryPlan } from '../../src/memory/memory-plan.ts';
+import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
 import type { Checks } from '../support/checks.ts';
 import { report } from './report.ts';
 import { moduleFolder } from './schemas.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { memoryPlan } from '../../src/memory/memory-plan.ts';
+import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
 import { ciValues, overlay, refusal, render, treeOf, type Tree } from './chart.ts';
 import type { Checks } from '../support/checks.ts';
 import { documentedValues } from './documented-values.ts';

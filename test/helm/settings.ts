@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { traceConfig } from '../../src/config/trace-config.ts';
+import { traceConfig } from '../../src/platform/config/trace-config.ts';
 import {
   at,
   CHART,
@@ -189,7 +189,7 @@ function variable(setting: string): string {
 
 /** The variables and defaults in the gateway's source. */
 function gatewayDefaults(): Map<string, unknown> {
-  const source = readFileSync(join(ROOT, 'src/config/environment.ts'), 'utf8');
+  const source = readFileSync(join(ROOT, 'src/platform/config/environment.ts'), 'utf8');
   const declared = source.matchAll(/^ {2}(GATEWAY_\w+)(\?)?(?:: [^=;]+)?(?: = ([^;]+))?;$/gm);
   return new Map(
     [...declared].map(([, name = '', , literal]) => [

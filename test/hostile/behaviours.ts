@@ -1,4 +1,4 @@
-import { resetConnection } from '../../src/http/reset-connection.ts';
+import { resetConnection } from '../../src/platform/http/reset-connection.ts';
 import { answerHeader, EVENTS, patternBytes, patternUnit, type PatternKind } from './pattern.ts';
 import type { AnswerPlan } from './plan.ts';
 import type { UpstreamRequest } from './recording-upstream.ts';

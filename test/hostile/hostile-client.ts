@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { resetConnection } from '../../src/http/reset-connection.ts';
+import { resetConnection } from '../../src/platform/http/reset-connection.ts';
 import { Answers } from './answers.ts';
 import { isEndless, type ClientPlan } from './plan.ts';
 import { CREDENTIAL, mutate, withCredential } from './mutations.ts';

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { resetConnection } from '../../src/http/reset-connection.ts';
+import { resetConnection } from '../../src/platform/http/reset-connection.ts';
 import { Answers } from './answers.ts';
 import { parseRequests, type ParsedRequests } from './request-bytes.ts';
 

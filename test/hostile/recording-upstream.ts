@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { pathProblem } from '../../src/http/request-path.ts';
+import { pathProblem } from '../../src/platform/http/request-path.ts';
 import { startRawUpstream } from '../support/scripted-upstream.ts';
 import { declaredFraming, MessageReader, NoMessage, type MessageHead } from './message-reader.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { HeldBytes } from '../../src/memory/held-bytes.ts';
+import { HeldBytes } from '../../src/platform/memory/held-bytes.ts';
 import type { HeldRequests } from './held-upstream.ts';
 import type { Reader } from './reader.ts';
 import { CATCH_UPS, startSharingGateway, type SharingGateway } from './sharing-gateway.ts';

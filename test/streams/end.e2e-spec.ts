@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { Upstreams } from '../../src/upstream/upstreams.ts';
-import { ServerModule } from '../../src/server/server.module.ts';
+import { Upstreams } from '../../src/proxy/upstream/upstreams.ts';
+import { ServerModule } from '../../src/platform/server/server.module.ts';
 import { startMeasuredGateway } from '../support/measured-gateway.ts';
 
 afterEach(() => void jest.restoreAllMocks());

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { resetConnection } from '../../src/http/reset-connection.ts';
+import { resetConnection } from '../../src/platform/http/reset-connection.ts';
 
 export interface FlakyLink {
   port: number;

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import { Writable } from 'node:stream';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { loadConfig } from '../../src/platform/config/load-config.ts';
 import { startGateway, type RunningGateway } from '../../src/gateway.ts';
-import { createLogger } from '../../src/log/create-logger.ts';
+import { createLogger } from '../../src/platform/log/create-logger.ts';
 import { watchContract } from './contract/contract-watch.ts';
 import { API_KEY, API_KEY_NAME, AUTHORIZED, READ_TOKEN_SECRET } from './credentials.ts';
 import { upstreamsOrNobody } from './nobody.ts';

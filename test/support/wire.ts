@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { resetConnection } from '../../src/http/reset-connection.ts';
+import { resetConnection } from '../../src/platform/http/reset-connection.ts';
 
 /** A TCP connection on which a test sends and reads single bytes. Text is latin1: one byte per character. */
 export class Wire {

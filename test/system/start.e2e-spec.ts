@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { choosePorts } from '../../local/stack/ports.ts';
-import { isSupported } from '../../src/own-node.ts';
+import { isSupported } from '../../src/platform/process/own-node.ts';
 import { builtGateway, type BuiltGateway } from '../support/built-gateway.ts';
 import { API_KEY, AUTHORIZED, startTestGateway } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-client.ts';

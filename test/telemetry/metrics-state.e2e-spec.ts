@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { memoryPlan } from '../../src/memory/memory-plan.ts';
-import { processMemory } from '../../src/memory/process-memory.ts';
+import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
+import { processMemory } from '../../src/platform/memory/process-memory.ts';
 import { AUTHORIZED } from '../support/gateway.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';

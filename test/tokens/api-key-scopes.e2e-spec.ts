@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { SCOPES, type Scope } from '../../src/config/api-key.ts';
+import { SCOPES, type Scope } from '../../src/platform/config/api-key.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';

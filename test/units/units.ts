@@ -82,7 +82,7 @@ export async function checkUnits(checks: Checks): Promise<void> {
 
 /** The settings in the gateway's source, with what each is by default. */
 function gatewayDefaults(): Map<string, string> {
-  const source = readFileSync(join(ROOT, 'src/config/environment.ts'), 'utf8');
+  const source = readFileSync(join(ROOT, 'src/platform/config/environment.ts'), 'utf8');
   const declared = source.matchAll(/^ {2}(GATEWAY_\w+)\??(?:: [^=;]+)?(?: = ([^;]+))?;$/gm);
   return new Map(
     [...declared].map(([, name = '', literal = '']) => [name, literal.replaceAll('_', '')]),

@@ -4,11 +4,11 @@ import { pino } from 'pino';
 import { AppModule } from '../../src/app.module.ts';
 import type { AccessRule } from '../../src/auth/access.decorator.ts';
 import { DeclaredAccess } from '../../src/auth/declared-access.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
-import { NameResolver } from '../../src/names/name-resolver.ts';
-import { GatewayAdapter } from '../../src/server/gateway.adapter.ts';
-import { GatewayState } from '../../src/server/gateway-state.ts';
-import { Telemetry } from '../../src/telemetry/telemetry.ts';
+import { loadConfig } from '../../src/platform/config/load-config.ts';
+import { NameResolver } from '../../src/platform/names/name-resolver.ts';
+import { GatewayAdapter } from '../../src/platform/server/gateway.adapter.ts';
+import { GatewayState } from '../../src/platform/server/gateway-state.ts';
+import { Telemetry } from '../../src/platform/telemetry/telemetry.ts';
 import { METHODS, type Method } from './openapi.ts';
 
 /** A route of the public port, as its controller declares it. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { ERROR_CODES } from '../../src/errors/error-codes.ts';
+import { ERROR_CODES } from '../../src/platform/errors/error-codes.ts';
 import { SchemaJudge } from '../../test/support/contract/schema-judge.ts';
 import { declaredRoutes, type DeclaredRoute } from './declared-routes.ts';
 import { openApiDocument } from './document.ts';

@@ -1,4 +1,4 @@
-import { REQUEST_ID } from '../../src/http/request-id.ts';
+import { REQUEST_ID } from '../../src/platform/http/request-id.ts';
 import type { Header, Reference } from './openapi.ts';
 
 const text = { type: 'string' };

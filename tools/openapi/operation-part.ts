@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../src/errors/error-codes.ts';
+import type { ErrorCode } from '../../src/platform/errors/error-codes.ts';
 import type { Answer, Answers } from './answers.ts';
 import type { Parameter, RequestBody } from './openapi.ts';
 

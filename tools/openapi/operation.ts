@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../src/errors/error-codes.ts';
-import { isProxiedPath, isReadPath } from '../../src/http/routes.ts';
+import type { ErrorCode } from '../../src/platform/errors/error-codes.ts';
+import { isProxiedPath, isReadPath } from '../../src/platform/http/routes.ts';
 import { ANYTHING, joinAnswers, responses, withHeaders, type Answers } from './answers.ts';
 import type { DeclaredRoute } from './declared-routes.ts';
 import type { HeaderName } from './headers.ts';

@@ -1,5 +1,5 @@
-import type { ErrorCode } from '../../src/errors/error-codes.ts';
-import type { FieldError } from '../../src/errors/gateway-error.ts';
+import type { ErrorCode } from '../../src/platform/errors/error-codes.ts';
+import type { FieldError } from '../../src/platform/errors/gateway-error.ts';
 
 interface ProblemDetail {
   detail: string;

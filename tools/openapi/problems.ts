@@ -1,6 +1,6 @@
-import { ERROR_CODES, type ErrorCode } from '../../src/errors/error-codes.ts';
-import { GatewayError } from '../../src/errors/gateway-error.ts';
-import { PROBLEM_CONTENT_TYPE, problemBody } from '../../src/errors/problem.ts';
+import { ERROR_CODES, type ErrorCode } from '../../src/platform/errors/error-codes.ts';
+import { GatewayError } from '../../src/platform/errors/gateway-error.ts';
+import { PROBLEM_CONTENT_TYPE, problemBody } from '../../src/platform/errors/problem.ts';
 import type { Answer } from './answers.ts';
 import type { HeaderName } from './headers.ts';
 import type { Example, Schema } from './openapi.ts';

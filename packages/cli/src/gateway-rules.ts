@@ -10,8 +10,8 @@ export {
   timelinePath,
 } from '../../../src/commands/entity-address.ts';
 export { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from '../../../src/commands/idempotency-key.ts';
-export { ADDRESS_PATTERNS } from '../../../src/config/address-patterns.ts';
-export { keyProblem, parseScopes, SCOPES, type Scope } from '../../../src/config/api-key.ts';
-export { parseApiKeys } from '../../../src/config/secret-lists.ts';
-export { readSmallFileSync, smallText, UnusableFile } from '../../../src/config/small-file.ts';
-export { pathProblem } from '../../../src/http/request-path.ts';
+export { ADDRESS_PATTERNS } from '../../../src/platform/config/address-patterns.ts';
+export { keyProblem, parseScopes, SCOPES, type Scope } from '../../../src/platform/config/api-key.ts';
+export { parseApiKeys } from '../../../src/platform/config/secret-lists.ts';
+export { readSmallFileSync, smallText, UnusableFile } from '../../../src/platform/config/small-file.ts';
+export { pathProblem } from '../../../src/platform/http/request-path.ts';

@@ -1,4 +1,4 @@
-import { runOnOwnNode } from '../../../src/own-node.ts';
+import { runOnOwnNode } from '../../../src/platform/process/own-node.ts';
 
 // Everything else is imported later. On a Node that is too old, an import would fail with a stack trace instead of
 // a plain sentence.

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { CONTROL_VERBS } from '../../../src/telemetry/command-verb.ts';
+import { CONTROL_VERBS } from '../../../src/platform/telemetry/command-verb.ts';
 import { run } from './cli-fixture.ts';
 import { VERBS } from './commands/control-command.ts';
 import { commandTree } from './completion/command-tree.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { HeldBytes } from '../../memory/held-bytes.ts';
+import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { EventStream } from './event-stream.ts';
 import { ReadHead } from './read-head.ts';
 import type { Reader } from './reader.ts';
-import { durableStreams } from '../../upstream/protocols/durable-streams.ts';
+import { durableStreams } from '../upstream/protocols/durable-streams.ts';
 import type { UpstreamRead } from './upstream-read.ts';
 
 /** A reader as far as an event stream knows it: its client takes a piece when the test says so. */

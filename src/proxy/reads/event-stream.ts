@@ -1,7 +1,7 @@
-import { TurnQueue } from '../../collections/turn-queue.ts';
-import type { GatewayError } from '../../errors/gateway-error.ts';
-import type { HeldBytes } from '../../memory/held-bytes.ts';
-import type { SlowClient } from '../../memory/slow-clients.ts';
+import { TurnQueue } from '../../platform/collections/turn-queue.ts';
+import type { GatewayError } from '../../platform/errors/gateway-error.ts';
+import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import type { SlowClient } from '../../platform/memory/slow-clients.ts';
 import { SseBoundary } from './sse-boundary.ts';
 import { ByteLog } from './byte-log.ts';
 import type { ReadGroup } from './read-group.ts';

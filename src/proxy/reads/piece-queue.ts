@@ -1,5 +1,5 @@
-import { joined } from '../../collections/joined.ts';
-import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../memory/held-bytes.ts';
+import { joined } from '../../platform/collections/joined.ts';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../platform/memory/held-bytes.ts';
 
 /** Smaller pieces are joined, up to this size. */
 const MAX_JOINED_BYTES = 16_384;

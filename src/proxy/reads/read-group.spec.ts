@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { HeldBytes } from '../../memory/held-bytes.ts';
+import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { MAX_WAIT_MS, ReadGroup } from './read-group.ts';
 import { ReadHead } from './read-head.ts';
 import type { Reader } from './reader.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadConfig } from '../../config/load-config.ts';
-import { Upstreams } from '../../upstream/upstreams.ts';
+import { loadConfig } from '../../platform/config/load-config.ts';
+import { Upstreams } from '../upstream/upstreams.ts';
 import { ReadHead } from './read-head.ts';
-import { NameResolver } from '../../names/name-resolver.ts';
+import { NameResolver } from '../../platform/names/name-resolver.ts';
 
 const RULES = {
   upstream: new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }), new NameResolver(2_000))

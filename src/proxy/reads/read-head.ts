@@ -1,7 +1,7 @@
-import { isEncoded, isEventStream } from '../answer-head.ts';
-import { HeaderBlock } from '../header-block.ts';
-import { headerValue, type HeaderList } from '../../http/header-list.ts';
-import { clientResponseHeaders, type ResponseHeaderRules } from '../response-headers.ts';
+import { isEncoded, isEventStream } from '../headers/answer-head.ts';
+import { HeaderBlock } from '../headers/header-block.ts';
+import { headerValue, type HeaderList } from '../../platform/http/header-list.ts';
+import { clientResponseHeaders, type ResponseHeaderRules } from '../headers/response-headers.ts';
 
 /**
  * Everything besides the upstream's headers that the response headers depend on. It is the same for all readers

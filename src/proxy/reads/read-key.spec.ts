@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadConfig } from '../../config/load-config.ts';
-import { Upstreams } from '../../upstream/upstreams.ts';
+import { loadConfig } from '../../platform/config/load-config.ts';
+import { Upstreams } from '../upstream/upstreams.ts';
 import { dependsOnReader, readKey } from './read-key.ts';
-import { RequestContext } from '../../server/request-context.ts';
+import { RequestContext } from '../../platform/server/request-context.ts';
 import type { ReadCall } from './upstream-read.ts';
-import { NameResolver } from '../../names/name-resolver.ts';
+import { NameResolver } from '../../platform/names/name-resolver.ts';
 
 const upstreams = new Upstreams(
   loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }),

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { LOGGER } from '../../log/log.module.ts';
-import { UpstreamCalls } from '../../telemetry/upstream-calls.ts';
+import { LOGGER } from '../../platform/log/log.module.ts';
+import { UpstreamCalls } from '../../platform/telemetry/upstream-calls.ts';
 import { UpstreamRead, type ReadCall, type ReadObserver } from './upstream-read.ts';
 
 /** Sends reads, each over a connection of its upstream's pool. */

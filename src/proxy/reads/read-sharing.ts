@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { InjectConfig, type GatewayConfig } from '../../config/gateway-config.ts';
-import { HeldBytes } from '../../memory/held-bytes.ts';
+import { InjectConfig, type GatewayConfig } from '../../platform/config/gateway-config.ts';
+import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { ReadGroup } from './read-group.ts';
 import { readKey } from './read-key.ts';
 import { ReadSender } from './read-sender.ts';

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { tokenExpired } from '../../auth/bearer.ts';
-import { awakeMs } from '../../clock/awake-clock.ts';
-import { HeldBytes } from '../../memory/held-bytes.ts';
-import { ReadShareMetrics } from '../../telemetry/read-share-metrics.ts';
-import { Deadlines } from '../deadlines.ts';
-import { upstreamError } from '../../upstream/upstream-error.ts';
+import { awakeMs } from '../../platform/clock/awake-clock.ts';
+import { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { ReadShareMetrics } from '../../platform/telemetry/read-share-metrics.ts';
+import { Deadlines } from './deadlines.ts';
+import { upstreamError } from '../upstream/upstream-error.ts';
 import { Reader } from './reader.ts';
 import { ReadSharing } from './read-sharing.ts';
 import type { ReadCall } from './upstream-read.ts';

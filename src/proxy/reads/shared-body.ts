@@ -1,5 +1,5 @@
-import type { HeldBytes } from '../../memory/held-bytes.ts';
-import { overloaded } from '../../errors/gateway-error.ts';
+import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { overloaded } from '../../platform/errors/gateway-error.ts';
 import { ByteLog } from './byte-log.ts';
 
 /** The largest response that is collected for several readers. Beyond it each reader sends its own request. */

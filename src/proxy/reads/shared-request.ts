@@ -1,7 +1,7 @@
-import { UnorderedList } from '../../collections/unordered-list.ts';
-import type { GatewayError } from '../../errors/gateway-error.ts';
-import type { HeldBytes } from '../../memory/held-bytes.ts';
-import type { ReadShare } from '../../telemetry/read-share-metrics.ts';
+import { UnorderedList } from '../../platform/collections/unordered-list.ts';
+import type { GatewayError } from '../../platform/errors/gateway-error.ts';
+import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import type { ReadShare } from '../../platform/telemetry/read-share-metrics.ts';
 import { EventStream } from './event-stream.ts';
 import { PieceQueue } from './piece-queue.ts';
 import type { ReadGroup } from './read-group.ts';

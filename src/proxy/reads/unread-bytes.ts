@@ -1,5 +1,5 @@
-import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../memory/held-bytes.ts';
-import type { SlowClient } from '../../memory/slow-clients.ts';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../platform/memory/held-bytes.ts';
+import type { SlowClient } from '../../platform/memory/slow-clients.ts';
 import type { SharedBody } from './shared-body.ts';
 
 /** The most pieces, and about the most bytes, that are in flight to a client. */

@@ -1,17 +1,17 @@
-import { internalError, type GatewayError } from '../../errors/gateway-error.ts';
-import { isEventStream } from '../answer-head.ts';
-import { isStale, type Reached } from '../../upstream/send-again.ts';
-import { upstreamError } from '../../upstream/upstream-error.ts';
-import { answerFault } from '../../upstream/usable-answer.ts';
-import type { RequestContext } from '../../server/request-context.ts';
-import type { UpstreamCall } from '../../telemetry/upstream-calls.ts';
-import { withHeaders, type HeaderList } from '../../http/header-list.ts';
-import type { ReadUpstream } from '../../upstream/upstreams.ts';
+import { internalError, type GatewayError } from '../../platform/errors/gateway-error.ts';
+import { isEventStream } from '../headers/answer-head.ts';
+import { isStale, type Reached } from '../upstream/send-again.ts';
+import { upstreamError } from '../upstream/upstream-error.ts';
+import { answerFault } from '../upstream/usable-answer.ts';
+import type { RequestContext } from '../../platform/server/request-context.ts';
+import type { UpstreamCall } from '../../platform/telemetry/upstream-calls.ts';
+import { withHeaders, type HeaderList } from '../../platform/http/header-list.ts';
+import type { ReadUpstream } from '../upstream/upstreams.ts';
 import { ReadHead } from './read-head.ts';
 import type { ReadSender } from './read-sender.ts';
-import type { ConnectionTaker } from '../../upstream/connections/connection-line.ts';
-import { ConnectTimeout } from '../../upstream/connections/connection-errors.ts';
-import type { AnswerHandler, ReadConnection } from '../../upstream/connections/read-connection.ts';
+import type { ConnectionTaker } from '../upstream/connections/connection-line.ts';
+import { ConnectTimeout } from '../upstream/connections/connection-errors.ts';
+import type { AnswerHandler, ReadConnection } from '../upstream/connections/read-connection.ts';
 
 /** A read as it is sent to an upstream. The client's request is not read again. */
 export interface ReadCall {

@@ -1,5 +1,5 @@
 import { IDEMPOTENCY_KEY } from '../../../src/commands/idempotency-key.ts';
-import type { ErrorCode } from '../../../src/errors/error-codes.ts';
+import type { ErrorCode } from '../../../src/platform/errors/error-codes.ts';
 import { ANYTHING, type Answer } from '../answers.ts';
 import type { Parameter, RequestBody } from '../openapi.ts';
 import type { OperationParts } from '../operation-part.ts';

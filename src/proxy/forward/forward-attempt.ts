@@ -1,0 +1,175 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { ClientGone } from '../../platform/http/client-gone.ts';
+import { expectAnswer, refuseExcess } from '../upstream/connections/excess-bytes.ts';
+import { bodyMayFollow } from '../upstream/connections/idle-time.ts';
+import { isIdempotent, isStale, maySendAgain, type Reached } from '../upstream/send-again.ts';
+import { upstreamError, type RequestFailure } from '../upstream/upstream-error.ts';
+import { answerFault, RefusedCredential, UnusableAnswer } from '../upstream/usable-answer.ts';
+import type { EngineCall } from './http-proxy-engine.ts';
+
+/** The upstream had already closed a kept connection. There was no response, and the request may be sent again. */
+export class StaleConnection extends Error {}
+
+/** One attempt at a request, from sending it to the response headers. */
+export class ForwardAttempt {
+  private readonly call: EngineCall;
+  private readonly resolve: (answer: IncomingMessage) => void;
+  private readonly reject: (error: Error) => void;
+  private readonly timeoutMs: number;
+  private readonly timer: NodeJS.Timeout;
+  private upstreamRequest: ClientRequest | undefined;
+  private upstreamAnswer: IncomingMessage | undefined;
+  private bytesReadBefore = 0;
+  private bytesWrittenBefore = 0;
+  private settled = false;
+  /** How far this attempt or an earlier one got before the first byte of a response. */
+  private sentTo: 'nowhere' | 'sent';
+
+  /**
+   * `timeoutMs` is the time to the response headers, from when the whole request was sent. `isResent` means that
+   * an earlier attempt lost its connection.
+   */
+  constructor(
+    call: EngineCall,
+    timeoutMs: number,
+    isResent: boolean,
+    resolve: (answer: IncomingMessage) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.call = call;
+    this.resolve = resolve;
+    this.reject = reject;
+    this.timeoutMs = timeoutMs;
+    this.sentTo = isResent ? 'sent' : 'nowhere';
+    call.response.once('close', this.onClientGone);
+    this.timer = setTimeout(() => this.onTimeout(), timeoutMs);
+  }
+
+  /** The request has a connection. Its headers are not rendered before this. */
+  begin(upstreamRequest: ClientRequest): void {
+    this.upstreamRequest = upstreamRequest;
+    if (upstreamRequest.socket) expectAnswer(upstreamRequest.socket);
+    this.bytesReadBefore = upstreamRequest.socket?.bytesRead ?? 0;
+    // The package would drop a lone "?".
+    upstreamRequest.path = this.call.target;
+    if (this.settled) {
+      upstreamRequest.destroy();
+      return;
+    }
+    this.watchConnect(upstreamRequest);
+    // Without this listener Node ends a request silently if the response switches protocols (101).
+    upstreamRequest.once('close', () => {
+      if (this.settled) return;
+      const cause = new UnusableAnswer('the connection closed, or changed its protocol');
+      this.cancel(this.toError({ reached: 'answered', cause }));
+    });
+    const { body } = this.call;
+    if (!body) return;
+    // The headers are sent at once, so that the upstream does not close the connection as idle.
+    upstreamRequest.write('', 'latin1');
+    upstreamRequest.once('finish', () => !this.settled && this.timer.refresh());
+    // A response can arrive before the whole body was sent. The rest of the body must be read from the client's
+    // connection.
+    upstreamRequest.once('close', () => body.unpipe().resume());
+  }
+
+  answer(answer: IncomingMessage): void {
+    if (this.settled) {
+      answer.destroy();
+      return;
+    }
+    const { statusCode = 0, headers } = answer;
+    const header = (name: string): string | undefined => headers[name]?.toString();
+    const cause = answerFault(this.call.upstream, statusCode, header);
+    if (cause) {
+      const isRefused = cause instanceof RefusedCredential;
+      this.cancel(this.toError({ reached: 'answered', cause, isRefused }));
+      return;
+    }
+    // Node's agent then closes the connection after the response.
+    if (this.upstreamRequest && bodyMayFollow(this.call.client.method, statusCode, header)) {
+      this.upstreamRequest.shouldKeepAlive = false;
+    }
+    refuseExcess(answer);
+    this.upstreamAnswer = answer;
+    this.settle(() => this.resolve(answer));
+  }
+
+  fail(error: Error): void {
+    // Node treats a reset as the end of a body that only the end of the connection delimits.
+    if (this.upstreamAnswer && !this.upstreamAnswer.complete) this.upstreamAnswer.destroy(error);
+    const { reached } = this;
+    this.settle(() =>
+      this.reject(
+        this.isToBeSentAgain(reached)
+          ? new StaleConnection()
+          : this.toError({ reached, cause: error }),
+      ),
+    );
+  }
+
+  private toError(failure: RequestFailure): Error {
+    const { upstream, client, target } = this.call;
+    return upstreamError({ upstream, method: client.method, target }, failure);
+  }
+
+  private watchConnect(upstreamRequest: ClientRequest): void {
+    const { socket } = upstreamRequest;
+    const onConnect = (): void => {
+      this.sentTo = 'sent';
+    };
+    if (!socket?.connecting) onConnect();
+    else
+      socket.once(
+        this.call.upstream.base.protocol === 'https:' ? 'secureConnect' : 'connect',
+        onConnect,
+      );
+  }
+
+  private get bytesRead(): number {
+    return this.upstreamRequest?.socket?.bytesRead ?? 0;
+  }
+
+  private get reached(): Reached {
+    return this.bytesRead > this.bytesReadBefore ? 'answered' : this.sentTo;
+  }
+
+  private isToBeSentAgain(reached: Reached): boolean {
+    const isRepeatable = this.call.body === undefined && isIdempotent(this.call.client.method);
+    const wasKept = this.upstreamRequest?.reusedSocket === true;
+    return isStale(reached, wasKept) && maySendAgain({ reached, isRepeatable });
+  }
+
+  private onTimeout(): void {
+    if (this.isSending()) this.timer.refresh();
+    else this.cancel(this.toError({ reached: this.reached, timeoutMs: this.call.timeoutMs }));
+  }
+
+  /** Whether the body is still being sent, and the upstream does not hold it up. */
+  private isSending(): boolean {
+    const { body } = this.call;
+    const socket = this.upstreamRequest?.socket;
+    if (!body || !socket || socket.connecting || this.upstreamRequest?.writableFinished)
+      return false;
+    const bytesWritten = socket.bytesWritten - socket.writableLength;
+    const moved = bytesWritten > this.bytesWrittenBefore;
+    this.bytesWrittenBefore = bytesWritten;
+    const waitsForClient = !body.readableEnded && !this.upstreamRequest?.writableNeedDrain;
+    return moved || waitsForClient;
+  }
+
+  private readonly onClientGone = (): void => this.cancel(new ClientGone());
+
+  private cancel(error: Error): void {
+    this.settle(() => this.reject(error));
+    this.upstreamRequest?.destroy();
+  }
+
+  private settle(finish: () => void): void {
+    if (this.settled) return;
+    this.settled = true;
+    clearTimeout(this.timer);
+    this.call.response.off('close', this.onClientGone);
+    finish();
+  }
+}

@@ -1,0 +1,239 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { Socket, type AddressInfo } from 'node:net';
+import { GatewayError } from '../../../platform/errors/gateway-error.ts';
+import type { ConnectionTaker } from './connection-line.ts';
+import { ConnectTimeout } from './connection-errors.ts';
+import type { ReadConnection } from './read-connection.ts';
+import { MAX_OPENING_CONNECTIONS, ReadPool } from './read-pool.ts';
+import type { Connector } from './upstream-socket.ts';
+
+const CONNECT_MS = 2_000;
+
+/** As many requests are answered together. */
+let answeredTogether = 1;
+const held: ServerResponse[] = [];
+const server = createServer((_, response) => {
+  if (held.push(response) < answeredTogether) return;
+  for (const each of held.splice(0)) each.end('here');
+});
+
+/** A network on which a connection comes about when the test says so. */
+class HeldNetwork {
+  /** Lets everybody in at once. */
+  letsIn = false;
+  readonly knocks: { socket: Socket; letIn: () => void }[] = [];
+  private readonly port: number;
+
+  constructor(port: number) {
+    this.port = port;
+  }
+
+  readonly connector: Connector = (onread, onOpen) => {
+    const socket = new Socket({ onread });
+    const letIn = (): void => void socket.connect(this.port, '127.0.0.1', onOpen);
+    this.knocks.push({ socket, letIn });
+    if (this.letsIn) letIn();
+    return socket;
+  };
+}
+
+class Read implements ConnectionTaker {
+  isOver = false;
+  connection: ReadConnection | undefined;
+  /** A status, or the error. */
+  readonly answered: Promise<number | Error>;
+  private readonly pool: ReadPool;
+  private readonly resolve: (outcome: number | Error) => void;
+
+  constructor(pool: ReadPool) {
+    this.pool = pool;
+    ({ promise: this.answered, resolve: this.resolve } = Promise.withResolvers());
+    pool.take(this);
+  }
+
+  send(connection: ReadConnection): void {
+    this.connection = connection;
+    let status = 0;
+    connection.send('GET', '/', ['host', 'store.test'], {
+      mayBeSilent: false,
+      onHead: (statusCode) => {
+        status = statusCode;
+      },
+      onChunk: () => undefined,
+      onEnd: () => {
+        this.isOver = true;
+        this.pool.giveBack(connection);
+        this.resolve(status);
+      },
+      onError: (error) => this.onNoConnection(error),
+    });
+  }
+
+  onNoConnection(error: Error): void {
+    this.isOver = true;
+    if (this.connection) this.pool.drop(this.connection);
+    this.resolve(error);
+  }
+}
+
+describe('ReadPool', () => {
+  let port: number;
+  let network: HeldNetwork;
+  let pool: ReadPool;
+  let nowMs: number;
+
+  beforeAll(async () => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
+  });
+  afterAll(() => {
+    server.close();
+  });
+  beforeEach(() => {
+    network = new HeldNetwork(port);
+    nowMs = 0;
+    pool = new ReadPool(
+      new URL(`http://127.0.0.1:${port}`),
+      { connectMs: CONNECT_MS, stallMs: 60_000 },
+      network.connector,
+      () => nowMs,
+    );
+  });
+  afterEach(() => pool.close());
+
+  function reads(count: number): Read[] {
+    return Array.from({ length: count }, () => new Read(pool));
+  }
+
+  it('opens so many connections at once and no more, and the others as those are there', async () => {
+    const all = reads(2 * MAX_OPENING_CONNECTIONS);
+    expect(network.knocks).toHaveLength(MAX_OPENING_CONNECTIONS);
+    for (const { letIn } of network.knocks) letIn();
+    // Those that were answered serve the others too, so not every one of these has to open.
+    await Promise.all(all.slice(0, MAX_OPENING_CONNECTIONS).map(({ answered }) => answered));
+    for (const { letIn } of network.knocks.slice(MAX_OPENING_CONNECTIONS)) letIn();
+    const outcomes = await Promise.all(all.map(({ answered }) => answered));
+    expect(new Set(outcomes)).toEqual(new Set([200]));
+  });
+
+  it('gives who waits the connection of one that was answered', async () => {
+    const [first, ...others] = reads(MAX_OPENING_CONNECTIONS + 2);
+    network.knocks[0]?.letIn();
+    expect(await first?.answered).toBe(200);
+    expect(await others.at(-1)?.answered).toBe(200);
+    expect(others.at(-1)?.connection).toBe(first?.connection);
+    // One for who came before it.
+    expect(network.knocks).toHaveLength(MAX_OPENING_CONNECTIONS + 1);
+  });
+
+  it('passes over who does not wait any more', async () => {
+    const all = reads(MAX_OPENING_CONNECTIONS + 2);
+    const [gone, last] = all.slice(-2) as [Read, Read];
+    gone.isOver = true;
+    network.knocks[0]?.letIn();
+    expect(await all[0]?.answered).toBe(200);
+    network.knocks.at(-1)?.letIn();
+    expect(await last.answered).toBe(200);
+    expect(gone.connection).toBeUndefined();
+  });
+
+  it('gives up all who wait once no connection has come about for as long as one may take', async () => {
+    const all = reads(MAX_OPENING_CONNECTIONS + 10);
+    nowMs = CONNECT_MS;
+    const outcomes = await Promise.all(all.map(({ answered }) => answered));
+    expect(outcomes.every((outcome) => outcome instanceof ConnectTimeout)).toBe(true);
+  });
+
+  // 3,000 of 6,000 reads got 502 before a healthy store that took them in one by one.
+  it('lets reads wait for longer than that while connections come about', async () => {
+    const all = reads(MAX_OPENING_CONNECTIONS + 10);
+    const last = all.at(-1) as Read;
+    for (let served = 0; served < 5; served++) {
+      nowMs += CONNECT_MS - 1;
+      network.knocks.at(served)?.letIn();
+      expect(await all[served]?.answered).toBe(200);
+      // Those that were being opened for all of that time are given up by themselves.
+      if (served === 1) break;
+    }
+    network.letsIn = true;
+    for (const { letIn } of network.knocks.slice(2)) letIn();
+    expect(await last.answered).toBe(200);
+  });
+
+  it('turns a read away where too many wait', async () => {
+    reads(MAX_OPENING_CONNECTIONS + 16_384);
+    const [one] = reads(1) as [Read];
+    const error = await one.answered;
+    expect(error).toBeInstanceOf(GatewayError);
+    expect(error).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '1' } });
+  });
+
+  // At most 1,024 were kept: each event that 9,000 readers waited for closed and opened the others.
+  it('keeps as many connections as were busy at once', async () => {
+    network.letsIn = true;
+    const count = 1_500;
+    answeredTogether = count;
+    for (let wave = 0; wave < 3; wave++) {
+      const all = Array.from({ length: count }, () => new Read(pool));
+      await Promise.all(all.map(({ answered }) => answered));
+    }
+    answeredTogether = 1;
+    expect(network.knocks).toHaveLength(count);
+  });
+
+  it('continues with those who wait when connections fail', async () => {
+    const all = reads(MAX_OPENING_CONNECTIONS + 1);
+    network.knocks[0]?.socket.destroy(new Error('refused'));
+    expect(await all[0]?.answered).toEqual(new Error('refused'));
+    expect(network.knocks).toHaveLength(MAX_OPENING_CONNECTIONS + 1);
+    network.knocks.at(-1)?.letIn();
+    expect(await all.at(-1)?.answered).toBe(200);
+  });
+
+  it('serves all who wait where the upstream closes a connection after each answer', async () => {
+    const close = (_: unknown, response: ServerResponse): unknown =>
+      response.setHeader('Connection', 'close');
+    server.prependListener('request', close);
+    network.letsIn = true;
+    const all = reads(3 * MAX_OPENING_CONNECTIONS);
+    const outcomes = await Promise.all(all.map(({ answered }) => answered));
+    server.off('request', close);
+    expect(new Set(outcomes)).toEqual(new Set([200]));
+  });
+
+  it('closes a connection that has been idle for too long, and gives it to nobody', async () => {
+    network.letsIn = true;
+    for (const isTaken of [true, false]) {
+      const [first] = reads(1) as [Read];
+      await first.answered;
+      const connection = first.connection as ReadConnection;
+      connection.usableUntilMs = 1;
+      const closed = once(network.knocks.at(-1)?.socket as Socket, 'close');
+      if (isTaken) {
+        const [second] = reads(1) as [Read];
+        expect(second.connection).not.toBe(connection);
+        await second.answered;
+        pool.drop(second.connection as ReadConnection);
+      }
+      await closed;
+    }
+  });
+
+  it('opens no connection any more once it is closed', async () => {
+    reads(MAX_OPENING_CONNECTIONS + 1);
+    const settled = network.knocks.map(({ socket }) => once(socket, 'close'));
+    pool.close();
+    await Promise.all(settled);
+    expect(network.knocks).toHaveLength(MAX_OPENING_CONNECTIONS);
+  });
+
+  // The kernel continues for two minutes where nothing answers.
+  it('knocks no more for a read that is given up', () => {
+    const [read] = reads(1);
+    if (read?.connection) pool.drop(read.connection);
+    expect(network.knocks[0]?.socket.destroyed).toBe(true);
+  });
+});

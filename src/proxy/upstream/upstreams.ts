@@ -1,0 +1,156 @@
+import http from 'node:http';
+import https from 'node:https';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import type { GatewayConfig } from '../../platform/config/gateway-config.ts';
+import type { ProxiedPrefix } from '../../platform/http/routes.ts';
+import type { NameResolver } from '../../platform/names/name-resolver.ts';
+import type { UpstreamName } from '../../platform/telemetry/upstream-calls.ts';
+import { KEPT_BY_AGENT } from './connections/idle-time.ts';
+import { ReadPool } from './connections/read-pool.ts';
+import { connectorTo } from './connections/upstream-socket.ts';
+import { durableStreams } from './protocols/durable-streams.ts';
+import { electric } from './protocols/electric.ts';
+import { restateAdmin, restateIngress } from './protocols/restate.ts';
+import type { ReadProtocol, UpstreamProtocol } from './protocols/upstream-protocol.ts';
+import {
+  givenCredentials,
+  type UpstreamCredential,
+  type UpstreamCredentials,
+} from './upstream-credentials.ts';
+
+/** A server behind the gateway. Its origin, base path and credential come only from the settings. */
+export interface Upstream {
+  name: UpstreamName;
+  base: URL;
+  /** The path of the base URL without a trailing slash, or empty. */
+  basePath: string;
+  /** The current value of `Authorization` for it, if it has one. */
+  readonly authorization: string | undefined;
+  /** The setting of its credential, for the log. */
+  credentialSetting: UpstreamCredential['setting'];
+  protocol: UpstreamProtocol;
+}
+
+/** An upstream with a public prefix. */
+interface Proxied extends Upstream {
+  /** The public prefix that stands for the upstream's base URL. */
+  prefix: ProxiedPrefix;
+  /** The connections of all requests except shared reads. */
+  agent: http.Agent;
+  /** The timeout in milliseconds for response headers, except those of a live read. */
+  timeoutMs: number;
+  /** Whether browsers and caches may read it, and several readers may share one read. */
+  isRead: boolean;
+}
+
+/** An upstream whose reads may be shared and may wait for new data. */
+export interface ReadUpstream extends Proxied {
+  isRead: true;
+  protocol: ReadProtocol;
+  /** The connections of reads. */
+  pool: ReadPool;
+  /** The timeout in milliseconds for the response headers of a live read. */
+  liveTimeoutMs: number;
+}
+
+export type ProxiedUpstream = ReadUpstream | (Proxied & { isRead: false });
+
+/** The upstreams, each with its own kept connections. */
+export class Upstreams implements OnApplicationShutdown {
+  readonly history: ReadUpstream;
+  readonly sync: ReadUpstream;
+  readonly runtimeAdmin: ProxiedUpstream;
+  readonly runtimeIngress: Upstream;
+  private readonly syncCredential: UpstreamCredential;
+
+  constructor(
+    config: GatewayConfig,
+    readonly names: NameResolver,
+    credentials: UpstreamCredentials = givenCredentials(config),
+  ) {
+    const { history, sync, runtime, timeouts } = config;
+    const { lookup } = names;
+    const readable = (url: string) => ({
+      ...location(url),
+      agent: agentFor(url, { ...KEPT_BY_AGENT, lookup }),
+      timeoutMs: timeouts.responseMs,
+      isRead: true as const,
+      pool: new ReadPool(
+        new URL(url),
+        { connectMs: timeouts.connectMs, stallMs: timeouts.upstreamStallMs },
+        connectorTo(new URL(url), lookup),
+      ),
+      liveTimeoutMs: timeouts.liveMs,
+    });
+    this.history = {
+      name: 'history',
+      protocol: durableStreams,
+      prefix: '/streams',
+      get authorization() {
+        return bearer(credentials.history);
+      },
+      credentialSetting: credentials.history.setting,
+      ...readable(history.url),
+    };
+    this.sync = {
+      name: 'sync',
+      protocol: electric,
+      prefix: '/shapes',
+      // Its credential is a parameter of the query.
+      authorization: undefined,
+      credentialSetting: credentials.sync.setting,
+      ...readable(sync.url),
+    };
+    this.syncCredential = credentials.sync;
+    this.runtimeAdmin = {
+      name: 'runtime-admin',
+      protocol: restateAdmin,
+      prefix: '/registry',
+      get authorization() {
+        return bearer(credentials.runtimeAdmin);
+      },
+      credentialSetting: credentials.runtimeAdmin.setting,
+      ...location(runtime.adminUrl),
+      // Each request gets a connection of its own. If Restate refuses a request before it has read the body, it closes the
+      // connection without announcing it. The next request would meet the closed connection, and one with a body cannot be
+      // sent again. Registrations are rare enough for this.
+      agent: agentFor(runtime.adminUrl, { lookup }),
+      timeoutMs: timeouts.responseMs,
+      isRead: false,
+    };
+    this.runtimeIngress = {
+      name: 'runtime-ingress',
+      protocol: restateIngress,
+      get authorization() {
+        return bearer(credentials.runtimeIngress);
+      },
+      credentialSetting: credentials.runtimeIngress.setting,
+      ...location(runtime.ingressUrl),
+    };
+  }
+
+  /** The current secret of the sync engine, if it has one. */
+  get syncSecret(): string | undefined {
+    return this.syncCredential.value;
+  }
+
+  /** The connections close after the listener, because open requests must still be answered. */
+  onApplicationShutdown(): void {
+    for (const { agent } of [this.history, this.sync, this.runtimeAdmin]) agent.destroy();
+    for (const { pool } of [this.history, this.sync]) pool.close();
+  }
+}
+
+function location(url: string): Pick<Upstream, 'base' | 'basePath'> {
+  const base = new URL(url);
+  return { base, basePath: base.pathname.replace(/\/$/, '') };
+}
+
+function bearer({ value }: UpstreamCredential): string | undefined {
+  return value && `Bearer ${value}`;
+}
+
+function agentFor(url: string, options: http.AgentOptions): http.Agent {
+  const isTls = new URL(url).protocol === 'https:';
+  return isTls ? new https.Agent(options) : new http.Agent(options);
+}

@@ -11,7 +11,16 @@ export {
 } from '../../../src/commands/entity-address.ts';
 export { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from '../../../src/commands/idempotency-key.ts';
 export { ADDRESS_PATTERNS } from '../../../src/platform/config/address-patterns.ts';
-export { keyProblem, parseScopes, SCOPES, type Scope } from '../../../src/platform/config/api-key.ts';
+export {
+  keyProblem,
+  parseScopes,
+  SCOPES,
+  type Scope,
+} from '../../../src/platform/config/api-key.ts';
 export { parseApiKeys } from '../../../src/platform/config/secret-lists.ts';
-export { readSmallFileSync, smallText, UnusableFile } from '../../../src/platform/config/small-file.ts';
+export {
+  readSmallFileSync,
+  smallText,
+  UnusableFile,
+} from '../../../src/platform/config/small-file.ts';
 export { pathProblem } from '../../../src/platform/http/request-path.ts';

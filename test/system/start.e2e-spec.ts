@@ -337,9 +337,9 @@ describe('on a Node that is too old', () => {
 
   ifThereIsOne('says so where the project has no Node of its own', async () => {
     const folder = await newFolder();
-    await mkdir(join(folder, 'dist'));
+    await mkdir(join(folder, 'dist/platform/process'), { recursive: true });
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-    for (const file of ['main.js', 'own-node.js']) {
+    for (const file of ['main.js', 'platform/process/own-node.js']) {
       await copyFile(join(dirname(built.main), file), join(folder, 'dist', file));
     }
     const ending = await new Promise((resolve) => {

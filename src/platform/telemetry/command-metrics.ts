@@ -11,7 +11,7 @@ const COMMAND_ROUTE = /^\/api\/.*?(spawn|send|control)$/;
  * response, or `client_gone`. A control command that was refused before its verb was known has the verb `control`.
  */
 export class CommandMetrics implements RequestObserver {
-  private readonly commands: LabeledCounter<'verb' | 'outcome'>;
+  private readonly commands: LabeledCounter<readonly ['verb', 'outcome']>;
 
   constructor(registry: Registry) {
     this.commands = new LabeledCounter(registry, {
@@ -20,14 +20,14 @@ export class CommandMetrics implements RequestObserver {
       labelNames: ['verb', 'outcome'],
     });
     for (const verb of COMMAND_VERBS) {
-      for (const outcome of ['accepted', 'replayed']) this.commands.series({ verb, outcome });
+      for (const outcome of ['accepted', 'replayed']) this.commands.series(verb, outcome);
     }
   }
 
   ended({ context }: EndedRequest): void {
     const verb = context.command ?? COMMAND_ROUTE.exec(context.route ?? '')?.[1];
     if (verb === undefined) return;
-    this.commands.series({ verb, outcome: outcomeOf(context) }).add();
+    this.commands.series(verb, outcomeOf(context)).add();
   }
 }
 

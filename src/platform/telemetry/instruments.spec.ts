@@ -11,9 +11,9 @@ describe('LabeledCounter', () => {
       help: 'Things.',
       labelNames: ['kind', 'size'],
     });
-    counter.series({ kind: 'a', size: 'x' }).add();
-    counter.series({ size: 'x', kind: 'a' }).add(2);
-    counter.series({ kind: 'b', size: 'x' });
+    counter.series('a', 'x').add();
+    counter.series('a', 'x').add(2);
+    counter.series('b', 'x');
     const text = [
       '# HELP things_total Things.',
       '# TYPE things_total counter',
@@ -36,7 +36,7 @@ describe('LabeledHistogram', () => {
       labelNames: ['kind'],
       buckets: [0.5, 1, 2],
     });
-    const series = histogram.series({ kind: 'a' });
+    const series = histogram.series('a');
     for (const value of [0.25, 0.5, 1.5, 8]) series.observe(value);
     expect(await registry.metrics()).toBe(
       [
@@ -60,7 +60,7 @@ describe('LabeledHistogram', () => {
       help: 'Waits.',
       labelNames: [],
       buckets: [1, 2],
-    }).series({});
+    }).series();
     series.observe(0.5, 'a'.repeat(32));
     series.observe(0.75, 'b'.repeat(32));
     series.observe(1.5);
@@ -91,6 +91,6 @@ describe('LabeledHistogram', () => {
       labelNames: ['a', 'b'],
       buckets: [1],
     });
-    expect(histogram.series({ a: 'x,y', b: 'z' })).not.toBe(histogram.series({ a: 'x', b: 'y,z' }));
+    expect(histogram.series('x,y', 'z')).not.toBe(histogram.series('x', 'y,z'));
   });
 });

@@ -1,6 +1,9 @@
 import { Counter, type Metric, type Registry } from 'prom-client';
 
-type Labels<Name extends string> = Record<Name, string>;
+type Labels = Record<string, string>;
+
+/** A value for each label. */
+type ValuesOf<Names extends readonly string[]> = { [Index in keyof Names]: string };
 
 /** One series of a counter. */
 export class CounterSeries {
@@ -48,103 +51,112 @@ export class HistogramSeries {
   }
 }
 
-/** The series of one metric. Each is created when it is first used. */
-class SeriesMap<Name extends string, Series> {
-  private readonly byValues = new Map<string, { labels: Labels<Name>; series: Series }>();
-  private readonly labelNames: readonly Name[];
+/** A value of a label, and below it the values of the next one. The last one has the series. */
+class Branch<Series> {
+  readonly branches = new Map<string, Branch<Series>>();
+  series: Series | undefined;
+}
+
+/** The series of one metric, in the order of their first use and by the values of their labels. */
+class SeriesTree<Series> {
+  readonly all: { labels: Labels; series: Series }[] = [];
+  private readonly root = new Branch<Series>();
+  private readonly labelNames: readonly string[];
   private readonly make: () => Series;
 
-  constructor(labelNames: readonly Name[], make: () => Series) {
+  constructor(labelNames: readonly string[], make: () => Series) {
     this.labelNames = labelNames;
     this.make = make;
   }
 
-  get(labels: Labels<Name>): Series {
-    const key = JSON.stringify(this.labelNames.map((name) => labels[name]));
-    let entry = this.byValues.get(key);
-    if (!entry) this.byValues.set(key, (entry = { labels, series: this.make() }));
-    return entry.series;
+  /** The series with these values. It is created when it is first asked for. */
+  at(values: readonly string[]): Series {
+    let branch = this.root;
+    for (const value of values) {
+      let next = branch.branches.get(value);
+      if (!next) branch.branches.set(value, (next = new Branch()));
+      branch = next;
+    }
+    return (branch.series ??= this.add(values));
   }
 
-  entries(): Iterable<{ labels: Labels<Name>; series: Series }> {
-    return this.byValues.values();
+  private add(values: readonly string[]): Series {
+    const series = this.make();
+    const labels = Object.fromEntries(this.labelNames.map((name, i) => [name, values[i] ?? '']));
+    this.all.push({ labels, series });
+    return series;
   }
 }
 
-export interface InstrumentOptions<Name extends string> {
+export interface InstrumentOptions<Names extends readonly string[]> {
   name: string;
   help: string;
-  labelNames: readonly Name[];
+  labelNames: Names;
 }
 
 /**
- * A counter whose callers keep its series. The package's counter looks up the labels of each increment, which takes
- * 290 ns instead of 5 and would be noticeable in the time of a request.
+ * A counter that finds a series by the values of its labels, which takes 30 ns. The package's counter looks up the labels
+ * of each increment in 290 ns, which would be noticeable in the time of a request.
  */
-export class LabeledCounter<Name extends string> {
-  private readonly map: SeriesMap<Name, CounterSeries>;
+export class LabeledCounter<const Names extends readonly string[]> {
+  private readonly tree: SeriesTree<CounterSeries>;
 
-  constructor(registry: Registry, { name, help, labelNames }: InstrumentOptions<Name>) {
-    const map = new SeriesMap(labelNames, () => new CounterSeries());
-    this.map = map;
-    new Counter({
+  constructor(registry: Registry, { name, help, labelNames }: InstrumentOptions<Names>) {
+    const tree = new SeriesTree(labelNames, () => new CounterSeries());
+    this.tree = tree;
+    new Counter<string>({
       name,
       help,
       labelNames: [...labelNames],
       registers: [registry],
       collect() {
         this.reset();
-        for (const { labels, series } of map.entries()) this.inc(labels, series.value);
+        for (const { labels, series } of tree.all) this.inc(labels, series.value);
       },
     });
   }
 
-  /** The series with these labels. From now on it is exported, even as 0. */
-  series(labels: Labels<Name>): CounterSeries {
-    return this.map.get(labels);
+  /** The series with these values of the labels, in their order. From now on it is exported, even as 0. */
+  series(...values: ValuesOf<Names>): CounterSeries {
+    return this.tree.at(values);
   }
 }
 
 /** The same for histograms, where an observation of the package takes 450 ns. */
-export class LabeledHistogram<Name extends string> {
+export class LabeledHistogram<const Names extends readonly string[]> {
   readonly name: string;
   readonly help: string;
   readonly type = 'histogram';
   readonly aggregator = 'sum';
   private readonly bounds: readonly number[];
-  private readonly map: SeriesMap<Name, HistogramSeries>;
+  private readonly tree: SeriesTree<HistogramSeries>;
 
   /** `buckets` are the upper bounds in rising order, without infinity. */
   constructor(
     registry: Registry,
-    { name, help, labelNames, buckets }: InstrumentOptions<Name> & { buckets: readonly number[] },
+    { name, help, labelNames, buckets }: InstrumentOptions<Names> & { buckets: readonly number[] },
   ) {
     this.name = name;
     this.help = help;
     this.bounds = buckets;
-    this.map = new SeriesMap(labelNames, () => new HistogramSeries(buckets));
+    this.tree = new SeriesTree(labelNames, () => new HistogramSeries(buckets));
     // The registry needs only the name and `get` of a metric, and the package has no way to set a histogram's
     // values.
     registry.registerMetric(this as unknown as Metric);
   }
 
-  series(labels: Labels<Name>): HistogramSeries {
-    return this.map.get(labels);
+  series(...values: ValuesOf<Names>): HistogramSeries {
+    return this.tree.at(values);
   }
 
   /** The values that the registry writes. */
   get(): Promise<object> {
-    const values = [...this.map.entries()].flatMap(({ labels, series }) =>
-      this.exported(labels, series),
-    );
+    const values = this.tree.all.flatMap(({ labels, series }) => this.exported(labels, series));
     const { name, help, type, aggregator } = this;
     return Promise.resolve({ name, help, type, aggregator, values });
   }
 
-  private exported(
-    labels: Labels<Name>,
-    { counts, count, sum, exemplars }: HistogramSeries,
-  ): object[] {
+  private exported(labels: Labels, { counts, count, sum, exemplars }: HistogramSeries): object[] {
     const metricName = `${this.name}_bucket`;
     let below = 0;
     const buckets = this.bounds.map((le, i) => {

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { LabeledCounter, type CounterSeries } from './instruments.ts';
+import { LabeledCounter } from './instruments.ts';
 
 /** How a read waits for new data: as a long-poll or as an event stream. */
 export type LiveMode = 'long-poll' | 'sse';
@@ -19,25 +19,19 @@ const SHARES: readonly ReadShare[] = ['first', 'joined', 'apart'];
 
 /** The counters of shared reads. The number of upstream requests is `first` plus `apart`. */
 export class ReadShareMetrics {
-  private readonly counts = new Map<ReadMode, Map<ReadShare, CounterSeries>>();
+  private readonly reads;
 
   constructor(registry: Registry) {
-    const reads = new LabeledCounter(registry, {
+    this.reads = new LabeledCounter(registry, {
       name: 'gateway_shared_reads_total',
       help: 'Reads by how they were served: the first of an upstream request, joined to one, or apart from others.',
       labelNames: ['mode', 'share'],
     });
-    for (const mode of MODES) {
-      const shares = SHARES.map((share) => [share, reads.series({ mode, share })] as const);
-      this.counts.set(mode, new Map(shares));
-    }
+    for (const mode of MODES) for (const share of SHARES) this.reads.series(mode, share);
   }
 
   /** Counts a reader once. `mode` is the mode of its request, undefined for a catch-up read. */
   count(mode: LiveMode | undefined, share: ReadShare): void {
-    this.counts
-      .get(mode ?? 'catch-up')
-      ?.get(share)
-      ?.add();
+    this.reads.series(mode ?? 'catch-up', share).add();
   }
 }

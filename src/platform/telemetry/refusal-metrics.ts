@@ -80,7 +80,7 @@ export class RefusalMetrics implements RequestObserver {
   private readonly byCode = new Map<ErrorCode, CounterSeries>();
   private readonly byReason = new Map<ErrorCode, Map<string, CounterSeries>>();
   private readonly slowReaders: CounterSeries;
-  private readonly expiries: Record<'before' | 'parked' | 'streaming', CounterSeries>;
+  private readonly expiries: LabeledCounter<readonly ['when']>;
 
   constructor(registry: Registry) {
     const problems = new LabeledCounter(registry, {
@@ -89,24 +89,20 @@ export class RefusalMetrics implements RequestObserver {
       labelNames: ['code'],
     });
     for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
-      this.byCode.set(code, problems.series({ code }));
+      this.byCode.set(code, problems.series(code));
     }
     for (const kind of KINDS) this.addKind(registry, kind);
     this.slowReaders = new LabeledCounter(registry, {
       name: 'gateway_slow_readers_total',
       help: 'Event streams ended because their reader fell too far behind the others.',
       labelNames: [],
-    }).series({});
-    const expiries = new LabeledCounter(registry, {
+    }).series();
+    this.expiries = new LabeledCounter(registry, {
       name: 'gateway_token_expiries_total',
       help: 'Read tokens that were expired when a request came with them, or expired while its read was parked or streaming.',
       labelNames: ['when'],
     });
-    this.expiries = {
-      before: expiries.series({ when: 'before' }),
-      parked: expiries.series({ when: 'parked' }),
-      streaming: expiries.series({ when: 'streaming' }),
-    };
+    for (const when of ['before', 'parked', 'streaming']) this.expiries.series(when);
   }
 
   ended(request: EndedRequest): void {
@@ -124,7 +120,7 @@ export class RefusalMetrics implements RequestObserver {
     { name, help, label, codes, reasonOfCode, reasons }: RefusalKind,
   ): void {
     const counter = new LabeledCounter(registry, { name, help, labelNames: [label] });
-    const series = new Map(reasons.map((reason) => [reason, counter.series({ [label]: reason })]));
+    const series = new Map(reasons.map((reason) => [reason, counter.series(reason)]));
     for (const code of codes) {
       const ofCode = new Map(series);
       const otherwise = series.get(reasonOfCode[code] ?? code);
@@ -135,9 +131,9 @@ export class RefusalMetrics implements RequestObserver {
 
   private countExpiry({ context: { errorCode, tokenEndsAtMs, live } }: EndedRequest): void {
     if (errorCode === 'token_expired') {
-      (tokenEndsAtMs === undefined ? this.expiries.before : this.expiries.parked).add();
+      this.expiries.series(tokenEndsAtMs === undefined ? 'before' : 'parked').add();
     } else if (tokenEndsAtMs !== undefined && live === 'sse' && tokenEndsAtMs <= Date.now()) {
-      this.expiries.streaming.add();
+      this.expiries.series('streaming').add();
     }
   }
 }

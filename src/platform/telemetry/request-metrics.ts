@@ -1,14 +1,8 @@
 import type { Registry } from 'prom-client';
 import { CLIENT_GONE_STATUS } from '../http/client-gone.ts';
-import type { LiveMode } from './read-share-metrics.ts';
 import { knownMethod } from './http-method.ts';
-import { statusClassLabel, type StatusClass } from './status-class.ts';
-import {
-  LabeledCounter,
-  LabeledHistogram,
-  type CounterSeries,
-  type HistogramSeries,
-} from './instruments.ts';
+import { statusClassLabel } from './status-class.ts';
+import { LabeledCounter, LabeledHistogram } from './instruments.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 
 const MS_PER_SECOND = 1_000;
@@ -25,40 +19,16 @@ const LIVE_BUCKETS = [0.1, 1, 5, 10, 20, 30, 60, 120, 300, 900, 3_600, 14_400, 8
 /** The route label of a request without one: unknown, malformed, or refused earlier. */
 const NO_ROUTE = 'none';
 
-/** The series of one route and method. */
-interface RouteSeries {
-  route: string;
-  method: string;
-  firstByte: HistogramSeries | undefined;
-  byClass: Map<StatusClass, OutcomeSeries>;
-}
-
-/** The series of one class of status. */
-interface OutcomeSeries {
-  requests: CounterSeries;
-  /** The series of reads that are answered at once, and of reads that wait. */
-  duration: Partial<Record<'at-once' | LiveMode, HistogramSeries>>;
-}
-
 /**
  * Counts requests by route, method and class of status. Reads that wait for new data have a histogram of their own,
  * because they would hide how fast the other requests are.
  */
 export class RequestMetrics implements RequestObserver {
-  private readonly byRoute = new Map<string, Map<string, RouteSeries>>();
-  private readonly requests: LabeledCounter<
-    'http_request_method' | 'http_route' | 'http_response_status_class'
-  >;
-  private readonly durations: LabeledHistogram<
-    'http_request_method' | 'http_route' | 'http_response_status_class'
-  >;
-  private readonly firstBytes: LabeledHistogram<'http_request_method' | 'http_route'>;
-  private readonly liveReads: LabeledHistogram<
-    'http_route' | 'mode' | 'http_response_status_class'
-  >;
-  private readonly byCredential: LabeledCounter<'credential' | 'outcome'>;
-  /** There are few, because the names come from the settings. */
-  private readonly credentials = new Map<string, Map<StatusClass, CounterSeries>>();
+  private readonly requests;
+  private readonly durations;
+  private readonly firstBytes;
+  private readonly liveReads;
+  private readonly byCredential;
 
   constructor(registry: Registry) {
     const byOutcome = ['http_request_method', 'http_route', 'http_response_status_class'] as const;
@@ -95,80 +65,26 @@ export class RequestMetrics implements RequestObserver {
   /** Exports these routes from the start, because a rate does not see the first value of a new series. */
   announce(routes: readonly { method: string; path: string }[]): void {
     for (const { method, path } of routes) {
-      const series = this.seriesOf(path, method);
-      for (const statusClass of ['2xx', '4xx', '5xx'] as const) this.outcomeOf(series, statusClass);
+      for (const statusClass of ['2xx', '4xx', '5xx'] as const) {
+        this.requests.series(knownMethod(method), path, statusClass);
+      }
     }
   }
 
-  ended({ method, status, durationMs, context }: EndedRequest): void {
-    const series = this.seriesOf(context.route ?? NO_ROUTE, method);
+  ended({ method: sentMethod, status, durationMs, context }: EndedRequest): void {
+    const { route = NO_ROUTE, credential, live, startedAtMs, answeredAtMs } = context;
+    const method = knownMethod(sentMethod);
     const statusClass = statusClassLabel(status === CLIENT_GONE_STATUS ? undefined : status);
-    const outcome = this.outcomeOf(series, statusClass);
-    outcome.requests.add();
-    if (context.credential) this.credentialSeries(context.credential, statusClass).add();
-    const kind = context.live ?? 'at-once';
-    outcome.duration[kind] ??= this.durationOf(series, statusClass, context.live);
+    this.requests.series(method, route, statusClass).add();
+    if (credential) this.byCredential.series(credential, statusClass).add();
+    const durations = live
+      ? this.liveReads.series(route, live, statusClass)
+      : this.durations.series(method, route, statusClass);
     const traceId = context.recordedTraceId;
-    outcome.duration[kind].observe(durationMs / MS_PER_SECOND, traceId);
-    if (context.live || context.answeredAtMs === undefined) return;
-    series.firstByte ??= this.firstBytes.series({
-      http_request_method: series.method,
-      http_route: series.route,
-    });
-    series.firstByte.observe((context.answeredAtMs - context.startedAtMs) / MS_PER_SECOND, traceId);
-  }
-
-  private credentialSeries(credential: string, outcome: StatusClass): CounterSeries {
-    let byOutcome = this.credentials.get(credential);
-    if (!byOutcome) {
-      this.credentials.set(credential, (byOutcome = new Map<StatusClass, CounterSeries>()));
-    }
-    let series = byOutcome.get(outcome);
-    if (!series) {
-      series = this.byCredential.series({ credential, outcome });
-      byOutcome.set(outcome, series);
-    }
-    return series;
-  }
-
-  private durationOf(
-    { route: http_route, method: http_request_method }: RouteSeries,
-    http_response_status_class: StatusClass,
-    mode: LiveMode | undefined,
-  ): HistogramSeries {
-    return mode
-      ? this.liveReads.series({ http_route, mode, http_response_status_class })
-      : this.durations.series({ http_request_method, http_route, http_response_status_class });
-  }
-
-  private seriesOf(route: string, method: string): RouteSeries {
-    let ofRoute = this.byRoute.get(route);
-    if (!ofRoute) this.byRoute.set(route, (ofRoute = new Map<string, RouteSeries>()));
-    let series = ofRoute.get(method);
-    if (!series) {
-      const label = knownMethod(method);
-      series = ofRoute.get(label) ?? {
-        route,
-        method: label,
-        firstByte: undefined,
-        byClass: new Map<StatusClass, OutcomeSeries>(),
-      };
-      ofRoute.set(label, series);
-    }
-    return series;
-  }
-
-  private outcomeOf(series: RouteSeries, statusClass: StatusClass): OutcomeSeries {
-    let outcome = series.byClass.get(statusClass);
-    if (!outcome) {
-      const requests = this.requests.series({
-        http_request_method: series.method,
-        http_route: series.route,
-        http_response_status_class: statusClass,
-      });
-      outcome = { requests, duration: {} };
-      series.byClass.set(statusClass, outcome);
-    }
-    return outcome;
+    durations.observe(durationMs / MS_PER_SECOND, traceId);
+    if (live || answeredAtMs === undefined) return;
+    this.firstBytes
+      .series(method, route)
+      .observe((answeredAtMs - startedAtMs) / MS_PER_SECOND, traceId);
   }
 }

@@ -1,4 +1,4 @@
-import { MAX_WAITING_REQUESTS } from '../platform/server/connections.ts';
+import { MAX_WAITING_REQUESTS } from '../platform/server/connection.ts';
 import { GATEWAY_PHASES } from '../platform/server/gateway-state.ts';
 import type { UpstreamProbes } from './upstream-probes.ts';
 import { HELD_KINDS } from '../platform/memory/held-bytes.ts';

@@ -3,61 +3,25 @@ import type { Socket } from 'node:net';
 import { destroyAnswer } from '../http/break-off.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import type { HeldBytes } from '../memory/held-bytes.ts';
+import {
+  announceOnLast,
+  headLength,
+  ignore,
+  MAX_WAITING_BEFORE_PAUSE,
+  MAX_WAITING_REQUESTS,
+  newConnection,
+  type ClientProgress,
+  type Connection,
+  type Exchange,
+} from './connection.ts';
 import { IdleConnections } from './idle-connections.ts';
+import { addBytes, type NetworkBytes } from './network-bytes.ts';
 import { asksForUpgrade, endsInDoubt } from './request-body.ts';
 
 /** How many requests of one connection are processed at once, although they are answered one after the other. */
 const MAX_STARTED_REQUESTS = 8;
-/** How many requests may wait on one connection for earlier ones. A connection with more is closed. */
-export const MAX_WAITING_REQUESTS = 1_000;
-/** With more requests than this, the gateway stops reading from the connection for now. */
-const MAX_WAITING_BEFORE_PAUSE = 16;
 /** The memory of a parsed request and its response, besides the text of its head. */
 const WAITING_REQUEST_BYTES = 4_096;
-
-/** A request that the client pipelined after others on the same connection. */
-interface WaitingRequest {
-  start: () => void;
-  heldBytes: number;
-}
-
-/** How a client reads what is sent to it; see `StalledClients`. */
-export interface ClientProgress {
-  /** The bytes that it had read at the last check, estimated from below. */
-  takenBytes: number;
-  /** Since when it has read nothing although something waits for it. 0 if nothing waits. */
-  waitsSinceMs: number;
-  /** How much it had read at the last check for short memory, and whether it has read nothing since then. */
-  sampledBytes: number;
-  sampledAtMs: number;
-  isStill: boolean;
-}
-
-/** The requests in progress on a connection. */
-interface Connection extends ClientProgress {
-  /** The requests in order. The last ones may still wait. */
-  readonly exchanges: { request: IncomingMessage; response: ServerResponse }[];
-  readonly waiting: WaitingRequest[];
-  /** Whether it has had a request. */
-  isUsed: boolean;
-  /** How many bytes had arrived when its last response ended. Any further bytes begin the next request. */
-  bytesRead: number;
-  /** Called when everything on it is answered. */
-  onAnswered: (() => void) | undefined;
-  /** Whether further requests are ignored, because the connection ends before their turn. */
-  takesNoMore: boolean;
-  /** The number of ignored requests. */
-  ignored: number;
-}
-
-/** The bytes from and to clients. */
-export interface NetworkBytes {
-  received: number;
-  sent: number;
-}
-
-/** A request and its response. */
-export type Exchange = Connection['exchanges'][number];
 
 /**
  * The connections of the public port and the requests in progress on each. Only a few pipelined requests (RFC 9112
@@ -83,20 +47,7 @@ export class Connections {
     this.held = held;
     server.on('connection', (socket: Socket) => {
       this.acceptedCount++;
-      this.open.set(socket, {
-        exchanges: [],
-        waiting: [],
-        isUsed: false,
-        bytesRead: 0,
-        onAnswered: undefined,
-        takesNoMore: false,
-        ignored: 0,
-        takenBytes: 0,
-        waitsSinceMs: 0,
-        sampledBytes: 0,
-        sampledAtMs: 0,
-        isStill: false,
-      });
+      this.open.set(socket, newConnection());
       this.idle.addUnused(socket);
       socket.once('close', () => this.onClosed(socket));
     });
@@ -246,7 +197,7 @@ export class Connections {
     const isFull = waiting.length >= MAX_WAITING_REQUESTS;
     if (isFull || !this.held.tryTake('waiting', heldBytes)) {
       // Requests that were read together with it also arrive here.
-      if (!request.socket.destroyed) this.countEnded(isFull);
+      if (!request.socket.destroyed) this[isFull ? 'overfullCount' : 'shedCount']++;
       request.socket.destroy();
       return;
     }
@@ -254,11 +205,6 @@ export class Connections {
     // Reading continues for a few requests, because Node does not notice a disconnect on a connection that it does
     // not read.
     if (waiting.length > MAX_WAITING_BEFORE_PAUSE) request.socket.pause();
-  }
-
-  private countEnded(isFull: boolean): void {
-    if (isFull) this.overfullCount++;
-    else this.shedCount++;
   }
 
   private onAnswered(socket: Socket, connection: Connection, response: ServerResponse): void {
@@ -301,31 +247,4 @@ export class Connections {
     socket.end(() => socket.destroy());
     return true;
   }
-}
-
-/** Node keeps parsed requests until the connection ends, answered or not. */
-function ignore(socket: Socket, connection: Connection): void {
-  connection.ignored++;
-  if (connection.ignored > MAX_WAITING_REQUESTS) socket.destroy();
-  else if (connection.ignored > MAX_WAITING_BEFORE_PAUSE) socket.pause();
-}
-
-/** Node closes a connection after the first response that says so, and drops all later responses. */
-function announceOnLast(exchanges: Connection['exchanges']): void {
-  const last = exchanges.at(-1);
-  for (const exchange of exchanges) {
-    if (!exchange.response.headersSent) {
-      exchange.response.setHeader('Connection', exchange === last ? 'close' : 'keep-alive');
-    }
-  }
-}
-
-function headLength({ url = '', rawHeaders }: IncomingMessage): number {
-  return rawHeaders.reduce((length, text) => length + text.length, url.length);
-}
-
-function addBytes(total: NetworkBytes, { bytesRead, bytesWritten }: Socket): void {
-  total.received += bytesRead;
-  // Node reports undefined for a socket that was destroyed before it was set up.
-  total.sent += bytesWritten || 0;
 }

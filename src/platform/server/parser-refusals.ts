@@ -7,7 +7,8 @@ import { isReadMethod } from '../http/routes.ts';
 import type { ParserReason } from '../errors/gateway-error.ts';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
 import { RequestRecord } from '../telemetry/request-record.ts';
-import type { Connections, Exchange } from './connections.ts';
+import type { Exchange } from './connection.ts';
+import type { Connections } from './connections.ts';
 import { refusalText, refuseRaw, type RawRefusal } from './raw-refusal.ts';
 
 /** The status for errors of Node's parser and for timeouts. Any other error is 400. */

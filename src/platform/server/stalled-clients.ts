@@ -2,7 +2,8 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { awakeMs } from '../clock/awake-clock.ts';
 import { resetConnection } from '../http/reset-connection.ts';
-import type { ClientProgress, Connections } from './connections.ts';
+import type { ClientProgress } from './connection.ts';
+import type { Connections } from './connections.ts';
 import { connectionKey, readTcpQueues, readTcpQueuesSync, type TcpQueues } from './tcp-queues.ts';
 
 /** How often clients are checked within the stall timeout, within bounds. */

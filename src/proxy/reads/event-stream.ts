@@ -2,11 +2,12 @@ import { TurnQueue } from '../../platform/collections/turn-queue.ts';
 import type { GatewayError } from '../../platform/errors/gateway-error.ts';
 import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import type { SlowClient } from '../../platform/memory/slow-clients.ts';
-import { SseBoundary } from './sse-boundary.ts';
-import { ByteLog } from './byte-log.ts';
+import { EventLog } from './event-log.ts';
 import type { ReadGroup } from './read-group.ts';
 import type { ReadHead } from './read-head.ts';
-import type { BodySource, Reader } from './reader.ts';
+import { SseBoundary } from './sse-boundary.ts';
+import type { BodySource } from './body-source.ts';
+import type { Reader } from './reader.ts';
 import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
 
 /** How far behind the newest event a reader may fall, in bytes, before its stream is ended. */
@@ -15,7 +16,6 @@ const MAX_BEHIND_BYTES = 1_048_576;
 const MAX_REPLAY_BYTES = 262_144;
 /** Events wait for the end of the turn to be sent together, up to this many bytes. */
 const MAX_UNDELIVERED_BYTES = 65_536;
-const MIN_TRIM_BYTES = 65_536;
 /** The most further bytes for a reader that is ended, to reach the end of an event. */
 const MAX_TAIL_BYTES = 1_048_576;
 
@@ -33,10 +33,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   private readonly head: ReadHead;
   private readonly held: HeldBytes;
   private readonly readers = new Set<Reader>();
-  /** Each block is marked with the event boundary at its beginning. */
-  private readonly log = new ByteLog<SseBoundary | undefined>();
-  /** Undefined if the events are compressed, because their boundaries are not visible. */
-  private readonly boundary: SseBoundary | undefined;
+  private readonly log: EventLog;
   private readonly group: Pick<ReadGroup, 'close'> | undefined;
   /** Whether later readers may join: the log is kept from its beginning. */
   private isJoinable = true;
@@ -46,9 +43,6 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   private isDue = false;
   private deliveredTo = 0;
   private isTrimDue = false;
-  /** With this many bytes in the log, the gateway checks which of them all readers have read. */
-  private trimFrom = MIN_TRIM_BYTES;
-  private heldBytes = 0;
   /** How many readers have bytes in flight. */
   private sending = 0;
   /** Readers that end after the current event. Usually there are none. */
@@ -65,7 +59,8 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     this.head = head;
     this.held = held;
     this.group = group;
-    if (!head.isEncoded) this.boundary = new SseBoundary(read.call.upstream.protocol.safeEvent);
+    const { safeEvent } = read.call.upstream.protocol;
+    this.log = new EventLog(held, head.isEncoded ? undefined : new SseBoundary(safeEvent));
   }
 
   /** Adds a reader that came after the response had begun. */
@@ -86,12 +81,14 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   }
 
   onChunk(chunk: Buffer): void {
-    this.log.append(chunk, () => this.boundary?.clone());
-    this.followBoundary(chunk);
+    const isAwaited = this.ending !== undefined && this.ending.size > 0;
+    const safeEnd = isAwaited ? this.log.safeEndIn(chunk) : undefined;
+    this.log.append(chunk);
+    if (safeEnd !== undefined) this.endWaiting(safeEnd);
     if (this.isJoinable && (this.log.end > MAX_REPLAY_BYTES || !this.held.hasRoom())) {
       this.stopReplay();
     }
-    this.countHeld();
+    this.log.countHeld();
     if (this.log.end - this.deliveredTo >= MAX_UNDELIVERED_BYTES) this.deliver();
     else if (!this.isDue) {
       this.isDue = true;
@@ -148,16 +145,16 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     reader.takenTo += bytes;
     if (!reader.isSending && --this.sending === 0) this.trim();
     // A reader that always has bytes in flight must not keep what it has read.
-    else if (this.log.end - this.log.start >= this.trimFrom) this.trimSoon();
+    else if (this.log.isWorthTrimming) this.trimSoon();
     this.resumeFor(reader);
   }
 
   endSoon(reader: Reader, reason: Error): void {
-    if (!this.boundary) {
+    if (!this.log.hasBoundaries) {
       reader.fail(reason);
       return;
     }
-    const end = this.safeEndFrom(reader.writtenTo);
+    const end = this.log.safeEndFrom(reader.writtenTo);
     if (end !== undefined) {
       this.endAt(reader, end);
       return;
@@ -177,7 +174,6 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     }
     this.stopReplay();
     this.log.trim(this.log.end);
-    this.countHeld();
     this.held.deleteSlow(this);
     if (!this.hasEnded) this.read.cancel();
   }
@@ -199,24 +195,19 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     if (behind.some(({ takenTo }) => takenTo > furthest)) this.held.addSlow(this);
   }
 
-  /** Ends the waiting readers as soon as the event is complete. */
-  private followBoundary(chunk: Buffer): void {
-    const isAwaited = this.ending !== undefined && this.ending.size > 0;
-    const safeEnd = isAwaited ? (this.boundary?.clone().firstSafeEnd(chunk) ?? -1) : -1;
-    this.boundary?.follow(chunk);
-    if (safeEnd === -1) return;
-    const end = this.log.end - chunk.length + safeEnd;
+  /** Ends the readers that wait for the end of an event. */
+  private endWaiting(end: number): void {
     for (const reader of this.ending ?? []) this.endAt(reader, end);
   }
 
   /** A lone reader is never too slow: the upstream waits for it. */
   private endTooSlow(): void {
-    if (this.log.end - this.log.start <= MAX_BEHIND_BYTES) return;
+    if (this.log.length <= MAX_BEHIND_BYTES) return;
     for (const reader of this.readers) {
       if (!reader.isFull || this.log.end - reader.takenTo <= MAX_BEHIND_BYTES) continue;
       // Its response has begun, so no error can be sent.
       reader.call.context.errorReason = 'slow_reader';
-      const end = this.safeEndFrom(reader.writtenTo);
+      const end = this.log.safeEndFrom(reader.writtenTo);
       if (end === undefined) reader.shed();
       else this.endAt(reader, end);
     }
@@ -233,33 +224,13 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     else reader.endWith(end > writtenTo ? this.log.copy(writtenTo, end) : undefined);
   }
 
-  /** The next position at which the stream may end, if it has arrived. */
-  private safeEndFrom(place: number): number | undefined {
-    if (!this.boundary) return undefined;
-    if (place === this.log.end) return this.boundary.isSafe ? place : undefined;
-    let follower: SseBoundary | undefined;
-    for (const { start, bytes, mark } of this.log.stretches(place)) {
-      follower ??= mark?.clone();
-      if (start >= place && follower?.isSafe) return start;
-      for (let at = 0; ;) {
-        const length = follower?.firstSafeEnd(bytes.subarray(at)) ?? -1;
-        if (length === -1) break;
-        at += length;
-        if (start + at >= place) return start + at;
-      }
-    }
-    return undefined;
-  }
-
   /** Releases the bytes that every reader has read. */
   trim(): void {
     this.isTrimDue = false;
-    if (this.isJoinable || this.log.start === this.log.end) return;
+    if (this.isJoinable || this.log.isEmpty) return;
     let needed = this.log.end;
     for (const { takenTo } of this.readers) if (takenTo < needed) needed = takenTo;
     this.log.trim(needed);
-    this.trimFrom = Math.max(MIN_TRIM_BYTES, 2 * (this.log.end - this.log.start));
-    this.countHeld();
   }
 
   /** Runs once per turn for all readers that read or leave, because it checks every reader. */
@@ -267,13 +238,6 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     if (this.isTrimDue) return;
     this.isTrimDue = true;
     trims.add(this);
-  }
-
-  private countHeld(): void {
-    const grownBytes = this.log.heldBytes - this.heldBytes;
-    this.heldBytes += grownBytes;
-    if (grownBytes > 0) this.held.hold('events', grownBytes);
-    else if (grownBytes < 0) this.held.release('events', -grownBytes);
   }
 }
 

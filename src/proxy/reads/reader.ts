@@ -8,7 +8,9 @@ import { breakOff, dropClient } from '../../platform/http/break-off.ts';
 import { ClientGone } from '../../platform/http/client-gone.ts';
 import type { ReadShare, ReadShareMetrics } from '../../platform/telemetry/read-share-metrics.ts';
 import { flushAnswerHead, writeAnswerHead } from '../headers/answer-head.ts';
+import type { BodySource } from './body-source.ts';
 import type { Deadline } from './deadlines.ts';
+import { joinedWithHead } from './joined-body.ts';
 import { STALLED_EVENT_MS } from './sse-boundary.ts';
 import type { AnswerRules, ReadHead } from './read-head.ts';
 import type { SharedBody } from './shared-body.ts';
@@ -17,23 +19,6 @@ import type { ReadCall } from './upstream-read.ts';
 
 /** How long the client of an ended read may take to receive the last bytes. */
 const LAST_BYTES_MS = 30_000;
-/** A body up to this size is sent in one piece with its head, because a copy costs less than a second piece. */
-const MAX_JOINED_BODY_BYTES = 16_384;
-
-/** The source of a reader's response. The reader takes one piece after the other, as fast as its client reads. */
-export interface BodySource {
-  /** The next piece, if there is one. A string is latin1. Called as long as the reader is not full. */
-  next(reader: Reader): Buffer | string | undefined;
-  /** Whether the body is complete with the last piece of `next`. */
-  isWhole(reader: Reader): boolean;
-  /** The client has read a piece of this many bytes. */
-  onTaken(reader: Reader, bytes: number): void;
-  /** The reader must end where it can resume. */
-  endSoon(reader: Reader, reason: Error): void;
-  /** The reader has disconnected, or has its whole response. */
-  leave(reader: Reader): void;
-}
-
 /**
  * One client's read, from its admission to the end of its answer. Several may share what comes from the
  * upstream; each has its own client, deadlines and headers.
@@ -309,11 +294,6 @@ export class Reader implements UnorderedListItem, SlowClient {
     this.source = undefined;
     source?.leave(this);
   }
-}
-
-/** A body in the form that Node can send in one write with its head: Node joins strings, but not buffers. */
-export function joinedWithHead(body: Buffer): Buffer | string {
-  return body.length <= MAX_JOINED_BODY_BYTES ? body.toString('latin1') : body;
 }
 
 /** Responses that began in this turn of the event loop. */

@@ -11,7 +11,8 @@ import { ReadHead } from './read-head.ts';
 import type { ReadSender } from './read-sender.ts';
 import type { ConnectionTaker } from '../upstream/connections/connection-line.ts';
 import { ConnectTimeout } from '../upstream/connections/connection-errors.ts';
-import type { AnswerHandler, ReadConnection } from '../upstream/connections/read-connection.ts';
+import type { AnswerHandler } from '../upstream/connections/answer-handler.ts';
+import type { ReadConnection } from '../upstream/connections/read-connection.ts';
 
 /** A read as it is sent to an upstream. The client's request is not read again. */
 export interface ReadCall {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { joined } from '../../../platform/collections/joined.ts';
 import { headerValue, type HeaderList } from '../../../platform/http/header-list.ts';
 import type { Reached } from '../send-again.ts';
+import type { AnswerHandler } from './answer-handler.ts';
 import { AnswerParser } from '../../../platform/private-parts/answer-parser.ts';
 import { BodyStalled, ConnectionClosed, ConnectTimeout } from './connection-errors.ts';
 import { bodyMayFollow, IDLE_TIMEOUT_MS, idleTimeoutMs } from './idle-time.ts';
@@ -20,18 +21,6 @@ const MIN_UNJOINED_BYTES = 8_192;
  */
 const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 const isReadAtOnce = process.platform !== 'win32';
-
-/** Observes the response of a connection's read. There is no call after `onEnd` or `onError`. */
-export interface AnswerHandler {
-  /** Whether the body may be silent for any time, like an event stream. */
-  readonly mayBeSilent: boolean;
-  onHead(statusCode: number, headers: HeaderList): void;
-  onChunk(chunk: Buffer): void;
-  /** The response is complete. */
-  onEnd(): void;
-  /** There is no response, or it was cut or is invalid. */
-  onError(error: Error, reached: Reached): void;
-}
 
 /** Timeouts in milliseconds. */
 export interface ConnectionTimeouts {

@@ -1,0 +1,15 @@
+import type { Reader } from './reader.ts';
+
+/** The source of a reader's response. The reader takes one piece after the other, as fast as its client reads. */
+export interface BodySource {
+  /** The next piece, if there is one. A string is latin1. Called as long as the reader is not full. */
+  next(reader: Reader): Buffer | string | undefined;
+  /** Whether the body is complete with the last piece of `next`. */
+  isWhole(reader: Reader): boolean;
+  /** The client has read a piece of this many bytes. */
+  onTaken(reader: Reader, bytes: number): void;
+  /** The reader must end where it can resume. */
+  endSoon(reader: Reader, reason: Error): void;
+  /** The reader has disconnected, or has its whole response. */
+  leave(reader: Reader): void;
+}

@@ -7,14 +7,14 @@ import { overloaded } from '../../platform/errors/gateway-error.ts';
 import { breakOff, dropClient } from '../../platform/http/break-off.ts';
 import { ClientGone } from '../../platform/http/client-gone.ts';
 import type { ReadShare, ReadShareMetrics } from '../../platform/telemetry/read-share-metrics.ts';
-import { flushAnswerHead, writeAnswerHead } from '../headers/answer-head.ts';
+import { flushAnswerHead } from '../headers/answer-head.ts';
 import type { BodySource } from './body-source.ts';
+import { ClientAnswer } from './client-answer.ts';
 import type { Deadline } from './deadlines.ts';
 import { joinedWithHead } from './joined-body.ts';
 import { STALLED_EVENT_MS } from './sse-boundary.ts';
 import type { AnswerRules, ReadHead } from './read-head.ts';
 import type { SharedBody } from './shared-body.ts';
-import { UnreadBytes } from './unread-bytes.ts';
 import type { ReadCall } from './upstream-read.ts';
 
 /** How long the client of an ended read may take to receive the last bytes. */
@@ -42,14 +42,12 @@ export class Reader implements UnorderedListItem, SlowClient {
   takenTo = 0;
   private share: ReadShare | undefined;
   private readonly response: ServerResponse;
-  private readonly rules: AnswerRules;
-  private readonly unread: UnreadBytes;
+  private readonly clientAnswer: ClientAnswer;
   private readonly counts: ReadShareMetrics;
   private stage: 'waiting' | 'answering' | 'over' = 'waiting';
   private resolve!: () => void;
   private reject!: (error: Error) => void;
   private head: ReadHead | undefined;
-  private isHeadSent = false;
   private timer: NodeJS.Timeout | undefined;
   private timeout: Deadline | undefined;
   private expiry: Deadline | undefined;
@@ -63,8 +61,7 @@ export class Reader implements UnorderedListItem, SlowClient {
   ) {
     this.call = call;
     this.response = response;
-    this.rules = rules;
-    this.unread = new UnreadBytes(held, this);
+    this.clientAnswer = new ClientAnswer(response, rules, held, this);
     this.counts = counts;
     this.answerBegan = new Promise((resolve, reject) => {
       this.resolve = resolve;
@@ -90,12 +87,16 @@ export class Reader implements UnorderedListItem, SlowClient {
 
   /** Whether it has written bytes that the kernel has not accepted yet. */
   get isSending(): boolean {
-    return !this.unread.isEmpty;
+    return this.clientAnswer.isSending;
   }
 
   /** Whether so many bytes are in flight that it must not write more for now. */
   get isFull(): boolean {
-    return this.unread.isFull;
+    return this.clientAnswer.isFull;
+  }
+
+  private get isHeadSent(): boolean {
+    return this.clientAnswer.isHeadSent;
   }
 
   /** Whether it may write a piece at once. */
@@ -125,7 +126,7 @@ export class Reader implements UnorderedListItem, SlowClient {
 
   /** Sends a complete response of `shared`. A string body is latin1. */
   answer(head: ReadHead, body: Buffer | string | undefined, shared: SharedBody): void {
-    this.unread.shared = shared;
+    this.clientAnswer.shared = shared;
     this.startAnswer(head);
     this.sendWhole(body);
   }
@@ -214,20 +215,13 @@ export class Reader implements UnorderedListItem, SlowClient {
 
   /** `bodyLength` is the length of a complete body. Returns false if the head cannot be sent. */
   private sendHead(bodyLength?: number): boolean {
-    const { head } = this;
-    if (!head) return false;
+    if (!this.head) return false;
     try {
-      writeAnswerHead(this.response, this.call.context, {
-        status: head.statusCode,
-        headers: head.headersFor(this.rules),
-        isEventStream: head.isEventStream,
-        contentLength: head.contentLength === undefined ? bodyLength : undefined,
-      });
+      this.clientAnswer.sendHead(this.head, this.call.context, bodyLength);
     } catch (error) {
       this.refuse(error as Error);
       return false;
     }
-    this.isHeadSent = true;
     this.resolve();
     return true;
   }
@@ -238,15 +232,10 @@ export class Reader implements UnorderedListItem, SlowClient {
 
   /** Writes a piece. Call it only if `isReady`. */
   write(piece: Buffer | string): void {
-    const bytes = piece.length;
-    this.unread.add(bytes);
-    this.response.write(piece, 'latin1', (error) => {
-      if (!error) this.onTaken(bytes);
-    });
+    this.clientAnswer.write(piece, (bytes) => this.onTaken(bytes));
   }
 
   private onTaken(bytes: number): void {
-    this.unread.taken(bytes);
     if (this.stage !== 'answering') return;
     this.source?.onTaken(this, bytes);
     this.wake();
@@ -254,9 +243,7 @@ export class Reader implements UnorderedListItem, SlowClient {
 
   /** Ends the response. Nothing is written after it, because `finish` releases the source. */
   private end(lastPiece: Buffer | string | undefined): void {
-    this.unread.end(lastPiece?.length ?? 0);
-    if (lastPiece === undefined) this.response.end();
-    else this.response.end(lastPiece, 'latin1');
+    this.clientAnswer.end(lastPiece);
     this.finish();
   }
 
@@ -271,7 +258,7 @@ export class Reader implements UnorderedListItem, SlowClient {
 
   private onClose(): void {
     clearTimeout(this.timer);
-    this.unread.close();
+    this.clientAnswer.onClosed();
     const wasWaiting = this.stage === 'waiting';
     this.finish();
     if (wasWaiting) this.reject(new ClientGone());

@@ -1,0 +1,93 @@
+import type { ServerResponse } from 'node:http';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../platform/memory/held-bytes.ts';
+import type { SlowClient } from '../../platform/memory/slow-clients.ts';
+import type { RequestContext } from '../../platform/server/request-context.ts';
+import { writeAnswerHead } from '../headers/answer-head.ts';
+import type { AnswerRules, ReadHead } from './read-head.ts';
+import type { SharedBody } from './shared-body.ts';
+
+/** The most pieces, and about the most bytes, that are in flight to a client. */
+const MAX_PIECES = 4;
+const MAX_BYTES = 65_536;
+
+/**
+ * The response to one reader's client, and how many bytes of it the client has not read yet. The source of the response
+ * counts them in the budget until it has no more; after that they count here.
+ */
+export class ClientAnswer {
+  isHeadSent = false;
+  /** The shared body of the response. Its bytes count there. */
+  shared: SharedBody | undefined;
+  private readonly response: ServerResponse;
+  private readonly rules: AnswerRules;
+  private readonly held: HeldBytes;
+  private readonly client: SlowClient;
+  /** What the kernel has not accepted yet. */
+  private pieces = 0;
+  private bytes = 0;
+  /** What counts in the budget from the end of the response until its connection is free. */
+  private lastBytes = 0;
+
+  constructor(response: ServerResponse, rules: AnswerRules, held: HeldBytes, client: SlowClient) {
+    this.response = response;
+    this.rules = rules;
+    this.held = held;
+    this.client = client;
+  }
+
+  /** Whether it has bytes that the kernel has not accepted yet. */
+  get isSending(): boolean {
+    return this.pieces > 0;
+  }
+
+  /** Whether so many bytes are in flight that no more may be written for now. */
+  get isFull(): boolean {
+    return this.pieces >= MAX_PIECES || this.bytes >= MAX_BYTES;
+  }
+
+  /** `bodyLength` is the length of a complete body. Throws `upstream_invalid_response` if the head cannot be sent. */
+  sendHead(head: ReadHead, context: RequestContext, bodyLength: number | undefined): void {
+    writeAnswerHead(this.response, context, {
+      status: head.statusCode,
+      headers: head.headersFor(this.rules),
+      isEventStream: head.isEventStream,
+      contentLength: head.contentLength === undefined ? bodyLength : undefined,
+    });
+    this.isHeadSent = true;
+  }
+
+  /** Writes a piece. `onTaken` is called when the kernel has accepted it. */
+  write(piece: Buffer | string, onTaken: (bytes: number) => void): void {
+    const bytes = piece.length;
+    this.pieces++;
+    this.bytes += bytes;
+    this.held.sent(bytes);
+    this.response.write(piece, 'latin1', (error) => {
+      if (error) return;
+      this.pieces--;
+      this.bytes -= bytes;
+      onTaken(bytes);
+    });
+  }
+
+  /** Ends with the last piece, if there is one. The budget may disconnect its client for it. */
+  end(lastPiece: Buffer | string | undefined): void {
+    const lastPieceBytes = lastPiece?.length ?? 0;
+    const ownBytes = this.shared ? 0 : lastPieceBytes;
+    this.lastBytes = PIECE_OVERHEAD_BYTES + ownBytes + this.bytes;
+    this.held.hold('answers', this.lastBytes);
+    this.held.addSlow(this.client);
+    this.held.sent(lastPieceBytes);
+    if (lastPiece === undefined) this.response.end();
+    else this.response.end(lastPiece, 'latin1');
+  }
+
+  /** The response is closed. */
+  onClosed(): void {
+    this.held.deleteSlow(this.client);
+    this.held.release('answers', this.lastBytes);
+    this.lastBytes = 0;
+    this.shared?.leave();
+    this.shared = undefined;
+  }
+}

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { UpstreamModule } from './upstream/upstream.module.ts';
-import { HttpProxyEngine } from './forward/http-proxy-engine.ts';
+import { ForwardService } from './forward/forward.service.ts';
 import { ProxyService } from './proxy.service.ts';
 import { ReadSender } from './reads/read-sender.ts';
 import { ReadService } from './reads/read.service.ts';
@@ -8,7 +8,7 @@ import { ReadSharing } from './reads/read-sharing.ts';
 
 @Module({
   imports: [UpstreamModule],
-  providers: [ProxyService, HttpProxyEngine, ReadService, ReadSharing, ReadSender],
+  providers: [ProxyService, ForwardService, ReadService, ReadSharing, ReadSender],
   exports: [ProxyService, UpstreamModule],
 })
 export class ProxyModule {}

@@ -1,23 +1,60 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import type {
+  Agent,
+  ClientRequest as UpstreamRequest,
+  IncomingMessage,
+  ServerResponse,
+} from 'node:http';
+import { Readable } from 'node:stream';
+import httpProxy from 'http-proxy';
 import { ClientGone } from '../../platform/http/client-gone.ts';
 import { expectAnswer, refuseExcess } from '../upstream/connections/excess-bytes.ts';
 import { bodyMayFollow } from '../upstream/connections/idle-time.ts';
 import { isIdempotent, isStale, maySendAgain, type Reached } from '../upstream/send-again.ts';
 import { upstreamError, type RequestFailure } from '../upstream/upstream-error.ts';
 import { answerFault, RefusedCredential, UnusableAnswer } from '../upstream/usable-answer.ts';
-import type { EngineCall } from './http-proxy-engine.ts';
+import type { ClientRequest } from '../../platform/http/client-request.ts';
+import type { HeaderObject } from '../../platform/http/header-list.ts';
+import type { ProxiedUpstream } from '../upstream/upstreams.ts';
 
 /** The upstream had already closed a kept connection. There was no response, and the request may be sent again. */
 export class StaleConnection extends Error {}
 
-/** One attempt at a request, from sending it to the response headers. */
+/** A request to an upstream, completely prepared. The client's request is not read again. */
+export interface ForwardedRequest {
+  client: ClientRequest;
+  response: ServerResponse;
+  upstream: ProxiedUpstream;
+  /** The path and query of the upstream request. */
+  target: string;
+  headers: HeaderObject;
+  body: Readable | undefined;
+}
+
+export interface AttemptOptions {
+  agent: Agent;
+  connectMs: number;
+  /** The time to the response headers, from when the whole request was sent. */
+  timeoutMs: number;
+  /** Whether an earlier attempt lost its connection. */
+  isResent: boolean;
+}
+
+/**
+ * One attempt at a request with `http-proxy`, from sending it to the response headers.
+ *
+ * The package gets a substitute for the client's request that has only what must be sent. From the request itself it
+ * would copy every header, re-encode the query, and make the chunked body of a DELETE a second request by adding
+ * `Content-Length: 0`. With each attempt it would add listeners to it, and it would say nothing of a reset when the client
+ * has gone, so that the attempt would not end. Its events `proxyReq` and `proxyRes` mark the stages of the attempt.
+ */
 export class ForwardAttempt {
-  private readonly call: EngineCall;
-  private readonly resolve: (answer: IncomingMessage) => void;
-  private readonly reject: (error: Error) => void;
-  private readonly timeoutMs: number;
+  /** The upstream's response with its body unread. Rejects with a `GatewayError`, `ClientGone` or `StaleConnection`. */
+  readonly answer: Promise<IncomingMessage>;
+  private readonly call: ForwardedRequest;
   private readonly timer: NodeJS.Timeout;
-  private upstreamRequest: ClientRequest | undefined;
+  private resolve!: (answer: IncomingMessage) => void;
+  private reject!: (error: Error) => void;
+  private upstreamRequest: UpstreamRequest | undefined;
   private upstreamAnswer: IncomingMessage | undefined;
   private bytesReadBefore = 0;
   private bytesWrittenBefore = 0;
@@ -25,28 +62,36 @@ export class ForwardAttempt {
   /** How far this attempt or an earlier one got before the first byte of a response. */
   private sentTo: 'nowhere' | 'sent';
 
-  /**
-   * `timeoutMs` is the time to the response headers, from when the whole request was sent. `isResent` means that
-   * an earlier attempt lost its connection.
-   */
-  constructor(
-    call: EngineCall,
-    timeoutMs: number,
-    isResent: boolean,
-    resolve: (answer: IncomingMessage) => void,
-    reject: (error: Error) => void,
-  ) {
+  constructor(call: ForwardedRequest, { agent, connectMs, timeoutMs, isResent }: AttemptOptions) {
     this.call = call;
-    this.resolve = resolve;
-    this.reject = reject;
-    this.timeoutMs = timeoutMs;
     this.sentTo = isResent ? 'sent' : 'nowhere';
+    this.answer = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
     call.response.once('close', this.onClientGone);
     this.timer = setTimeout(() => this.onTimeout(), timeoutMs);
+    this.send(agent, connectMs);
+  }
+
+  private send(agent: Agent, connectMs: number): void {
+    const { call } = this;
+    const proxy = httpProxy.createProxyServer({
+      target: call.upstream.base,
+      agent,
+      buffer: call.body ?? Readable.from([]),
+      connectTimeout: connectMs,
+      prependPath: false,
+      toProxy: true,
+      selfHandleResponse: true,
+    });
+    proxy.on('proxyReq', (upstreamRequest) => this.onConnection(upstreamRequest));
+    proxy.on('proxyRes', (answer) => this.onAnswer(answer));
+    proxy.web(standInFor(call), call.response, (error: Error) => this.onError(error));
   }
 
   /** The request has a connection. Its headers are not rendered before this. */
-  begin(upstreamRequest: ClientRequest): void {
+  private onConnection(upstreamRequest: UpstreamRequest): void {
     this.upstreamRequest = upstreamRequest;
     if (upstreamRequest.socket) expectAnswer(upstreamRequest.socket);
     this.bytesReadBefore = upstreamRequest.socket?.bytesRead ?? 0;
@@ -73,7 +118,7 @@ export class ForwardAttempt {
     upstreamRequest.once('close', () => body.unpipe().resume());
   }
 
-  answer(answer: IncomingMessage): void {
+  private onAnswer(answer: IncomingMessage): void {
     if (this.settled) {
       answer.destroy();
       return;
@@ -95,7 +140,7 @@ export class ForwardAttempt {
     this.settle(() => this.resolve(answer));
   }
 
-  fail(error: Error): void {
+  private onError(error: Error): void {
     // Node treats a reset as the end of a body that only the end of the connection delimits.
     if (this.upstreamAnswer && !this.upstreamAnswer.complete) this.upstreamAnswer.destroy(error);
     const { reached } = this;
@@ -113,7 +158,7 @@ export class ForwardAttempt {
     return upstreamError({ upstream, method: client.method, target }, failure);
   }
 
-  private watchConnect(upstreamRequest: ClientRequest): void {
+  private watchConnect(upstreamRequest: UpstreamRequest): void {
     const { socket } = upstreamRequest;
     const onConnect = (): void => {
       this.sentTo = 'sent';
@@ -142,7 +187,8 @@ export class ForwardAttempt {
 
   private onTimeout(): void {
     if (this.isSending()) this.timer.refresh();
-    else this.cancel(this.toError({ reached: this.reached, timeoutMs: this.call.timeoutMs }));
+    else
+      this.cancel(this.toError({ reached: this.reached, timeoutMs: this.call.upstream.timeoutMs }));
   }
 
   /** Whether the body is still being sent, and the upstream does not hold it up. */
@@ -172,4 +218,17 @@ export class ForwardAttempt {
     this.call.response.off('close', this.onClientGone);
     finish();
   }
+}
+
+/** The part of a client's request that `http-proxy` reads. A disconnect of the client shows on the response. */
+function standInFor({ client, target, headers }: ForwardedRequest): IncomingMessage {
+  const standIn = {
+    method: client.method,
+    url: target,
+    headers,
+    httpVersionMajor: 1,
+    socket: client.socket,
+    on: () => standIn,
+  };
+  return standIn as unknown as IncomingMessage;
 }

@@ -28,6 +28,12 @@ export interface ResponseHeaderRules extends LocationContext {
   secretBytes: string | undefined;
 }
 
+/**
+ * Everything besides the upstream's headers that the response headers depend on. It is the same for all readers
+ * that share a response.
+ */
+export type AnswerRules = Omit<ResponseHeaderRules, 'status'>;
+
 /** The headers of an upstream's response for the client. */
 export function clientResponseHeaders(
   rawHeaders: readonly string[],

@@ -3,7 +3,8 @@ import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../platform/memory/held
 import type { SlowClient } from '../../platform/memory/slow-clients.ts';
 import type { RequestContext } from '../../platform/server/request-context.ts';
 import { writeAnswerHead } from '../headers/answer-head.ts';
-import type { AnswerRules, ReadHead } from './read-head.ts';
+import type { AnswerRules } from '../headers/response-headers.ts';
+import type { ReadHead } from './read-head.ts';
 import type { SharedBody } from './shared-body.ts';
 
 /** The most pieces, and about the most bytes, that are in flight to a client. */

@@ -1,13 +1,7 @@
 import { isEncoded, isEventStream } from '../headers/answer-head.ts';
 import { HeaderBlock } from '../headers/header-block.ts';
 import { headerValue, type HeaderList } from '../../platform/http/header-list.ts';
-import { clientResponseHeaders, type ResponseHeaderRules } from '../headers/response-headers.ts';
-
-/**
- * Everything besides the upstream's headers that the response headers depend on. It is the same for all readers
- * that share a response.
- */
-export type AnswerRules = Omit<ResponseHeaderRules, 'status'>;
+import { clientResponseHeaders, type AnswerRules } from '../headers/response-headers.ts';
 
 /** The status and headers of an upstream's response to a read, for one or more clients. */
 export class ReadHead {

@@ -9,7 +9,7 @@ import { upstreamError } from '../upstream/upstream-error.ts';
 import { Reader } from './reader.ts';
 import { ReadSharing } from './read-sharing.ts';
 import type { ReadCall } from './upstream-read.ts';
-import type { AnswerRules } from './read-head.ts';
+import type { AnswerRules } from '../headers/response-headers.ts';
 
 /** How often the wall clock is read while a read waits for its token's end, because somebody may set the clock. */
 const CLOCK_CHECK_MS = 1_000;

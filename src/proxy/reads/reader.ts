@@ -13,7 +13,8 @@ import { ClientAnswer } from './client-answer.ts';
 import type { Deadline } from './deadlines.ts';
 import { joinedWithHead } from './joined-body.ts';
 import { STALLED_EVENT_MS } from './sse-boundary.ts';
-import type { AnswerRules, ReadHead } from './read-head.ts';
+import type { AnswerRules } from '../headers/response-headers.ts';
+import type { ReadHead } from './read-head.ts';
 import type { SharedBody } from './shared-body.ts';
 import type { ReadCall } from './upstream-read.ts';
 

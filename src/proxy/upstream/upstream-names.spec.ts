@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 
-const SOURCE = join(import.meta.dirname, '..');
-const ROOM = 'upstream/';
+const SOURCE = join(import.meta.dirname, '../..');
+const ROOM = 'proxy/upstream/';
 
 /** A comparison with an upstream's name, or a table that has one by it. */
 const DECIDES_BY_NAME =
@@ -21,5 +21,6 @@ describe('what is particular to an upstream', () => {
       .filter((file) => !file.startsWith(ROOM))
       .flatMap((file) => lines(file).filter((line) => DECIDES_BY_NAME.test(line)));
     expect(found).toEqual([]);
+    expect(sources()).toContain('main.ts');
   });
 });

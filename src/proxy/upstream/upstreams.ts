@@ -37,6 +37,8 @@ interface Proxied extends Upstream {
   prefix: ProxiedPrefix;
   /** The connections of all requests except shared reads. */
   agent: http.Agent;
+  /** Opens a connection for each request. */
+  newConnections: http.Agent;
   /** The timeout in milliseconds for response headers, except those of a live read. */
   timeoutMs: number;
   /** Whether browsers and caches may read it, and several readers may share one read. */
@@ -73,6 +75,7 @@ export class Upstreams implements OnApplicationShutdown {
     const readable = (url: string) => ({
       ...location(url),
       agent: agentFor(url, { ...KEPT_BY_AGENT, lookup }),
+      newConnections: agentFor(url, { lookup }),
       timeoutMs: timeouts.responseMs,
       isRead: true as const,
       pool: new ReadPool(
@@ -102,6 +105,7 @@ export class Upstreams implements OnApplicationShutdown {
       ...readable(sync.url),
     };
     this.syncCredential = credentials.sync;
+    const adminConnections = agentFor(runtime.adminUrl, { lookup });
     this.runtimeAdmin = {
       name: 'runtime-admin',
       protocol: restateAdmin,
@@ -114,7 +118,8 @@ export class Upstreams implements OnApplicationShutdown {
       // Each request gets a connection of its own. If Restate refuses a request before it has read the body, it closes the
       // connection without announcing it. The next request would meet the closed connection, and one with a body cannot be
       // sent again. Registrations are rare enough for this.
-      agent: agentFor(runtime.adminUrl, { lookup }),
+      agent: adminConnections,
+      newConnections: adminConnections,
       timeoutMs: timeouts.responseMs,
       isRead: false,
     };

@@ -1,6 +1,7 @@
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import { ADDRESS_PATTERNS } from './address-patterns.ts';
-import { IsBaseUrl } from './http-url.decorator.ts';
+import { BaseUrl, KeySetSource } from './http-url.decorator.ts';
+import { OriginList, TableList, type ListOrAll } from './list.decorator.ts';
 import { BEARER_MESSAGE, BEARER_VALUE } from './secret-lists.ts';
 import { TrueOrFalse } from './true-or-false.decorator.ts';
 import { WholeNumber } from './whole-number.decorator.ts';
@@ -13,8 +14,8 @@ export const RUNTIME_APIS = ['classic', 'restate'] as const;
 const MILLISECONDS_PER_DAY = 86_400_000;
 
 /**
- * The environment variables of the gateway, one property each, with their defaults. Lists and
- * secrets are strings here; `load-config.ts` parses them.
+ * The environment variables of the gateway, one property each, with their defaults. Secrets are strings
+ * here; `load-config.ts` parses them.
  */
 export class Environment {
   @Matches(/^[0-9A-Za-z.:_-]+$/, { message: 'must be an IP address or a host name to listen on' })
@@ -30,7 +31,7 @@ export class Environment {
   GATEWAY_REUSE_PORT = false;
 
   @IsOptional()
-  @IsBaseUrl()
+  @BaseUrl()
   GATEWAY_PUBLIC_URL?: string;
 
   @Matches(ADDRESS_PATTERNS.tenant, {
@@ -43,15 +44,18 @@ export class Environment {
   GATEWAY_API_KEYS_FILE?: string;
   GATEWAY_READ_TOKEN_SECRETS?: string;
   GATEWAY_READ_TOKEN_SECRETS_FILE?: string;
+
+  @IsOptional()
+  @KeySetSource()
   GATEWAY_READ_TOKEN_JWKS?: string;
 
   @WholeNumber(1, 31_536_000)
   GATEWAY_READ_TOKEN_MAX_TTL_SECONDS = 86_400;
 
-  @IsBaseUrl()
+  @BaseUrl()
   GATEWAY_RUNTIME_INGRESS_URL = 'http://localhost:8080';
 
-  @IsBaseUrl()
+  @BaseUrl()
   GATEWAY_RUNTIME_ADMIN_URL = 'http://localhost:9070';
 
   @IsOptional()
@@ -72,7 +76,7 @@ export class Environment {
   @IsIn(RUNTIME_APIS, { message: `must be one of ${RUNTIME_APIS.join(', ')}` })
   GATEWAY_RUNTIME_API: (typeof RUNTIME_APIS)[number] = 'classic';
 
-  @IsBaseUrl()
+  @BaseUrl()
   GATEWAY_HISTORY_URL = 'http://localhost:4437/v1/stream';
 
   @IsOptional()
@@ -80,12 +84,14 @@ export class Environment {
   GATEWAY_HISTORY_TOKEN?: string;
   GATEWAY_HISTORY_TOKEN_FILE?: string;
 
-  @IsBaseUrl()
+  @BaseUrl()
   GATEWAY_SYNC_URL = 'http://localhost:3000';
 
   GATEWAY_SYNC_SECRET?: string;
   GATEWAY_SYNC_SECRET_FILE?: string;
-  GATEWAY_SHAPES_TABLES = 'entities';
+
+  @TableList()
+  GATEWAY_SHAPES_TABLES: ListOrAll = ['entities'];
 
   @Matches(/^(?:[^"\p{Cc}\p{Cs}]{1,63})?$/u, {
     message: 'must be a column name without double quotes, or empty for no fence',
@@ -95,7 +101,8 @@ export class Environment {
   @WholeNumber(1, 1_073_741_824)
   GATEWAY_MAX_BODY_BYTES = 1_048_576;
 
-  GATEWAY_CORS_ALLOW_ORIGINS = '*';
+  @OriginList()
+  GATEWAY_CORS_ALLOW_ORIGINS: ListOrAll = '*';
 
   @TrueOrFalse()
   GATEWAY_SHARED_READS = true;

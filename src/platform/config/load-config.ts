@@ -6,7 +6,6 @@ import { openFileLimit } from '../memory/open-files.ts';
 import { processMemory } from '../memory/process-memory.ts';
 import { ConfigError } from './config-error.ts';
 import { Environment } from './environment.ts';
-import { isExactOrigin } from './exact-origin.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import type { ReadFile, Variables } from './otel-variables.ts';
 import { parseApiKeys, parseReadTokenSecrets } from './secret-lists.ts';
@@ -64,9 +63,6 @@ export function loadConfig(
     historyToken: credential('GATEWAY_HISTORY_TOKEN'),
     syncSecret: credential('GATEWAY_SYNC_SECRET'),
   };
-  const corsOrigins = originList(env.GATEWAY_CORS_ALLOW_ORIGINS, problems);
-  const jwks = jwksSource(env.GATEWAY_READ_TOKEN_JWKS, problems);
-  const tables = tableList(env.GATEWAY_SHAPES_TABLES, problems);
   checkPortsDiffer(env, problems);
   checkReusePort(env, platform, problems);
   const traces = traceConfig(variables, readFile, problems);
@@ -80,30 +76,30 @@ export function loadConfig(
     port: env.GATEWAY_PORT,
     managementPort: env.GATEWAY_MANAGEMENT_PORT,
     reusePort: env.GATEWAY_REUSE_PORT,
-    publicUrl: env.GATEWAY_PUBLIC_URL && withoutTrailingSlash(env.GATEWAY_PUBLIC_URL),
+    publicUrl: env.GATEWAY_PUBLIC_URL,
     tenant: env.GATEWAY_TENANT,
     apiKeys: apiKeys.source,
     readTokens: {
       secrets: secrets.source,
-      jwks,
+      jwks: env.GATEWAY_READ_TOKEN_JWKS,
       maxTtlSeconds: env.GATEWAY_READ_TOKEN_MAX_TTL_SECONDS,
     },
     runtime: {
-      ingressUrl: withoutTrailingSlash(env.GATEWAY_RUNTIME_INGRESS_URL),
-      adminUrl: withoutTrailingSlash(env.GATEWAY_RUNTIME_ADMIN_URL),
+      ingressUrl: env.GATEWAY_RUNTIME_INGRESS_URL,
+      adminUrl: env.GATEWAY_RUNTIME_ADMIN_URL,
       ingressToken: credentials.ingressToken,
       adminToken: credentials.adminToken,
       keyTemplate: env.GATEWAY_RUNTIME_KEY_TEMPLATE,
       api: env.GATEWAY_RUNTIME_API,
     },
     history: {
-      url: withoutTrailingSlash(env.GATEWAY_HISTORY_URL),
+      url: env.GATEWAY_HISTORY_URL,
       token: credentials.historyToken,
     },
-    sync: { url: withoutTrailingSlash(env.GATEWAY_SYNC_URL), secret: credentials.syncSecret },
-    shapes: { tables, tenantColumn: env.GATEWAY_SHAPES_TENANT_COLUMN },
+    sync: { url: env.GATEWAY_SYNC_URL, secret: credentials.syncSecret },
+    shapes: { tables: env.GATEWAY_SHAPES_TABLES, tenantColumn: env.GATEWAY_SHAPES_TENANT_COLUMN },
     maxBodyBytes: env.GATEWAY_MAX_BODY_BYTES,
-    corsOrigins,
+    corsOrigins: env.GATEWAY_CORS_ALLOW_ORIGINS,
     sharedReads: env.GATEWAY_SHARED_READS,
     healthFailsOnDrain: env.GATEWAY_HEALTH_FAILS_ON_DRAIN,
     limits: {
@@ -154,46 +150,4 @@ function checkReusePort(env: Environment, platform: NodeJS.Platform, problems: s
   if (env.GATEWAY_REUSE_PORT && platform !== 'linux') {
     problems.push('GATEWAY_REUSE_PORT must be false on this system: only Linux can share a port');
   }
-}
-
-function originList(value: string, problems: string[]): '*' | string[] {
-  if (value.trim() === '*') return '*';
-  const origins = value
-    .split(',')
-    .map((origin) => origin.trim())
-    .filter((origin) => origin !== '');
-  if (origins.length === 0 || !origins.every(isExactOrigin)) {
-    problems.push(
-      'GATEWAY_CORS_ALLOW_ORIGINS must be * or comma-separated exact origins such as ' +
-        'https://app.example (lower case, no path, no trailing slash, no default port)',
-    );
-  }
-  return origins;
-}
-
-function jwksSource(value: string | undefined, problems: string[]): string | undefined {
-  if (value !== undefined && /^[a-z][a-z0-9+.-]*:\/\//i.test(value)) {
-    const url = URL.canParse(value) ? new URL(value) : undefined;
-    if (!url || !['http:', 'https:'].includes(url.protocol) || url.username || url.password) {
-      problems.push(
-        'GATEWAY_READ_TOKEN_JWKS must be a file path or an http(s) URL without user name',
-      );
-    }
-  }
-  return value;
-}
-
-function tableList(value: string, problems: string[]): '*' | string[] {
-  const tables = value
-    .split(',')
-    .map((table) => table.trim())
-    .filter((table) => table !== '');
-  if (tables.length === 0) {
-    problems.push('GATEWAY_SHAPES_TABLES must be comma-separated table names, or * for all');
-  }
-  return tables.includes('*') ? '*' : tables;
-}
-
-function withoutTrailingSlash(url: string): string {
-  return url.replace(/\/+$/, '');
 }

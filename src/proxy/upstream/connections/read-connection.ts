@@ -72,7 +72,7 @@ export class ReadConnection implements TurnWaiter {
   private seenComings = 0;
   private stillSinceMs = 0;
   /** The request that waits for the connection to open. */
-  private held: string | undefined;
+  private unsentRequest: string | undefined;
 
   constructor(options: ConnectionOptions) {
     this.options = options;
@@ -98,7 +98,7 @@ export class ReadConnection implements TurnWaiter {
     const request = requestText(method, target, headers);
     if (request === undefined) this.fail(new Error('the request holds what cannot be sent'));
     else if (this.isOpen) this.write(request);
-    else this.held = request;
+    else this.unsentRequest = request;
   }
 
   /** Pauses the body. Bytes that were already read still arrive. */
@@ -141,8 +141,8 @@ export class ReadConnection implements TurnWaiter {
 
   private onOpen(): void {
     this.isOpen = true;
-    if (this.held !== undefined) this.write(this.held);
-    this.held = undefined;
+    if (this.unsentRequest !== undefined) this.write(this.unsentRequest);
+    this.unsentRequest = undefined;
     this.options.onSettled(true);
   }
 

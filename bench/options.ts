@@ -57,7 +57,8 @@ its tables and writes .local/bench/results.json instead.
   --rounds N          how often each is measured, instead of 3
   --quick             little of everything: a first look in two or three minutes
   --smoke             next to nothing of everything: does the bench itself work? (as npm run test:bench)
-  --profile           write CPU profiles of the gateway (node --cpu-prof), one for each part
+  --profile           write CPU profiles of the gateway (node --cpu-prof), one for each part, and
+                      whose code used the processor, in bench/results/profile.md
   --add               measure nothing: put the last run in part into bench/results/latest.json, and write the page
   --render            measure nothing: write the page from bench/results/latest.json again
   --help              this text

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describeMachine } from './machine.ts';
@@ -8,6 +8,7 @@ import { installPeerPackages } from './peer-packages.ts';
 import { missingProgram } from './programs.ts';
 import { goalsTable, partBlocks } from './report/blocks.ts';
 import { goals } from './report/goals.ts';
+import { ownersTable, type CpuProfile } from './report/profile-owners.ts';
 import { writePage } from './report/write-page.ts';
 import type { Results } from './results.ts';
 import { readResults, withParts, writeResults } from './results-file.ts';
@@ -18,6 +19,7 @@ const ROOT = join(import.meta.dirname, '..');
 const LATEST = join(import.meta.dirname, 'results/latest.json');
 const IN_PART = join(ROOT, '.local/bench/results.json');
 const PROFILES = join(ROOT, '.local/bench/profiles');
+const OWNERS = join(import.meta.dirname, 'results/profile.md');
 
 async function main(args: string[]): Promise<void> {
   const options = parseOptions(args);
@@ -40,7 +42,7 @@ async function main(args: string[]): Promise<void> {
   // From the file, which has fewer digits: `--render` is to make the same page.
   if (isWhole) await writePage(await readResults(LATEST));
   tell(results, isWhole);
-  if (options.profile) say(`profiles of the gateway, for Chrome's DevTools: ${PROFILES}`);
+  if (options.profile) await tellOwners();
 }
 
 async function measure(options: BenchOptions): Promise<Results> {
@@ -66,7 +68,10 @@ async function measure(options: BenchOptions): Promise<Results> {
 }
 
 async function contextOf(options: BenchOptions): Promise<BenchContext> {
-  if (options.profile) await mkdir(PROFILES, { recursive: true });
+  if (options.profile) {
+    await rm(PROFILES, { recursive: true, force: true });
+    await mkdir(PROFILES, { recursive: true });
+  }
   const profileArgs = (part: string): string[] => [
     '--cpu-prof',
     `--cpu-prof-dir=${PROFILES}`,
@@ -98,6 +103,19 @@ function tell({ measurements, failures, tookSeconds }: Results, isWhole: boolean
   say(
     `${PARTS.length} parts there are, ${Object.keys(measurements).length} were measured in ${Math.round(tookSeconds)} s; see ${written}`,
   );
+}
+
+/** Writes who used the processor in each part, as far as the profiles tell. */
+async function tellOwners(): Promise<void> {
+  const profiles: Record<string, CpuProfile> = {};
+  for (const file of (await readdir(PROFILES)).sort()) {
+    const part = file.replace(/-\d+\.cpuprofile$/, '');
+    profiles[part] = JSON.parse(await readFile(join(PROFILES, file), 'utf8')) as CpuProfile;
+  }
+  const table = ownersTable(profiles);
+  const head = `Shares of the gateway's processor time by part of the bench, at ${await commit()}. \`npm run bench -- --profile\` writes this.`;
+  await writeFile(OWNERS, `${head}\n\n${table}\n`);
+  say(`\n${table}\n\nin ${OWNERS}; the profiles, for Chrome's DevTools: ${PROFILES}`);
 }
 
 function say(line: string): void {

@@ -41,6 +41,8 @@ const TYPES_ONLY = [
   'first.ts',
   'own-handler.ts',
   'idle-agents.ts',
+  // `test/telemetry/trace-through-agent.e2e-spec.ts` tests what it does.
+  'traced.ts',
   'turns.ts',
   'watch.ts',
   'token-route.ts',

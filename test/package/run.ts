@@ -353,9 +353,14 @@ try {
     };
     writeFileSync(join(own, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
     await succeed('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', own], at);
-    // Without the Restate SDK the entry for agents alone is missing something.
-    const agent = await run('node', ['-e', 'import("@agent-gateway/client/agent")'], at);
-    assert.match(agent.err, /Cannot find package '@restatedev\/restate-sdk'/);
+    // Without the optional peers only the entries that need them are missing something.
+    for (const [entry, peer] of [
+      ['agent', '@restatedev/restate-sdk'],
+      ['opentelemetry', '@opentelemetry/api'],
+    ]) {
+      const { err } = await run('node', ['-e', `import("@agent-gateway/client/${entry}")`], at);
+      assert.ok(err.includes(`Cannot find package '${peer}'`), err);
+    }
   });
 
   await checks.check('the hooks pack, and work beside the client, with types', async () => {
@@ -393,7 +398,7 @@ try {
     const bytesOf = (name: string): number => {
       const dist = join(ROOT, 'packages', name, 'dist');
       const code = readdirSync(dist, { recursive: true, encoding: 'utf8' })
-        .filter((path) => path.endsWith('.js') && !/^(?:agent|server)\//.test(path))
+        .filter((path) => path.endsWith('.js') && !/^(?:agent|opentelemetry|server)\//.test(path))
         .map((path) => minifySync(readFileSync(join(dist, path), 'utf8'), { module: true }).code);
       return gzipSync(code.join('')).length;
     };

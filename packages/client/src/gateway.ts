@@ -25,7 +25,7 @@ export interface AgentGatewayOptions
    * go to the gateway with tokens of it, and commands to it, with the page's cookies.
    */
   backEnd?: string;
-  /** Replaces the platform's `fetch`. */
+  /** Replaces the platform's `fetch`, for example by `tracedFetch()` of `@agent-gateway/client/opentelemetry`. */
   fetch?: typeof fetch;
 }
 

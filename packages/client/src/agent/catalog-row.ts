@@ -3,6 +3,7 @@ import type { ObjectContext } from '@restatedev/restate-sdk';
 import type { EntityRow } from '../entity-row.ts';
 import { describe, request } from './gateway-client.ts';
 import { retryForever } from './retry-forever.ts';
+import { traceOf } from './trace.ts';
 
 const DEFAULT_NAME = 'catalogRow';
 
@@ -14,6 +15,7 @@ export function sendRow(ctx: ObjectContext, row: EntityRow, service = DEFAULT_NA
     key: row.url,
     parameter: row,
     inputSerde: serde.json,
+    headers: traceOf(ctx),
   });
 }
 
@@ -29,7 +31,7 @@ export function catalogRowWriter(catalogUrl: string, name = DEFAULT_NAME) {
       put: async (ctx: ObjectContext, row: EntityRow) => {
         const { attemptCompletedSignal } = ctx.request();
         const refusal = await ctx.run('put row', () =>
-          putRow(catalogUrl, row, attemptCompletedSignal),
+          putRow(catalogUrl, row, traceOf(ctx), attemptCompletedSignal),
         );
         // A refused row is dropped, because it is only a copy: the entity continues, and its next row may be valid.
         if (refusal !== null) ctx.console.error(`row of ${row.url} refused: ${refusal}`);
@@ -41,11 +43,12 @@ export function catalogRowWriter(catalogUrl: string, name = DEFAULT_NAME) {
 async function putRow(
   catalogUrl: string,
   row: EntityRow,
+  trace: Record<string, string>,
   attemptEnded: AbortSignal,
 ): Promise<string | null> {
   const init = {
     method: 'PUT',
-    headers: { 'content-type': 'application/json' },
+    headers: { ...trace, 'content-type': 'application/json' },
     body: JSON.stringify(row),
   };
   const answer = await request(`${catalogUrl}/rows/entities`, init, attemptEnded);

@@ -1,0 +1,1 @@
+export { tracedFetch } from './traced-fetch.ts';

@@ -1,30 +1,22 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { commitUnderTest } from './commit.ts';
 import { askHoldings, type Holdings } from './holdings.ts';
 import { runLoad } from './load.ts';
+import { HELP, parseOptions } from './options.ts';
 import { Random } from './random.ts';
 import { report } from './report.ts';
 import { startStack, type Slot, type Stack } from './stack.ts';
 
-/**
- * `npm run soak -- --minutes 30 [--seed N] [--report FILE]`: the whole system under mixed load with
- * random faults. Exit code 1 where anything was lost, repeated or leaked.
- */
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '1' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    report: { type: 'string', default: '.local/soak-report.md' },
-  },
-});
-const minutes = Number(values.minutes);
-const seed = Number(values.seed);
-if (!(minutes > 0) || !Number.isInteger(seed)) {
-  throw new Error('usage: npm run soak -- --minutes N [--seed N] [--report FILE]');
+/** The whole system under mixed load with random faults. */
+const options = parseOptions(process.argv.slice(2));
+if (typeof options === 'string') {
+  const isHelp = options === HELP;
+  (isHelp ? process.stdout : process.stderr).write(`${options}\n`);
+  process.exit(isHelp ? 0 : 2);
 }
+const { minutes, seed } = options;
 
 const WARM_UP_MS = 15_000;
 const SAMPLE_INTERVAL_MS = 5_000;
@@ -86,7 +78,7 @@ async function soak({ slots: [staying] }: Stack): Promise<number> {
     residentBytes: memory.samples,
     failures: all,
   });
-  const file = resolve(values.report);
+  const file = resolve(options.report);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, page);
   say(

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
+import type { SeenRequest } from '../../support/scripted-upstream.ts';
 import { bundlePage, modules } from '../react/bundle.ts';
 import { startReactWorld, type ReactWorld } from '../react/react-world.ts';
 import type { AiSdkPage } from './page-script.ts';
@@ -107,6 +108,17 @@ async function untilShown(page: Page, wanted: string[], status: string): Promise
   assert.deepEqual(await page.evaluate(() => aiSdkTest.unhandled), []);
 }
 
+/** Clicks, and waits for the command that this sends. */
+async function commandOf(button: Locator, { commands }: ReactWorld): Promise<SeenRequest> {
+  const before = commands.length;
+  await button.click();
+  for (;;) {
+    const command = commands[before];
+    if (command) return command;
+    await button.page().waitForTimeout(20);
+  }
+}
+
 async function checkSent(context: BrowserContext, world: ReactWorld): Promise<void> {
   const append = await world.newAgent('sent');
   const page = await open(await context.newPage(), world, 'sent');
@@ -163,11 +175,9 @@ async function checkStop(context: BrowserContext, world: ReactWorld): Promise<vo
   const page = await open(await context.newPage(), world, 'stop');
   await open(page, world, 'stop');
   await untilShown(page, ['user: count', 'writing: one'], 'streaming');
-  const before = world.commands.length;
-  await page.click('.stop');
-  while (world.commands.length === before) await page.waitForTimeout(20);
-  assert.match(world.commands.at(-1)!.target, /\/chat\/stop\/control\/send$/);
-  assert.equal(world.commands.at(-1)!.body.toString(), '{"verb":"interrupt","reason":"enough"}');
+  const { target, body } = await commandOf(page.locator('.stop'), world);
+  assert.match(target, /\/chat\/stop\/control\/send$/);
+  assert.equal(body.toString(), '{"verb":"interrupt","reason":"enough"}');
   // The agent may say more until it is stopped.
   await append([word(1, ' two'), stopped('one two')]);
   await untilShown(page, ['user: count', 'stopped: one two'], 'ready');
@@ -252,10 +262,8 @@ async function checkQueue(context: BrowserContext, world: ReactWorld): Promise<v
 async function checkLeft(context: BrowserContext, world: ReactWorld): Promise<void> {
   const append = await world.newAgent('left');
   const page = await open(await context.newPage(), world, 'left');
-  const before = world.commands.length;
-  await page.click('.send');
-  while (world.commands.length === before) await page.waitForTimeout(20);
-  const requestId = world.commands.at(-1)!.headers['x-request-id'];
+  const { headers } = await commandOf(page.locator('.send'), world);
+  const requestId = headers['x-request-id'];
   await append([{ kind: 'message', content: text('hello'), requestId }, word(0, 'one')]);
   await untilShown(page, ['user: hello', 'writing: one'], 'streaming');
   await page.click('.leave');
@@ -278,10 +286,8 @@ async function checkReadme(context: BrowserContext, world: ReactWorld): Promise<
   await page.getByText('one', { exact: true }).waitFor();
   await append([word(1, ' two')]);
   await page.getByText('one two', { exact: true }).waitFor();
-  const before = world.commands.length;
-  await page.getByText('Stop').click();
-  while (world.commands.length === before) await page.waitForTimeout(20);
-  assert.equal(world.commands.at(-1)!.body.toString(), '{"verb":"interrupt"}');
+  const { body } = await commandOf(page.getByText('Stop'), world);
+  assert.equal(body.toString(), '{"verb":"interrupt"}');
 }
 
 async function checkFailed(context: BrowserContext, world: ReactWorld): Promise<void> {
@@ -292,10 +298,8 @@ async function checkFailed(context: BrowserContext, world: ReactWorld): Promise<
   await untilShown(page, ['user: hello'], 'error');
   assert.equal(await page.textContent('[role=alert]'), '400 The agent does not take this command.');
   world.runtimeStatus = 202;
-  const before = world.commands.length;
-  await page.click('.regenerate');
-  while (world.commands.length === before) await page.waitForTimeout(20);
-  const requestId = world.commands.at(-1)!.headers['x-request-id'];
+  const { headers } = await commandOf(page.locator('.regenerate'), world);
+  const requestId = headers['x-request-id'];
   await append([{ kind: 'message', content: text('hello'), requestId }, word(0, 'one')]);
   await untilShown(page, ['user: hello', 'writing: one'], 'streaming');
   await append([{ kind: 'error', replyTo: 0, message: 'no model' }]);

@@ -16,7 +16,7 @@ if (typeof options === 'string') {
   (isHelp ? process.stdout : process.stderr).write(`${options}\n`);
   process.exit(isHelp ? 0 : 2);
 }
-const { minutes, seed } = options;
+const { minutes, seed, report: reportPath } = options;
 
 const WARM_UP_MS = 15_000;
 const SAMPLE_INTERVAL_MS = 5_000;
@@ -78,7 +78,7 @@ async function soak({ slots: [staying] }: Stack): Promise<number> {
     residentBytes: memory.samples,
     failures: all,
   });
-  const file = resolve(options.report);
+  const file = resolve(reportPath);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, page);
   say(

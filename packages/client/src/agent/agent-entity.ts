@@ -1,8 +1,9 @@
 import { InvocationIdParser, serde, TerminalError } from '@restatedev/restate-sdk';
 import type { ObjectContext } from '@restatedev/restate-sdk';
+import type { AgentStatus } from '../events.ts';
 import { readControl, readSpawn } from './command.ts';
 import { findEntity, keepRow, openEntity, record, requestIdOf, saveEntity } from './entity.ts';
-import type { AgentOptions, Status } from './entity.ts';
+import type { AgentOptions } from './entity.ts';
 import type { PastTurn, WrittenPart } from './generation.ts';
 import type { Json } from './json.ts';
 import { readMessage, type Message } from './message.ts';
@@ -122,7 +123,7 @@ export class AgentEntity {
   async #change(
     ctx: ObjectContext,
     self: TurnTaker,
-    statusBefore: Status,
+    statusBefore: AgentStatus,
     events: NewEvent[],
   ): Promise<void> {
     const hasBegun = beginNext(self);
@@ -168,6 +169,6 @@ function isToolResult({ kind, state }: NewEvent): boolean {
 }
 
 /** The status that an answer reports: it fails, or it works again. */
-function statusOf(events: NewEvent[]): Status | undefined {
-  return events.findLast(({ kind }) => kind === 'status')?.status as Status | undefined;
+function statusOf(events: NewEvent[]): AgentStatus | undefined {
+  return events.findLast(({ kind }) => kind === 'status')?.status as AgentStatus | undefined;
 }

@@ -1,12 +1,10 @@
+import type { ControlVerb } from '../events.ts';
 import { isObject, isTooDeep, parseJson } from './json.ts';
 import type { Json } from './json.ts';
 
-/** The verbs of a control command. */
-export type Verb = 'interrupt' | 'pause' | 'resume' | 'archive';
-
 /** A `control` command as the gateway sends it. */
 export interface Control {
-  verb: Verb;
+  verb: ControlVerb;
   reason?: string;
 }
 
@@ -17,7 +15,12 @@ export interface Spawn {
   workspaceRef?: string;
 }
 
-const VERBS: readonly string[] = ['interrupt', 'pause', 'resume', 'archive'] satisfies Verb[];
+const VERBS: readonly string[] = [
+  'interrupt',
+  'pause',
+  'resume',
+  'archive',
+] satisfies ControlVerb[];
 
 // The gateway has checked both bodies. A direct caller of Restate's ingress may still send anything, so an invalid
 // body is `undefined` here and never an exception (see message.ts).
@@ -26,7 +29,7 @@ const VERBS: readonly string[] = ['interrupt', 'pause', 'resume', 'archive'] sat
 export function readControl(body: Uint8Array): Control | undefined {
   const value = readObject(body);
   if (typeof value?.verb !== 'string' || !VERBS.includes(value.verb)) return undefined;
-  return { verb: value.verb as Verb, ...textField(value, 'reason') };
+  return { verb: value.verb as ControlVerb, ...textField(value, 'reason') };
 }
 
 /** The body of a `spawn` command, or undefined if it is not one. */

@@ -15,13 +15,10 @@ export interface AgentOptions extends GatewayAccess {
   rowService?: string;
 }
 
-/** The status of an agent, as its row has it. */
-export type Status = AgentStatus;
-
 /** The state of every agent as one value, so that it changes as a whole or not at all. */
 export interface Entity {
   url: string;
-  status: Status;
+  status: AgentStatus;
   parent: string | null;
   createdAt: string;
   timeline: Timeline;

@@ -1,5 +1,5 @@
 export { answer, type AnswerOptions } from './answer.ts';
-export { readControl, readSpawn, type Control, type Spawn, type Verb } from './command.ts';
+export { readControl, readSpawn, type Control, type Spawn } from './command.ts';
 export { catalogRowWriter } from './catalog-row.ts';
 export type { EntityRow } from '../entity-row.ts';
 export { defineAgent, type Agent, type AgentDefinition } from './define-agent.ts';
@@ -12,7 +12,6 @@ export {
   requestIdOf,
   type AgentOptions,
   type Entity,
-  type Status,
 } from './entity.ts';
 export type { GatewayAccess } from './gateway-client.ts';
 export type {
@@ -23,15 +22,8 @@ export type {
   ToolResult,
   WrittenPart,
 } from './generation.ts';
-export { decodeText, isObject, isTooDeep, parseJson, type Json } from './json.ts';
+export type { Json } from './json.ts';
 export { readMessage, type Message, type ReadMessage } from './message.ts';
 export { retryForever } from './retry-forever.ts';
-export {
-  createTimeline,
-  newTimeline,
-  sendUnsent,
-  type Journal,
-  type NewEvent,
-  type Timeline,
-} from './timeline.ts';
+export type { NewEvent, Timeline } from './timeline.ts';
 export type { Tool, ToolContext } from './tools.ts';

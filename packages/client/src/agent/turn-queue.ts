@@ -1,6 +1,6 @@
-import type { Stop } from '../events.ts';
-import type { Control, Verb } from './command.ts';
-import type { Entity, Status } from './entity.ts';
+import type { AgentStatus, ControlVerb, Stop } from '../events.ts';
+import type { Control } from './command.ts';
+import type { Entity } from './entity.ts';
 
 /** An agent that answers one message at a time. */
 export interface TurnTaker extends Entity {
@@ -55,7 +55,7 @@ function takeStopped(self: TurnTaker, verb: 'interrupt' | 'archive'): number[] {
   return verb === 'interrupt' ? first : [...first, ...self.inbox.splice(0)];
 }
 
-function statusAfter(self: TurnTaker, verb: Verb): Status {
+function statusAfter(self: TurnTaker, verb: ControlVerb): AgentStatus {
   if (verb === 'archive') return 'archived';
   if (verb === 'pause' || (verb === 'interrupt' && self.status === 'paused')) return 'paused';
   return self.turn || self.inbox.length > 0 ? 'running' : 'idle';

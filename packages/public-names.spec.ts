@@ -1,55 +1,58 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { AgentGateway } from '@agent-gateway/client';
 import { describe, expect, it } from '@jest/globals';
-import ts from 'typescript';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { readPublicNames } from '../tools/reference/public-names.ts';
+import type { CliContext } from './cli/src/cli-context.ts';
+import { commandTree } from './cli/src/completion/command-tree.ts';
+import { createProgram } from './cli/src/program.ts';
+import { createServer } from './mcp/src/server.ts';
 
-const PACKAGES = import.meta.dirname;
-const ENTRIES = ['client', 'client/agent', 'client/server', 'react', 'ai-sdk'].map((name) => {
-  const [folder = '', part = ''] = name.split('/');
-  return { name: `@agent-gateway/${name}`, file: join(PACKAGES, folder, 'src', part, 'index.ts') };
-});
+const { checker, entries } = readPublicNames();
 
-const program = ts.createProgram(
-  ENTRIES.map(({ file }) => file),
-  {
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    target: ts.ScriptTarget.ESNext,
-    allowImportingTsExtensions: true,
-    noEmit: true,
-    skipLibCheck: true,
-    noLib: true,
-    types: [],
-  },
-);
-const checker = program.getTypeChecker();
-
-function publicSymbols(file: string): ts.Symbol[] {
-  const source = program.getSourceFile(file);
-  const entry = source && checker.getSymbolAtLocation(source);
-  if (!entry) throw new Error(`${file} exports nothing`);
-  return checker
-    .getExportsOfModule(entry)
-    .map((symbol) =>
-      symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol,
-    )
-    .filter(({ declarations }) => declarations?.some(isOurs));
-}
-
-function isOurs(declaration: ts.Declaration): boolean {
-  const { fileName } = declaration.getSourceFile();
-  return fileName.startsWith(PACKAGES) && !fileName.includes('/node_modules/');
-}
-
-describe.each(ENTRIES)('$name', ({ file }) => {
+/** `tools/reference/reference-page.spec.ts` checks that they are in the documentation. */
+describe.each(entries)('$name', ({ names }) => {
   // An editor shows the docstring where a name is used. Forty names had none.
   it('says of each public name what it is', () => {
-    const symbols = publicSymbols(file);
-    const silent = symbols.filter(
-      (symbol) =>
+    const silent = names.filter(
+      ({ symbol }) =>
         symbol.getDocumentationComment(checker).length === 0 &&
         symbol.getJsDocTags(checker).length === 0,
     );
-    expect(symbols.length).toBeGreaterThan(0);
+    expect(names.length).toBeGreaterThan(0);
     expect(silent.map(({ name }) => name)).toEqual([]);
+  });
+});
+
+const read = (path: string): string => readFileSync(join(import.meta.dirname, '..', path), 'utf8');
+
+describe('the command line', () => {
+  it('has every command in the table of its page', () => {
+    const rows = read('docs/command-line.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((row) => new Set(row.split(/[^a-z]+/)));
+    const paths = commandTree(createProgram({} as CliContext)).map(({ path }) => path);
+    const commands = paths.filter((path) => path !== '');
+    expect(commands).toEqual(expect.arrayContaining(['spawn', 'token mint']));
+    const isShown = (path: string): boolean =>
+      rows.some((row) => path.split(' ').every((word) => row.has(word)));
+    expect(commands.filter((path) => !isShown(path))).toEqual([]);
+  });
+});
+
+describe('the MCP server', () => {
+  it('has every tool in its README, with what it does', async () => {
+    const gateway = new AgentGateway({ url: 'http://127.0.0.1:1', apiKey: 'none' });
+    const server = createServer(gateway, '1.0.0');
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    const [end, otherEnd] = InMemoryTransport.createLinkedPair();
+    await Promise.all([server.connect(end), client.connect(otherEnd)]);
+    const { tools } = await client.listTools();
+    await client.close();
+    const described = [...read('packages/mcp/README.md').matchAll(/^\| `(\w+)` +\| \w.+\|$/gm)];
+    expect(described.map(([, name]) => name)).toEqual(tools.map(({ name }) => name));
   });
 });

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
+import { violations } from '../axe.ts';
 import { assertFits, LAPTOP, openConsole, PHONE, type ConsoleWorld } from './console-page.ts';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const VIEWS = ['#/', '#/assistant/ada', '#/deployments'];
 const LOOKS: Record<string, BrowserContextOptions> = {
   'on a laptop': { viewport: LAPTOP },
@@ -97,17 +95,4 @@ async function tabTo(page: Page, text: string, testId = ''): Promise<void> {
     if (isThere) return;
   }
   throw new Error(`Tab never came to ${text || testId}.`);
-}
-
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-    };
-    const { violations: found } = await axe.run();
-    return found.flatMap(({ id, nodes }) =>
-      nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`),
-    );
-  });
 }

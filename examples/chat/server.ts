@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import express, { type Request as PageRequest, type Response as PageResponse } from 'express';
+import { AgentGateway } from '@agent-gateway/client';
+import { chatBackEnd } from '@agent-gateway/client/server';
+import { answer } from './node-adapter.ts';
+import { signed, userOf } from './session.ts';
+
+const { GATEWAY_URL = '', GATEWAY_API_KEY = '', GATEWAY_READ_TOKEN_SECRETS = '' } = process.env;
+const { AGENT = 'assistant', TOKEN_TTL_SECONDS = '300', PORT = '3000' } = process.env;
+/** A read token opens at most 16 paths: these chats and the catalog. */
+const MAX_CHATS = 15;
+
+/** What belongs to a user. A name has no hyphen, so no user's chats look like another's. Your product asks its database. */
+function ownOf(user: string) {
+  return {
+    agents: Array.from({ length: MAX_CHATS }, (_, index) => `${AGENT}/${user}-${index + 1}`),
+    catalog: {
+      table: 'entities',
+      where: 'type = $1 AND id LIKE $2',
+      params: [AGENT, `${user}-%`],
+      columns: ['url', 'status', 'updated_at'],
+    },
+  };
+}
+
+const chat = chatBackEnd({
+  gateway: new AgentGateway({ url: GATEWAY_URL, apiKey: GATEWAY_API_KEY }),
+  readTokenSecret: GATEWAY_READ_TOKEN_SECRETS.split(',')[0] ?? '',
+  ttlSeconds: Number(TOKEN_TTL_SECONDS),
+  authorize: ({ headers }) => {
+    const user = userOf(headers.get('cookie'));
+    return user !== undefined && { subject: user, ...ownOf(user) };
+  },
+});
+
+function tell(response: PageResponse, user: string | undefined): void {
+  response.set('cache-control', 'no-store');
+  response.json(user === undefined ? {} : { user, gatewayUrl: GATEWAY_URL, ...ownOf(user) });
+}
+
+/** Signing in is only pretended: whoever names a user is that user. Put your own sign-in here. */
+function signIn({ body, secure }: PageRequest, response: PageResponse): void {
+  const { name = '' } = (body ?? {}) as { name?: unknown };
+  const user = String(name).trim().toLowerCase();
+  if (!/^[a-z][a-z0-9]{0,30}$/.test(user)) {
+    response
+      .status(400)
+      .json({ problem: 'A name has letters and digits, and begins with a letter.' });
+    return;
+  }
+  response.cookie('session', signed(user), { httpOnly: true, sameSite: 'lax', secure });
+  tell(response, user);
+}
+
+const app = express();
+// Express' own middleware would read the body of a command, so these come first.
+app.use('/chat', (incoming, outgoing, next) => void answer(chat, incoming, outgoing).catch(next));
+app
+  .route('/session')
+  .get(({ headers }, response) => tell(response, userOf(headers.cookie)))
+  .post(express.json(), signIn)
+  .delete((_, response) => tell(response.clearCookie('session'), undefined));
+app.use((_, response, next) => {
+  const policy = `default-src 'self'; img-src 'self' data:; connect-src 'self' ${GATEWAY_URL}; frame-ancestors 'none'`;
+  response.set({ 'content-security-policy': policy, 'x-content-type-options': 'nosniff' });
+  next();
+});
+app.use(express.static(join(import.meta.dirname, 'dist')));
+// Only for this machine, because nobody proves who they are.
+const server = app.listen(Number(PORT), '127.0.0.1', (error) => {
+  if (error) throw error;
+  const address = server.address();
+  console.log(
+    `The chat is at http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+  );
+});

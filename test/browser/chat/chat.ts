@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import type { Browser, Locator, Page, Route } from 'playwright-core';
+import type { Checks } from '../../support/checks.ts';
+import { violations } from '../axe.ts';
+import { assertFits, PHONE } from '../console/console-page.ts';
+import { answersSeen, newChat, openChat, say, type ChatWorld } from './chat-world.ts';
+
+const DESKTOP = { width: 1440, height: 900 };
+const LOOKS = [
+  { viewport: DESKTOP, colorScheme: 'light' },
+  { viewport: DESKTOP, colorScheme: 'dark' },
+  { viewport: PHONE, colorScheme: 'light' },
+  { viewport: PHONE, colorScheme: 'dark' },
+] as const;
+const counted = (last: number): string =>
+  Array.from({ length: last }, (_, index) => index + 1).join(' ');
+
+/** `examples/chat` as its users see it. */
+export async function checkChat(checks: Checks, browser: Browser, world: ChatWorld): Promise<void> {
+  const { page, errors, close } = await openChat(browser, world, 'ada');
+  await checks.check('two chats, and words as they are said', () => words(page));
+  await checks.check('a reload in the middle of an answer: no word is lost or comes twice', () =>
+    reload(page),
+  );
+  await checks.check('an answer is stopped after a reload', () => stop(page));
+  await checks.check('an answer outlives several tokens', () => tokens(page));
+  await checks.check('tools, failures and refusals are said plainly', () => failures(page, world));
+  await checks.check(
+    'while the gateway is down the page says so, and sends the message later',
+    () => outage(page, world),
+  );
+  await checks.check('a chat that is closed says so', () => closed(page, world));
+  await checks.check('nobody else opens the chats of a user', () => others(browser, world));
+  for (const look of LOOKS) {
+    const name = `axe finds nothing at ${look.viewport.width}, ${look.colorScheme}, and all fits`;
+    await checks.check(name, () => access(browser, world, look));
+  }
+  await checks.check('signing out ends the reads of the other tabs', () => signOut(page));
+  await checks.check('the page has had no error', () => assert.deepEqual(errors, []));
+  await close();
+}
+
+async function words(page: Page): Promise<void> {
+  await page.getByText('You have no chats yet.').waitFor();
+  await newChat(page, 'Chat 1');
+  await newChat(page, 'Chat 2');
+  await say(page, 'count to 100');
+  await untilAnswered(page, 'count to 100', counted(100));
+  const seen = await answersSeen(page);
+  assert.ok(seen.length > 5, `it was seen in ${seen.length} steps`);
+  assertGrows(seen, counted(100));
+  // The newest is the first, and each has what was said in it.
+  const links = page.getByRole('navigation').getByRole('link');
+  assert.deepEqual(await links.allInnerTexts(), ['Chat 2', 'Chat 1']);
+  await links.last().click();
+  await page.getByText('What do you want to know?').waitFor();
+  assert.equal(await page.locator('.said').count(), 0);
+}
+
+async function reload(page: Page): Promise<void> {
+  await say(page, 'count to 200');
+  for (const number of [' 20 ', ' 80 ', ' 140 ']) {
+    await writing(page).getByText(number).waitFor();
+    assertGrows(await answersSeen(page), counted(200));
+    await page.reload();
+  }
+  await untilAnswered(page, 'count to 200', counted(200));
+  assertGrows(await answersSeen(page), counted(200));
+  assert.equal(await page.locator('.said').count(), 1);
+}
+
+/** Each text is the beginning of the whole and longer than the one before. */
+function assertGrows(seen: string[], whole: string): void {
+  for (const [index, text] of seen.entries()) {
+    assert.ok(whole.startsWith(text.trimEnd()), `${text} is not how ${whole} begins`);
+    assert.ok(text.length > (seen[index - 1]?.trimEnd().length ?? -1), `${text} is not longer`);
+  }
+}
+
+async function untilAnswered(page: Page, question: string, answer: string): Promise<void> {
+  const turn = page.locator('li[data-state="done"]').filter({ hasText: question });
+  await turn.waitFor({ timeout: 60_000 });
+  assert.equal((await turn.locator('.said').innerText()).trim(), answer);
+}
+
+/** The answer that is being written. */
+const writing = (page: Page): Locator => page.locator('li[data-state="writing"] .said');
+
+async function stop(page: Page): Promise<void> {
+  await say(page, 'count to 9999');
+  await writing(page).getByText(' 5 ').waitFor();
+  await page.reload();
+  await page.getByRole('button', { name: 'Stop' }).click();
+  const turn = page.locator('li[data-state="stopped"]');
+  await turn.getByText('Stopped.').waitFor();
+  assert.match(await turn.locator('.said').innerText(), /^1 2 3 4 5 /);
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+}
+
+async function tokens(page: Page): Promise<void> {
+  let minted = 0;
+  page.on('response', (response) => {
+    if (response.url().endsWith('/chat/token') && response.status() === 200) minted += 1;
+  });
+  await say(page, 'count to 301');
+  await untilAnswered(page, 'count to 301', counted(301));
+  // The answer takes six seconds, and a token ends after two.
+  assert.ok(minted >= 3, `${minted} tokens`);
+}
+
+async function failures(page: Page, { gateway }: ChatWorld): Promise<void> {
+  await newChat(page, 'Chat 3');
+  await say(page, 'What is the weather in Rome?');
+  await page.getByText('Used weather').waitFor();
+  await page.locator('.said').getByText('The tool says {"city":"Rome","degrees":21}.').waitFor();
+  await say(page, 'fail 3 times');
+  await page.getByRole('alert').getByText('The agent has trouble. It tries again').waitFor();
+  await untilAnswered(page, 'fail 3 times', 'I am no model. You said: fail 3 times');
+  assert.equal(await page.getByRole('alert').count(), 0);
+
+  await page.route('**/send', refuse);
+  await say(page, 'hello');
+  const reason = page.getByRole('alert').getByText('The agent does not take this command.');
+  await reason.waitFor();
+  await page.getByText('Not sent.').waitFor();
+  await page.unroute('**/send', refuse);
+  await page.getByRole('button', { name: 'Send again' }).click();
+  await untilAnswered(page, 'hello', 'I am no model. You said: hello');
+  assert.equal(await page.getByText('Not sent.').count(), 0);
+  assert.equal(await reason.count(), 0);
+
+  await say(page, 'count to 9999');
+  await writing(page).getByText(' 5 ').waitFor();
+  for (let waiting = 0; waiting < 20; waiting++) await gateway.agents.send('writer/ada-3', 'next');
+  await say(page, 'one too many');
+  await page.getByText('Too many messages wait for an answer. Send it again later.').waitFor();
+}
+
+/** As the back end does if the runtime refuses a command. */
+async function refuse(route: Route): Promise<void> {
+  const detail = 'The agent does not take this command.';
+  const body = JSON.stringify({ status: 400, code: 'runtime_rejected', detail });
+  await route.fulfill({ status: 400, contentType: 'application/problem+json', body });
+}
+
+async function outage(page: Page, { front }: ChatWorld): Promise<void> {
+  await newChat(page, 'Chat 4');
+  await say(page, 'count to 3');
+  await untilAnswered(page, 'count to 3', counted(3));
+  front.refuse();
+  await page.getByRole('alert').getByText('The agents cannot be reached. Trying again…').waitFor();
+  await say(page, 'count to 4');
+  await page.getByText('Sending…').waitFor();
+  front.restore();
+  await untilAnswered(page, 'count to 4', counted(4));
+  assert.equal(await page.getByRole('alert').count(), 0);
+  assert.equal(await page.locator('.asked').count(), 2);
+}
+
+async function closed(page: Page, { gateway }: ChatWorld): Promise<void> {
+  await gateway.agents.control('writer/ada-4', 'archive');
+  await page.getByPlaceholder('This chat is closed.').waitFor();
+  assert.equal(await page.getByLabel('Your message').isDisabled(), true);
+  await page.getByRole('link', { name: 'Chat 4 closed' }).waitFor();
+}
+
+async function others(browser: Browser, world: ChatWorld): Promise<void> {
+  const { page, close } = await openChat(browser, world, 'ben');
+  await page.getByText('You have no chats yet.').waitFor();
+  await page.goto(`${world.url}/#writer/ada-1`);
+  await page.getByText('You have no such chat.').waitFor();
+  const answers = await page.evaluate(async () => {
+    const headers = { 'content-type': 'application/json' };
+    const post = (path: string, body: object): Promise<Response> =>
+      fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+    const session = (await (await fetch('/session')).json()) as { gatewayUrl: string };
+    const { token } = (await (await post('/chat/token', {})).json()) as { token: string };
+    const read = (path: string): Promise<Response> =>
+      fetch(session.gatewayUrl + path, { headers: { authorization: `Bearer ${token}` } });
+    const all = await Promise.all([
+      post('/chat/api/a/writer/ada-1/send', { kind: 'message', content: [] }),
+      post('/chat/api/a/writer/ada-1/control', { verb: 'interrupt' }),
+      post('/chat/api/spawn', { type: 'writer', id: 'ada-5' }),
+      read('/streams/t/default/agents/writer/ada-1/timeline?offset=-1'),
+      read('/shapes/v1/shape?table=entities&offset=-1&where=id%20LIKE%20%27ada-%25%27'),
+      read('/streams/t/default/agents/writer/ben-1/timeline?offset=-1'),
+    ]);
+    return Promise.all(
+      all.map(async (answer) => {
+        const { code } = (await answer.json().catch(() => ({}))) as { code?: string };
+        return `${answer.status} ${code}`;
+      }),
+    );
+  });
+  assert.deepEqual(answers, [
+    '403 agent_not_yours',
+    '403 agent_not_yours',
+    '403 agent_not_yours',
+    '403 prefix_not_covered',
+    '403 shape_not_covered',
+    // Their own chat, which is not there yet.
+    '404 undefined',
+  ]);
+  // Whoever writes a cookie is nobody.
+  const end = Date.now() + 60_000;
+  for (const cookie of [`session=ada.${end}.x`, `session=ada.${end}.`, `session=ada`]) {
+    const answer = await fetch(`${world.url}/session`, { headers: { cookie } });
+    assert.deepEqual(await answer.json(), {});
+  }
+  await close();
+}
+
+async function access(
+  browser: Browser,
+  world: ChatWorld,
+  look: (typeof LOOKS)[number],
+): Promise<void> {
+  // axe itself is put into the page.
+  const { page, close } = await openChat(browser, world, '', { ...look, bypassCSP: true });
+  const check = async (view: string): Promise<void> => {
+    await page.getByText(view).first().waitFor();
+    assert.deepEqual([view, await violations(page)], [view, []]);
+    await assertFits(page);
+  };
+  await check('This example only pretends');
+  await page.getByLabel('Your name').fill('no name!');
+  await page.keyboard.press('Enter');
+  await check('A name has letters and digits');
+  await page.getByLabel('Your name').fill('ada');
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'Chat 3' }).waitFor();
+  await check('New chat');
+  await page.goto(`${world.url}/#writer/ada-9999`);
+  await check('You have no such chat.');
+  await page.goto(`${world.url}/#writer/ada-4`);
+  await check('count to 4');
+  await page.goto(`${world.url}/#writer/ada-3`);
+  await check('The tool says');
+  await page.route('**/send', refuse);
+  await say(page, 'hello');
+  await check('Not sent.');
+  await close();
+}
+
+async function signOut(page: Page): Promise<void> {
+  const tab = await page.context().newPage();
+  await tab.goto(page.url());
+  await tab.getByRole('button', { name: 'Sign out' }).click();
+  for (const each of [tab, page]) await each.getByLabel('Your name').waitFor();
+  await tab.close();
+}

@@ -2,6 +2,7 @@ import { Checks, giveUp } from '../support/checks.ts';
 import { checkAiSdk } from './ai-sdk/ai-sdk.ts';
 import { checkChat } from './chat/chat.ts';
 import { withChat } from './chat/chat-world.ts';
+import { checkDocsPage } from './chat/docs-page.ts';
 import { findChromium, HOW_TO_GET_CHROMIUM, launchChromium } from './chromium.ts';
 import { checkClientFaults } from './client-faults.ts';
 import { checkAccess } from './console/access.ts';
@@ -46,7 +47,11 @@ async function main(executablePath: string): Promise<void> {
       await checkAiSdk(checks, browser, version);
     }
     checks.section('The chat to copy');
-    await withChat((world) => checkChat(checks, browser, world));
+    await withChat(async (world) => {
+      await checkChat(checks, browser, world);
+      checks.section('The programs of docs/chat.md');
+      await checkDocsPage(checks, browser, world);
+    });
     checks.section('The console of npm run local');
     await withConsole(async (world) => {
       for (const check of [

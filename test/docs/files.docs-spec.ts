@@ -46,20 +46,23 @@ const TYPES_ONLY = [
   'turns.ts',
   'watch.ts',
   'token-route.ts',
-  // What they do is tested in `test/client/chat-back-end.e2e-spec.ts`.
+];
+/** Run in a real browser, with an agent. */
+const IN_BROWSER = [
+  // `test/browser/chat/docs-page.ts`
   'chat.ts',
   'node-adapter.ts',
   'express-server.ts',
   'node-server.ts',
   'ask.ts',
   'chat.tsx',
-  // `test/browser/ai-sdk/ai-sdk.ts` runs it.
+  // `test/browser/ai-sdk/ai-sdk.ts`
   'use-chat.tsx',
 ];
 
 describe('files in the pages', () => {
   it('are all known to a test that runs or holds them', () => {
-    const known = [...RUN, ...OF_MONITORING, ...TYPES_ONLY, OF_OPENAPI, VALUES];
+    const known = [...RUN, ...OF_MONITORING, ...TYPES_ONLY, ...IN_BROWSER, OF_OPENAPI, VALUES];
     const unknown = files.filter(({ name = '' }) => !known.includes(name));
     expect(unknown.map(({ page, line, name }) => `${page}:${line}: ${name}`)).toEqual([]);
   });
@@ -76,9 +79,10 @@ describe('files in the pages', () => {
 });
 
 describe('the adapter in the pages', () => {
-  it('is the one that the tests of the back end use', () => {
+  it('is the one that the tests of the back end and the example use', () => {
     const [shown] = files.filter(({ name }) => name === 'node-adapter.ts');
     expect(shown?.text).toBe(readProjectFile('test/support/node-adapter.ts'));
+    expect(shown?.text).toBe(readProjectFile('examples/chat/node-adapter.ts'));
   });
 });
 

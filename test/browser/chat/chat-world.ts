@@ -22,6 +22,8 @@ export interface ChatWorld {
   /** The gateway as page and server see it. */
   front: CuttingProxy;
   url: string;
+  /** The variables that the local system printed for another terminal. */
+  exported: Record<string, string>;
 }
 
 export interface ChatPage {
@@ -66,7 +68,7 @@ export async function withChat(work: (world: ChatWorld) => Promise<void>): Promi
         .join('\n')
         .match(/^The chat is at (\S+)$/m)?.[1] ?? '';
     const gateway = new AgentGateway({ url: local.baseUrl, apiKey: local.apiKey });
-    await work({ gateway, front, url });
+    await work({ gateway, front, url, exported });
   } finally {
     for (const stop of stops.reverse()) await stop();
   }

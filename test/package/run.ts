@@ -20,6 +20,7 @@ import { minifySync } from '@swc/core';
 import { AgentGateway, textOf } from '../../packages/client/src/index.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
+import { measureClient } from './client-sizes.ts';
 import { Checks } from '../support/checks.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
 import { API_KEY, READ_TOKEN_SECRET, startGatewayProcess } from '../support/gateway-process.ts';
@@ -155,6 +156,47 @@ async function startExample(
     agent.waitForLine((line) => line === `${type} is registered, on port ${port}`),
   );
   return agent;
+}
+
+/** Installs the packed client and hooks into a copy of the chat, checks its types, and starts it as its README says. */
+async function startChat({ said }: LocalSystem): Promise<RunningProcess> {
+  const own = join(folder, 'chat');
+  const filter = (path: string): boolean => !/\/(?:dist|node_modules)$/.test(path);
+  cpSync(join(ROOT, 'examples/chat'), own, { recursive: true, filter });
+  const tarballs = ['client', 'react'].map((name) =>
+    join(folder, `agent-gateway-${name}-${version}.tgz`),
+  );
+  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+  const at = { cwd: own, paths: newNode };
+  await succeed('npm', [...install, '--loglevel=error', ...tarballs], at);
+  await succeed('npx', ['tsc'], at);
+  const exported = [...said.join('\n').matchAll(/\b([A-Z_]+)=(\S+)/g)];
+  const chat = startProcess({
+    name: 'chat',
+    command: 'npm',
+    args: ['--prefix', own, 'start'],
+    env: {
+      ...Object.fromEntries(exported.map(([, name, value]) => [name, value])),
+      PATH: [...newNode, process.env.PATH].join(delimiter),
+      HOME: folder,
+      PORT: '0',
+    },
+  });
+  await untilReady(chat, COMMAND_TIMEOUT_MS, () =>
+    chat.waitForLine((line) => line.startsWith('The chat is at')),
+  );
+  return chat;
+}
+
+/** It serves its page, and a user signs in. */
+async function signInToChat(chat: RunningProcess): Promise<void> {
+  const url = chat.lastLines().join('\n').split('The chat is at ')[1]?.trim() ?? '';
+  const page = await fetch(url);
+  assert.match(await page.text(), /<script type="module" crossorigin src="\/assets\/index-/);
+  const headers = { 'content-type': 'application/json' };
+  const signIn = { method: 'POST', headers, body: '{"name":"Ada"}' };
+  const answer = await fetch(`${url}/session`, signIn);
+  assert.deepEqual([answer.status, ((await answer.json()) as { user: string }).user], [200, 'ada']);
 }
 
 /** The command line sends the canonical message, and the example once shouted its JSON. */
@@ -380,16 +422,19 @@ try {
     );
   }
 
-  await checks.check('the example agents run in folders of their own, and answer', async () => {
+  await checks.check('the examples run in folders of their own, and answer', async () => {
     const system = await startLocalSystem(join(folder, 'data'));
-    const agents: RunningProcess[] = [];
+    const examples: RunningProcess[] = [];
     try {
-      agents.push(await startExample('agent', 'shout', system));
-      agents.push(await startExample('llm-agent', 'writer', system));
+      examples.push(await startExample('agent', 'shout', system));
+      examples.push(await startExample('llm-agent', 'writer', system));
+      const chat = await startChat(system);
+      examples.push(chat);
+      await signInToChat(chat);
       await askShout(system);
       await askWriter(new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey }));
     } finally {
-      for (const agent of agents) await agent.kill();
+      for (const example of examples) await example.kill();
       await system.process.stop(COMMAND_TIMEOUT_MS);
     }
   });
@@ -405,6 +450,15 @@ try {
     assert.ok(bytesOf('client') < 14 * 1024, `the client: ${bytesOf('client')} bytes`);
     assert.ok(bytesOf('react') < 3 * 1024, `the hooks: ${bytesOf('react')} bytes`);
     assert.ok(bytesOf('ai-sdk') < 3 * 1024, `the transport: ${bytesOf('ai-sdk')} bytes`);
+  });
+
+  await checks.check('docs/client.md says what a page loads of the client', async () => {
+    const { own, timeline, catalog } = await measureClient();
+    const kib = [own, timeline, catalog].map((bytes) => Math.ceil(bytes / 1024));
+    const page = readFileSync(join(ROOT, 'docs/client.md'), 'utf8').replaceAll('\n', ' ');
+    const said =
+      /Its own code has (\d+) KiB\. The first timeline loads (\d+) KiB more, and the catalog (\d+) KiB/;
+    assert.deepEqual(said.exec(page)?.slice(1).map(Number), kib);
   });
 
   await checks.check('says what to do in a clone that is not built', async () => {

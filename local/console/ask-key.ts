@@ -14,8 +14,9 @@ export async function askKey(
   say: (text: string) => void,
 ): Promise<string> {
   const isTerminal = input.isTTY === true;
-  if (isTerminal) say(question);
+  // First: a key that is pasted as soon as the question is there would be shown.
   if (isTerminal) input.setRawMode?.(true);
+  if (isTerminal) say(question);
   try {
     return await readLine(input);
   } finally {

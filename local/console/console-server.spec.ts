@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { API_KEY, problem, SECRET, SPAWN, startFixture } from './console-fixture.ts';
 import type { Answer, ConsoleFixture } from './console-fixture.ts';
+import { pageUrlOf } from './page-names.ts';
 
 let fixture: ConsoleFixture;
 beforeEach(async () => {
@@ -72,11 +73,12 @@ describe('the page', () => {
     ['/settings.json', 'application/json'],
   ])('has %s, which may run our own code and talk to the gateway only', async (path, type) => {
     const { status, headers } = await fixture.ask('GET', path);
+    const { port: gatewayPort } = new URL(fixture.gatewayUrl);
 
     expect({ status, type: headers['content-type'] }).toEqual({ status: 200, type });
     expect(headers['content-security-policy']).toBe(
       `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; ` +
-        `connect-src 'self' ${fixture.gatewayUrl}; base-uri 'none'; form-action 'none'; ` +
+        `connect-src 'self' ${fixture.gatewayUrl} http://*.localhost:${gatewayPort}; base-uri 'none'; form-action 'none'; ` +
         `frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'`,
     );
     expect(headers['x-content-type-options']).toBe('nosniff');
@@ -130,6 +132,31 @@ describe('the page', () => {
     expect(answer.headers['access-control-allow-origin']).toBeUndefined();
   });
 });
+
+it('gives each page a name of the gateway that no other page has, and answers under none itself', async () => {
+  const settings = await Promise.all(
+    [1, 2].map(async () => {
+      const { text } = await fixture.ask('GET', '/settings.json');
+      return JSON.parse(text) as { gatewayUrl: string; pageUrl: string };
+    }),
+  );
+  const names = settings.map(({ pageUrl }) => pageUrl);
+  const { port: gatewayPort } = new URL(fixture.gatewayUrl);
+  const form = new RegExp(`^http://p-[0-9a-f]{8}\\.localhost:${gatewayPort}$`);
+
+  expect(names).toEqual([expect.stringMatching(form), expect.stringMatching(form)]);
+  expect(new Set(names).size).toBe(2);
+  const { hostname } = new URL(names[0] ?? '');
+  const headers = { host: `${hostname}:${fixture.port}`, origin: fixture.url };
+  expect((await fixture.ask('GET', '/health', headers)).status).toBe(421);
+});
+
+it.each(['https://gateway.example', 'http://192.168.1.2:8787', 'https://127.0.0.1:8787'])(
+  'has no such names for %s',
+  (url) => {
+    expect(pageUrlOf(url)).toBeUndefined();
+  },
+);
 
 it('never gives away the API key or the secret', async () => {
   const prefix = JSON.stringify({ prefix: '/shapes/v1/shape' });

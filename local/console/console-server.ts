@@ -5,8 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { readJsonBody, Refusal, sendJson, sendRefusal } from './answers.ts';
 import { allowedMethods, forward, type GatewayAccess } from './forward.ts';
 import { findPageFile, sendPageFile } from './page-files.ts';
+import { hasPageName, pageUrlOf } from './page-names.ts';
 import { mintReadToken, readTokenClaims } from './read-token.ts';
+import { answerPageName } from './reads-by-name.ts';
 import { isOwnHost, refuseForeignRead, refuseForeignRequest } from './same-origin.ts';
+import { setSecurityHeaders } from './security-headers.ts';
 
 export interface ConsoleOptions extends GatewayAccess {
   /** 0 means a free port. */
@@ -60,8 +63,13 @@ async function route(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  setSecurityHeaders(options, response);
+  const { localPort } = request.socket;
+  const ownUrl = `http://127.0.0.1:${localPort}`;
+  const mints = options.readTokenSecret !== undefined;
+  const readUrl = mints ? options.gatewayUrl : ownUrl;
+  setSecurityHeaders(readUrl, mints, response);
   const [path = '/'] = (request.url ?? '/').split('?');
+  if (!mints && hasPageName(request)) return answerPageName(options, path, request, response);
   if (!isOwnHost(request)) {
     throw new Refusal(421, 'wrong_host', 'Open the console at the address that it printed.');
   }
@@ -77,7 +85,7 @@ async function route(
     throw new Refusal(405, 'method_not_allowed', `Use ${allowed.join(', ')}.`);
   }
   if (file) return sendPageFile(file, response);
-  if (path === '/settings.json') return sendSettings(options, response);
+  if (path === '/settings.json') return sendSettings(options, readUrl, response);
   if (method === 'GET') refuseForeignRead(request);
   else refuseForeignRequest(request);
   if (path === '/token') return giveReadToken(options, request, response);
@@ -94,10 +102,12 @@ function methodsOf({ readTokenSecret }: ConsoleOptions, path: string): string[] 
 
 function sendSettings(
   { gatewayUrl, tenant, readTokenSecret }: ConsoleOptions,
+  readUrl: string,
   response: ServerResponse,
 ): void {
   const readsWithTokens = readTokenSecret !== undefined;
-  sendJson(response, 200, { gatewayUrl, tenant, readsWithTokens });
+  // Each page gets another name.
+  sendJson(response, 200, { gatewayUrl, tenant, readsWithTokens, pageUrl: pageUrlOf(readUrl) });
 }
 
 /** Request: `{"prefix": …}`. Response: `{"token", "ttlSeconds"}`. */
@@ -111,30 +121,4 @@ async function giveReadToken(
   if (!claims) throw new Refusal(403, 'prefix_not_allowed', 'The page may not read there.');
   const token = await mintReadToken(readTokenSecret, claims, tokenTtlSeconds);
   sendJson(response, 200, { token, ttlSeconds: tokenTtlSeconds });
-}
-
-/** Only our own files may run, and they may connect only to us and to the gateway. */
-function setSecurityHeaders(
-  { gatewayUrl, readTokenSecret }: ConsoleOptions,
-  response: ServerResponse,
-): void {
-  const reads = readTokenSecret === undefined ? '' : ` ${new URL(gatewayUrl).origin}`;
-  const policy = [
-    `default-src 'none'`,
-    `script-src 'self'`,
-    `style-src 'self'`,
-    `img-src 'self'`,
-    `connect-src 'self'${reads}`,
-    `base-uri 'none'`,
-    `form-action 'none'`,
-    `frame-ancestors 'none'`,
-    // Text never becomes markup: innerHTML and similar setters throw.
-    `require-trusted-types-for 'script'`,
-    `trusted-types 'none'`,
-  ];
-  response.setHeader('content-security-policy', policy.join('; '));
-  response.setHeader('x-content-type-options', 'nosniff');
-  response.setHeader('referrer-policy', 'no-referrer');
-  response.setHeader('cross-origin-opener-policy', 'same-origin');
-  response.setHeader('cross-origin-resource-policy', 'same-origin');
 }

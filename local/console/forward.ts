@@ -47,6 +47,10 @@ export function allowedMethods(path: string, mayRead: boolean): string[] | undef
   return rules.find(([, pattern]) => pattern.test(path))?.[0].split(' ');
 }
 
+export function isRead(path: string): boolean {
+  return READS.some(([, pattern]) => pattern.test(path));
+}
+
 /** Forwards a request of the page with the API key and few headers. The page makes the Idempotency-Key and repeats it. */
 export async function forward(
   { gatewayUrl, apiKey }: GatewayAccess,

@@ -61,28 +61,95 @@ describe('a console that cannot mint tokens', () => {
     },
   );
 
-  it('lets its page talk to the console only', async () => {
+  it('lets its page talk to the console only, by its names for pages too', async () => {
     const { headers } = await fixture.ask('GET', '/');
 
-    expect(headers['content-security-policy']).toContain(`connect-src 'self';`);
+    expect(headers['content-security-policy']).toContain(
+      `connect-src 'self' http://*.localhost:${fixture.port};`,
+    );
   });
+});
+
+describe('a name of such a console for one page', () => {
+  let fixture: ConsoleFixture;
+  let host: string;
+  beforeEach(async () => {
+    fixture = await startFixture({ mintsTokens: false });
+    const { pageUrl } = JSON.parse((await fixture.ask('GET', '/settings.json')).text) as {
+      pageUrl: string;
+    };
+    ({ host } = new URL(pageUrl));
+  });
+  afterEach(() => fixture.stop());
+
+  it('reads for the page of this console', async () => {
+    fixture.gatewayAnswer = { status: 200, contentType: 'application/json', body: [1] };
+
+    const answer = await fixture.ask('GET', SHAPE, { host, origin: fixture.url });
+
+    expect([answer.status, answer.text]).toEqual([200, '[1]']);
+    expect(answer.headers).toMatchObject({
+      'access-control-allow-origin': fixture.url,
+      'access-control-expose-headers': '*',
+      vary: 'origin',
+    });
+  });
+
+  it.each([
+    ['of another site', { origin: 'https://evil.example' }],
+    ['of another port of this machine', { origin: 'http://127.0.0.1:1' }],
+    ['of a sandboxed page', { origin: 'null' }],
+    ['without an origin', {}],
+    ['without an origin that a browser calls its own', OWN],
+  ])('reads nothing for a request %s', async (_, headers) => {
+    const answer = await fixture.ask('GET', SHAPE, { host, ...headers });
+
+    expect(answer).toMatchObject(CROSS_SITE);
+    expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+    expect(fixture.received).toEqual([]);
+  });
+
+  it.each([
+    ['GET', '/'],
+    ['GET', '/page/app.ts'],
+    ['GET', '/settings.json'],
+    ['GET', '/registry/deployments'],
+    ['POST', '/api/spawn'],
+    ['OPTIONS', SHAPE],
+  ])('has no %s %s', async (method, path) => {
+    const headers = { ...fixture.ownHeaders(), host };
+
+    expect(await fixture.ask(method, path, headers)).toMatchObject(
+      problem(404, 'not_found', 'There is nothing at this path.'),
+    );
+    expect(fixture.received).toEqual([]);
+  });
+
+  it.each(['localhost', 'evil.localhost', 'p-12345678.localhost.evil.example'])(
+    'is no name like %s',
+    async (name) => {
+      const headers = { host: `${name}:${fixture.port}`, origin: fixture.url };
+
+      expect((await fixture.ask('GET', SHAPE, headers)).status).toBeGreaterThanOrEqual(403);
+      expect(fixture.received).toEqual([]);
+    },
+  );
 });
 
 describe('the question for the key', () => {
   it('shows nothing of what is typed on a terminal, and takes corrections', async () => {
-    const said: string[] = [];
-    const modes: boolean[] = [];
+    const steps: string[] = [];
     const terminal = Object.assign(new PassThrough(), {
       isTTY: true,
-      setRawMode: (isRaw: boolean) => modes.push(isRaw),
+      setRawMode: (isRaw: boolean) => steps.push(isRaw ? 'hides' : 'shows'),
     });
-    const key = askKey('Key: ', terminal, (text) => said.push(text));
+    const key = askKey('Key: ', terminal, (text) => steps.push(text));
     terminal.write('secre');
     terminal.write('x\u007ft\r');
 
     expect(await key).toBe('secret');
-    expect(said).toEqual(['Key: ', '\n']);
-    expect(modes).toEqual([true, false]);
+    // It asked before it hid. A key that was pasted at once stood on the terminal.
+    expect(steps).toEqual(['hides', 'Key: ', 'shows', '\n']);
   });
 
   it('takes the first line of a pipe', async () => {

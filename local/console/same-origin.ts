@@ -14,9 +14,8 @@ export function isOwnHost(request: IncomingMessage): boolean {
  * cannot post JSON, so that another site can neither fake nor omit it.
  */
 export function refuseForeignRequest(request: IncomingMessage): void {
-  const { origin, 'sec-fetch-site': site, 'content-type': contentType = '' } = request.headers;
-  const ownOrigins = ownHosts(request).map((host) => `http://${host}`);
-  if (origin === undefined || !ownOrigins.includes(origin)) throw crossSite();
+  const { 'sec-fetch-site': site, 'content-type': contentType = '' } = request.headers;
+  refuseForeignOrigin(request);
   // If a browser sends this header, it is the browser's own verdict.
   if (site !== undefined && site !== 'same-origin') throw crossSite();
   const hasBody = request.method === 'POST';
@@ -31,6 +30,14 @@ export function refuseForeignRequest(request: IncomingMessage): void {
  */
 export function refuseForeignRead(request: IncomingMessage): void {
   if (request.headers['sec-fetch-site'] !== 'same-origin') throw crossSite();
+}
+
+/** The origin of the request. Throws unless it is our own page's. Browsers put it into each request to another origin. */
+export function refuseForeignOrigin(request: IncomingMessage): string {
+  const { origin } = request.headers;
+  const ownOrigins = ownHosts(request).map((host) => `http://${host}`);
+  if (origin === undefined || !ownOrigins.includes(origin)) throw crossSite();
+  return origin;
 }
 
 function ownHosts(request: IncomingMessage): string[] {

@@ -1,3 +1,4 @@
+import type { Browser } from 'playwright-core';
 import { Checks, giveUp } from '../support/checks.ts';
 import { checkAiSdk } from './ai-sdk/ai-sdk.ts';
 import { checkChat } from './chat/chat.ts';
@@ -11,7 +12,9 @@ import { withConsole } from './console/console-page.ts';
 import { checkDeployments } from './console/deployments.ts';
 import { checkDrill } from './console/drill.ts';
 import { checkForeignPages } from './console/foreign-pages.ts';
+import { checkManyTabs } from './console/many-tabs.ts';
 import { checkOutages } from './console/outages.ts';
+import { checkOwnKey } from './console/own-key.ts';
 import { checkRound } from './console/round.ts';
 import { checkScale } from './console/scale.ts';
 import { checkReact } from './react/react.ts';
@@ -19,58 +22,89 @@ import { checkReads } from './reads.ts';
 import { checkRefusals } from './refusals.ts';
 import { startWorld } from './world.ts';
 
+/** The checks of the console, each by the name of its file. */
+const CONSOLE = {
+  round: checkRound,
+  agents: checkAgents,
+  outages: checkOutages,
+  drill: checkDrill,
+  'own-key': checkOwnKey,
+  'many-tabs': checkManyTabs,
+  scale: checkScale,
+  access: checkAccess,
+  deployments: checkDeployments,
+  'foreign-pages': checkForeignPages,
+};
+
 /**
  * The gateway seen from a real browser, page and gateway on different origins, and the console.
- * `npm run test:browser -- --screenshots` takes new screenshots for the docs.
+ * `npm run test:browser -- console/drill` runs a part, and `-- --screenshots` takes new screenshots for the docs.
  */
 async function main(executablePath: string): Promise<void> {
   const checks = new Checks();
   const browser = await launchChromium(executablePath);
   try {
-    const world = await startWorld();
-    try {
-      checks.section('What a page may do with a read token');
-      await checkReads(checks, browser, world);
-      checks.section('What a page may not do, and what it can tell');
-      await checkRefusals(checks, browser, world);
-      checks.section('What the library keeps under random faults');
-      await checkClientFaults(checks, browser, world);
-    } finally {
-      await world.stop();
+    for (const [name, run] of Object.entries(PARTS)) {
+      if (isWanted(name)) await run(checks, browser);
     }
+  } finally {
+    await browser.close();
+  }
+  checks.finish();
+}
+
+const PARTS: Record<string, (checks: Checks, browser: Browser) => Promise<void>> = {
+  pages: checkPages,
+  react: async (checks, browser) => {
     for (const version of [18, 19] as const) {
       checks.section(`The hooks, in React ${version}`);
       await checkReact(checks, browser, version);
     }
+  },
+  'ai-sdk': async (checks, browser) => {
     for (const version of [6, 7] as const) {
       checks.section(`The transport, in AI SDK ${version}`);
       await checkAiSdk(checks, browser, version);
     }
+  },
+  chat: async (checks, browser) => {
     checks.section('The chat to copy');
     await withChat(async (world) => {
       await checkChat(checks, browser, world);
       checks.section('The programs of docs/chat.md');
       await checkDocsPage(checks, browser, world);
     });
+  },
+  console: async (checks, browser) => {
     checks.section('The console of npm run local');
     await withConsole(async (world) => {
-      for (const check of [
-        checkRound,
-        checkAgents,
-        checkOutages,
-        checkDrill,
-        checkScale,
-        checkAccess,
-        checkDeployments,
-        checkForeignPages,
-      ]) {
-        await check(checks, browser, world);
+      for (const [name, check] of Object.entries(CONSOLE)) {
+        if (isWanted(`console/${name}`)) await check(checks, browser, world);
       }
     });
+  },
+};
+
+async function checkPages(checks: Checks, browser: Browser): Promise<void> {
+  const world = await startWorld();
+  try {
+    checks.section('What a page may do with a read token');
+    await checkReads(checks, browser, world);
+    checks.section('What a page may not do, and what it can tell');
+    await checkRefusals(checks, browser, world);
+    checks.section('What the library keeps under random faults');
+    await checkClientFaults(checks, browser, world);
   } finally {
-    await browser.close();
+    await world.stop();
   }
-  checks.finish();
+}
+
+/** Whether the arguments name this part, a part of it or the whole that it belongs to. Without arguments, all are wanted. */
+function isWanted(part: string): boolean {
+  const wanted = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
+  const covers = (outer: string, inner: string): boolean =>
+    inner === outer || inner.startsWith(`${outer}/`);
+  return wanted.length === 0 || wanted.some((one) => covers(one, part) || covers(part, one));
 }
 
 const chromiumPath = findChromium();

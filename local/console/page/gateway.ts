@@ -6,7 +6,12 @@ export interface Settings {
   tenant: string;
   /** Otherwise the console has no secret to sign tokens with, and forwards the page's reads with its API key. */
   readsWithTokens: boolean;
+  /** Where this page reads. */
+  readUrl: string;
 }
+
+/** A name that the browser does not know, or another machine's, gets no answer in this time. */
+const NAME_TRIAL_MS = 2_000;
 
 /** One attempt, for what an open page asks again within seconds. */
 export const ONCE = { retryForMs: 0, timeoutMs: 8_000 };
@@ -19,9 +24,9 @@ export const commandGateway = new AgentGateway({ url: location.origin });
  * library renews it before it expires.
  */
 export function readGateway(settings: Settings, prefix: string): AgentGateway {
-  const { gatewayUrl, tenant, readsWithTokens } = settings;
-  if (!readsWithTokens) return new AgentGateway({ url: location.origin, tenant });
-  return new AgentGateway({ url: gatewayUrl, tenant, authCallback: () => mint(prefix) });
+  const { readUrl, tenant, readsWithTokens } = settings;
+  if (!readsWithTokens) return new AgentGateway({ url: readUrl, tenant });
+  return new AgentGateway({ url: readUrl, tenant, authCallback: () => mint(prefix) });
 }
 
 export function streamPrefix(
@@ -35,7 +40,22 @@ export function streamPrefix(
 export async function readSettings(): Promise<Settings> {
   const answer = await fetch('/settings.json');
   if (!answer.ok) throw new Error(`The console answers ${answer.status}.`);
-  return (await answer.json()) as Settings;
+  const { pageUrl, ...facts } = (await answer.json()) as Settings & { pageUrl?: string };
+  const sharedUrl = facts.readsWithTokens ? facts.gatewayUrl : location.origin;
+  const hasOwn = pageUrl !== undefined && (await answers(pageUrl));
+  return { ...facts, readUrl: hasOwn ? pageUrl : sharedUrl };
+}
+
+/**
+ * Whether the browser finds the server under the page's own name. Chromium and Firefox know that it is this machine, but
+ * Safari asks the system, which may not. That is no error: the page reads under the name that all pages share.
+ */
+async function answers(pageUrl: string): Promise<boolean> {
+  const init = { mode: 'no-cors' as const, signal: AbortSignal.timeout(NAME_TRIAL_MS) };
+  return fetch(`${pageUrl}/health`, init).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function mint(prefix: string): Promise<MintedToken> {

@@ -8,7 +8,7 @@ import { startLocalSystem, type LocalSystem } from '../../support/local-system.t
 
 export const LAPTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
-const WAIT_MS = 20_000;
+export const WAIT_MS = 20_000;
 
 /** The console of a local system, and its gateway with the developer's API key. */
 export interface ConsoleWorld {
@@ -49,7 +49,7 @@ export async function openConsole(
   const gatewayRequests: Request[] = [];
   const errors: string[] = [];
   page.on('request', (request) => {
-    if (request.url().startsWith(local.baseUrl)) gatewayRequests.push(request);
+    if (isAtGateway(local)(new URL(request.url()))) gatewayRequests.push(request);
   });
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {
@@ -59,6 +59,13 @@ export async function openConsole(
   });
   await page.goto(`${url}/${hash}`);
   return { page, gatewayRequests, errors, close: () => context.close() };
+}
+
+/** Whether a URL is the gateway's, by its own name or by that of one page. */
+export function isAtGateway({ baseUrl }: LocalSystem): (url: URL) => boolean {
+  const { hostname, port } = new URL(baseUrl);
+  return (url) =>
+    url.port === port && (url.hostname === hostname || url.hostname.endsWith('.localhost'));
 }
 
 /** Sends a message with the page's own form. */

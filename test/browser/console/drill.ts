@@ -3,7 +3,8 @@ import { object } from '@restatedev/restate-sdk';
 import type { Browser, Page, Route } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
 import { serveAgents } from '../../support/restate.ts';
-import { openConsole, say, type ConsoleWorld } from './console-page.ts';
+import type { LocalSystem } from '../../support/local-system.ts';
+import { isAtGateway, openConsole, say, type ConsoleWorld } from './console-page.ts';
 
 /** Whoever opens the console knows by then what is wrong. */
 const SOON = { timeout: 10_000 };
@@ -115,7 +116,8 @@ interface Outage {
   message: RegExp | undefined;
 }
 
-function outagesOf(baseUrl: string): Outage[] {
+function outagesOf(local: LocalSystem): Outage[] {
+  const isHere = isAtGateway(local);
   const runtime = problem(502, 'upstream_unreachable', 'The runtime cannot be reached.');
   const store = problem(502, 'upstream_unreachable', 'The history store cannot be reached.');
   const gateway = problem(502, 'gateway_unreachable', 'The gateway did not answer the console.');
@@ -131,7 +133,7 @@ function outagesOf(baseUrl: string): Outage[] {
     },
     {
       name: 'the history store is stopped',
-      routes: [[({ href }) => href.startsWith(`${baseUrl}/streams/`), store]],
+      routes: [[(url) => isHere(url) && url.pathname.startsWith('/streams/'), store]],
       said: /The history store is not well: The history store cannot be reached\./,
       message: undefined,
     },
@@ -144,7 +146,7 @@ function outagesOf(baseUrl: string): Outage[] {
     {
       name: 'the gateway is down',
       routes: [
-        [({ href }) => href.startsWith(baseUrl), (route) => route.abort('connectionrefused')],
+        [isHere, (route) => route.abort('connectionrefused')],
         [REGISTRY, gateway],
         [COMMANDS, gateway],
       ],
@@ -156,7 +158,7 @@ function outagesOf(baseUrl: string): Outage[] {
 
 async function checkParts(checks: Checks, browser: Browser, world: ConsoleWorld): Promise<void> {
   await world.gateway.agents.spawn({ type: 'echo', id: 'drill' });
-  for (const { name, routes, said, message } of outagesOf(world.local.baseUrl)) {
+  for (const { name, routes, said, message } of outagesOf(world.local)) {
     await checks.check(
       `${name}: the page says so, and the message is neither lost nor called delivered`,
       async () => {

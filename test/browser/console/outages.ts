@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
-import { openConsole, type ConsoleWorld } from './console-page.ts';
+import { isAtGateway, openConsole, type ConsoleWorld } from './console-page.ts';
 
 /** Checks what the page says while a part of the system is down, and that it recovers by itself. */
 export async function checkOutages(
@@ -51,11 +51,12 @@ export async function checkOutages(
   }
 
   await checks.check('says that the gateway is away, and continues when it is back', async () => {
-    await page.route(`${local.baseUrl}/**`, (route) => route.abort('connectionrefused'));
+    const isHere = isAtGateway(local);
+    await page.route(isHere, (route) => route.abort('connectionrefused'));
     await page.reload();
     await banner.getByText(/The gateway at http\S+ does not answer\./).waitFor();
     await page.getByTestId('catalog-empty').getByText('cannot be read now').waitFor();
-    await page.unroute(`${local.baseUrl}/**`);
+    await page.unroute(isHere);
     await page.locator('[data-what="spawned"]').waitFor();
     await status.getByText('Live').waitFor();
   });

@@ -18,8 +18,9 @@ export async function askHidden(
   signal: AbortSignal,
 ): Promise<string> {
   if (!terminal.setRawMode) throw usageError('This terminal cannot hide what is typed.');
-  notices.ask(question);
+  // First: a key that is pasted as soon as the question is there would be shown.
   terminal.setRawMode(true);
+  notices.ask(question);
   terminal.resume();
   try {
     return await readLine(terminal, signal);

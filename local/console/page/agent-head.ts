@@ -1,7 +1,7 @@
 import type { ControlVerb, EntityRow } from '../../../packages/client/src/index.ts';
 import { agentLink, type AgentAddress } from './agent-address.ts';
+import { showStatus } from './agent-line.ts';
 import type { Failure } from './agent-list.ts';
-import { showStatus } from './catalog-view.ts';
 import { byId, element } from './element.ts';
 import { age, nextTry, timeElement } from './times.ts';
 

@@ -1,22 +1,19 @@
 import { conversation, textOf } from '../../../packages/client/src/index.ts';
-import type {
-  Conversation,
-  EntityRow,
-  Invocation,
-  LiveState,
-} from '../../../packages/client/src/index.ts';
+import type { Conversation, EntityRow, LiveState } from '../../../packages/client/src/index.ts';
 import type { AgentAddress } from './agent-address.ts';
 import { AgentHead } from './agent-head.ts';
-import { failureOf, type Failure } from './agent-list.ts';
+import { AgentInvocations } from './agent-invocations.ts';
+import type { Failure } from './agent-list.ts';
 import { ConversationView } from './conversation-view.ts';
 import { byId } from './element.ts';
 import { plain, type Event } from './event-text.ts';
 import { EventsView } from './events-view.ts';
-import { commandGateway, ONCE, readGateway, streamPrefix, type Settings } from './gateway.ts';
-import { InvocationList, isFailing } from './invocation-list.ts';
+import { Follow } from './follow.ts';
+import type { Settings } from './gateway.ts';
 import type { Outbox } from './outbox.ts';
 import { Outcomes } from './outcomes.ts';
-import { isAbsent } from './status-line.ts';
+import { TimelineNote } from './timeline-note.ts';
+import { readTimeline } from './timeline-read.ts';
 
 export interface AgentViewOptions {
   settings: Settings;
@@ -28,36 +25,23 @@ type View = 'conversation' | 'events' | 'invocations';
 
 /** The kinds of events that screen readers announce. Every word would be too much. */
 const ANNOUNCED = new Set(['reply', 'error', 'refused']);
-/** Events that arrive together are drawn together. */
-const BATCH_MS = 16;
-const INVOCATIONS_EVERY_MS = 2_000;
-/** One look may come between the end of an invocation and its last event. */
-const LOOKS_BEFORE_END = 2;
 
 /** One agent: its state, its timeline as a conversation and as events, and its invocations. */
 export class AgentView {
   readonly #options: AgentViewOptions;
   readonly #head = new AgentHead();
   readonly #outcomes: Outcomes;
-  readonly #scroller = byId('timeline-scroll');
   readonly #conversationView: ConversationView;
-  readonly #eventsView = new EventsView(this.#scroller);
-  readonly #invocationList = new InvocationList(byId('agent-invocations'));
-  readonly #note = byId('timeline-empty');
-  readonly #newest = byId('newest');
-  readonly #follow = byId<HTMLInputElement>('follow');
+  readonly #eventsView: EventsView;
+  readonly #invocations: AgentInvocations;
+  readonly #note = new TimelineNote();
+  readonly #follow: Follow;
   readonly #announcer = byId('announcer');
   #agent: AgentAddress | undefined;
   #conversation: Conversation = conversation([]);
   #view: View = 'conversation';
   #stop = new AbortController();
-  #pending: Event[] = [];
   #bySeq = new Map<number, Event>();
-  #isAbsent = false;
-  #isLive = false;
-  #invocations: readonly Invocation[] = [];
-  /** How often the invocation of an accepted message was not among the unfinished ones. */
-  readonly #misses = new Map<string, number>();
   #row: EntityRow | undefined;
   #isKnown: boolean | undefined;
   #known: Failure | undefined;
@@ -65,18 +49,21 @@ export class AgentView {
   constructor(options: AgentViewOptions) {
     this.#options = options;
     const { outbox } = options;
+    const scroller = byId('timeline-scroll');
     this.#outcomes = new Outcomes(outbox);
+    this.#invocations = new AgentInvocations(outbox);
+    this.#eventsView = new EventsView(scroller);
     this.#conversationView = new ConversationView({
-      scroller: this.#scroller,
+      scroller,
       eventOf: (seq) => this.#bySeq.get(seq ?? -1),
-      invocationOf: (id) => this.#invocations.find((one) => one.id === id),
+      invocationOf: (id) => this.#invocations.find(id),
       onAgain: (key) => outbox.again(key),
       onForget: (key) => outbox.forget(key),
     });
-    this.#newest.addEventListener('click', () => this.#setFollow(true));
-    this.#follow.addEventListener('input', () => this.#setFollow(this.#follow.checked));
-    this.#scroller.addEventListener('wheel', () => this.#onScroll(), { passive: true });
-    this.#scroller.addEventListener('scroll', () => this.#onScroll(), { passive: true });
+    const followed = { conversation: this.#conversationView, events: this.#eventsView };
+    this.#follow = new Follow(scroller, () =>
+      this.#view === 'invocations' ? undefined : followed[this.#view],
+    );
     for (const tab of document.querySelectorAll<HTMLButtonElement>('#views button')) {
       tab.addEventListener('click', () => this.show(tab.dataset.view as View));
     }
@@ -91,26 +78,21 @@ export class AgentView {
     this.#conversationView.clear();
     this.#eventsView.clear();
     this.#bySeq = new Map();
-    this.#invocations = [];
-    this.#misses.clear();
-    this.#invocationList.show([]);
-    this.#isAbsent = false;
-    this.#isLive = false;
+    this.#invocations.clear();
     this.#isKnown = undefined;
     this.#announcer.textContent = '';
-    this.#setFollow(true);
-    this.#say('Reading the timeline…');
+    this.#follow.set(true);
+    this.#note.open();
     this.#head.open(agent);
     this.show('conversation');
     this.#stop = new AbortController();
     const { signal } = this.#stop;
     void this.#read(agent, signal);
-    void this.#followInvocations(agent, signal);
+    void this.#invocations.watch(agent, signal, () => this.#onInvocations(agent));
   }
 
   close(): void {
     this.#stop.abort();
-    this.#pending = [];
     this.#agent = undefined;
   }
 
@@ -125,7 +107,7 @@ export class AgentView {
     this.#known = failure;
     this.#head.showRelations(row, rows);
     this.#showHead();
-    this.#showAbsence();
+    this.#note.setUnknownAgent(!this.#isKnown && !failure);
   }
 
   /** Why no command is possible now, or undefined. */
@@ -137,7 +119,7 @@ export class AgentView {
   showSent(): void {
     if (!this.#agent) return;
     if (this.#view === 'conversation') this.#showConversation();
-    if (this.#follow.checked) this.#toEnd();
+    this.#follow.keep();
   }
 
   show(view: View): void {
@@ -152,119 +134,49 @@ export class AgentView {
     if (view === 'events') this.#eventsView.add([]);
     else if (view === 'conversation') this.#showConversation();
     this.#showNote();
-    if (this.#follow.checked) this.#toEnd();
+    this.#follow.keep();
   }
 
   async #read(agent: AgentAddress, signal: AbortSignal): Promise<void> {
     const { settings, onState } = this.#options;
-    const read = readGateway(settings, streamPrefix(settings, agent)).timeline(
-      `${agent.type}/${agent.id}`,
-      {
-        signal,
-        onState: (state) => {
-          if (signal.aborted) return;
-          onState(state);
-          this.#onState(state);
-        },
+    const read = {
+      signal,
+      onState: (state: LiveState) => {
+        onState(state);
+        this.#note.onState(state);
+        this.#showNote();
       },
-    );
-    await read
-      .subscribe((event) => this.#take(event))
-      .catch((error: unknown) => {
-        if (!signal.aborted) this.#say(`This timeline cannot be read: ${(error as Error).message}`);
-      });
+      onEvents: (events: Event[]) => this.#take(agent, events),
+    };
+    await readTimeline(settings, agent, read).catch((error: unknown) => {
+      this.#note.say(`This timeline cannot be read: ${(error as Error).message}`);
+    });
   }
 
-  async #followInvocations(agent: AgentAddress, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      if (!document.hidden) {
-        const call = { ...ONCE, signal, agent: `${agent.type}/${agent.id}` };
-        // The status line says what is wrong.
-        const found = await commandGateway.invocations.list(call).catch(() => undefined);
-        if (signal.aborted) return;
-        if (found) this.#showInvocations(found);
-      }
-      await new Promise((resolve) => setTimeout(resolve, INVOCATIONS_EVERY_MS));
-    }
-  }
-
-  #showInvocations(found: readonly Invocation[]): void {
-    this.#invocations = found;
-    this.#invocationList.show(found);
-    const tab = byId('show-invocations');
-    tab.textContent = found.length === 0 ? 'Invocations' : `Invocations ${found.length}`;
-    tab.classList.toggle('bad', found.some(isFailing));
-    this.#endSent();
+  #onInvocations(agent: AgentAddress): void {
+    if (this.#note.isUpToDate) this.#invocations.endSent(agent);
     this.#showHead();
     this.showSent();
     this.#showNote();
   }
 
-  #endSent(): void {
-    const { outbox } = this.#options;
-    if (!this.#agent || !this.#isLive) return;
-    for (const { key, state, invocationId } of outbox.of(this.#agent)) {
-      if (state !== 'accepted') continue;
-      const isOpen = this.#invocations.some(({ id }) => id === invocationId);
-      const misses = isOpen ? 0 : (this.#misses.get(key) ?? 0) + 1;
-      this.#misses.set(key, misses);
-      if (misses > LOOKS_BEFORE_END) outbox.end(key);
-    }
-  }
-
   #showHead(): void {
-    const failing = this.#invocations.filter(isFailing).toSorted((a, b) => b.tries - a.tries)[0];
-    const failure = failing ? failureOf(failing) : this.#known;
+    const failure = this.#invocations.failure ?? this.#known;
     this.#head.showState(this.#row, failure, this.#isKnown);
   }
 
-  #onState(state: LiveState): void {
-    this.#isLive = state.name === 'live';
-    if (state.name === 'waiting') {
-      this.#isAbsent = isAbsent(state.error);
-      // An agent that has written nothing is up to date.
-      this.#isLive = this.#isAbsent;
-      if (!this.#isAbsent) this.#say('The timeline cannot be read now: see above.');
-      this.#showAbsence();
-    } else if (state.name === 'live') {
-      this.#isAbsent = false;
-      this.#say('No events yet.');
-    }
-  }
-
-  #showAbsence(): void {
-    if (!this.#isAbsent) return;
-    this.#say(
-      this.#isKnown === false && !this.#known
-        ? 'There is no such agent.'
-        : 'Nothing is written on this timeline yet.',
-    );
-  }
-
-  #take(given: unknown): void {
-    // Anyone with an API key may append, and not everyone appends objects.
-    const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
-    const event = (isObject ? given : { kind: 'value', value: given }) as Event;
-    if (this.#pending.length === 0) setTimeout(() => this.#draw(), BATCH_MS);
-    this.#pending.push(event);
-  }
-
-  #draw(): void {
-    const events = this.#pending;
-    this.#pending = [];
-    if (events.length === 0) return;
+  #take(agent: AgentAddress, events: readonly Event[]): void {
     for (const event of events) {
       this.#bySeq.set(event.seq, event);
       if (ANNOUNCED.has(event.kind)) this.#announcer.textContent = announcement(event);
     }
     this.#conversation = conversation(events, this.#conversation);
-    if (this.#agent) this.#outcomes.take(this.#agent, events, this.#conversation);
+    this.#outcomes.take(agent, events, this.#conversation);
     this.#eventsView.add(events);
     byId('show-events').textContent = `Events ${this.#eventsView.count}`;
     if (this.#view === 'conversation') this.#showConversation();
     this.#showNote();
-    if (this.#follow.checked) this.#toEnd();
-    else this.#newest.hidden = false;
+    this.#follow.take();
   }
 
   #showConversation(): void {
@@ -274,37 +186,11 @@ export class AgentView {
     this.#showNote();
   }
 
-  #say(text: string): void {
-    this.#note.textContent = text;
-    this.#showNote();
-  }
-
   #showNote(): void {
     const sent = this.#agent ? this.#options.outbox.of(this.#agent).length : 0;
     const isInvocations = this.#view === 'invocations';
-    byId('no-invocations').hidden = !isInvocations || this.#invocations.length > 0;
+    byId('no-invocations').hidden = !isInvocations || !this.#invocations.isEmpty;
     this.#note.hidden = isInvocations || this.#eventsView.count + sent > 0;
-  }
-
-  /** A reader who scrolls up stays there, and one who scrolls to the end follows again. */
-  #onScroll(): void {
-    if (this.#view === 'invocations') return;
-    const isAtEnd =
-      this.#view === 'events' ? this.#eventsView.isAtEnd : this.#conversationView.isAtEnd;
-    if (isAtEnd === this.#follow.checked) return;
-    this.#follow.checked = isAtEnd;
-    if (isAtEnd) this.#newest.hidden = true;
-  }
-
-  #setFollow(follows: boolean): void {
-    this.#follow.checked = follows;
-    if (follows) this.#toEnd();
-  }
-
-  #toEnd(): void {
-    this.#newest.hidden = true;
-    if (this.#view === 'conversation') this.#conversationView.scrollToEnd();
-    else if (this.#view === 'events') this.#eventsView.scrollToEnd();
   }
 }
 

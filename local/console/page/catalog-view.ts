@@ -1,5 +1,5 @@
 import type { EntityRow } from '../../../packages/client/src/index.ts';
-import { agentOfUrl, hashOf } from './agent-address.ts';
+import { fillAgentLine, newAgentLine } from './agent-line.ts';
 import {
   listed,
   SORTS,
@@ -8,16 +8,14 @@ import {
   type Failure,
   type Listed,
 } from './agent-list.ts';
-import { byId, element } from './element.ts';
+import { byId } from './element.ts';
 import { Roving } from './roving.ts';
-import { age, nextTry } from './times.ts';
 import { VirtualList } from './virtual-list.ts';
 
 const ROW_PX = 54;
 /** Agents that are busy change their rows many times a second. */
 const DRAW_EVERY_MS = 150;
 const AGES_EVERY_MS = 5_000;
-const DEEPEST = 4;
 
 /** The catalog as a list. Only its visible rows are in the page. */
 export class CatalogView {
@@ -46,9 +44,9 @@ export class CatalogView {
       list,
       keyOf: ({ row }) => row.url,
       estimatePx: ROW_PX,
-      render: newLine,
+      render: newAgentLine,
       update: (line, one, index) => {
-        fill(line, one, one.row.url === this.#selectedUrl);
+        fillAgentLine(line, one, one.row.url === this.#selectedUrl);
         line.setAttribute('aria-posinset', String(index + 1));
         line.setAttribute('aria-setsize', String(this.#shown.length));
         this.#roving.update(line, one.row.url, index);
@@ -156,64 +154,4 @@ export class CatalogView {
       if (!offered.has(type)) this.#type.add(new Option(type, type));
     }
   }
-}
-
-function newLine({ row: { url, type, id } }: Listed): HTMLElement {
-  const link = element('a', { href: hashOf({ type, id }), className: 'open' }, id);
-  link.dataset.testid = 'open';
-  return element(
-    'li',
-    { className: 'row', dataset: { testid: 'catalog-row', url } },
-    element('div', { className: 'main' }, link, element('span', { className: 'type' }, type)),
-    element('span', { className: 'pill' }),
-    element('span', { className: 'activity' }),
-    element('p', { className: 'reason', dataset: { testid: 'row-reason' } }),
-  );
-}
-
-function fill(
-  line: HTMLElement,
-  { row, depth, status, failure }: Listed,
-  isSelected: boolean,
-): void {
-  const [, pill, activity, reason] = [...line.children] as HTMLElement[];
-  if (!pill || !activity || !reason) return;
-  showStatus(pill, status);
-  line.classList.toggle('selected', isSelected);
-  line.dataset.depth = String(Math.min(depth, DEEPEST));
-  line.setAttribute('aria-level', String(depth + 1));
-  const link = line.querySelector('.open');
-  if (isSelected) link?.setAttribute('aria-current', 'true');
-  else link?.removeAttribute('aria-current');
-  setText(activity, age(row.updated_at));
-  activity.title = `Last activity ${new Date(row.updated_at).toLocaleString()}`;
-  setText(reason, failure ? failureText(failure) : orphanText(row, depth));
-  reason.hidden = reason.textContent === '';
-  reason.classList.toggle('failure', failure !== undefined);
-}
-
-/** A child whose parent is not listed above it. */
-function orphanText({ parent }: EntityRow, depth: number): string {
-  const agent = parent !== null && depth === 0 ? agentOfUrl(parent) : undefined;
-  return agent ? `child of ${agent.id}` : '';
-}
-
-/** In one line: why, which attempt, when the next is. */
-export function failureText({ reason, tries, since, nextTryAt }: Failure): string {
-  const [first = ''] = reason.split('\n');
-  const facts = [
-    tries === undefined ? '' : `attempt ${tries}`,
-    since === undefined ? '' : `for ${age(since)}`,
-    nextTry(nextTryAt),
-  ];
-  return [first, ...facts].filter(Boolean).join(' · ');
-}
-
-export function showStatus(pill: HTMLElement, status: string): void {
-  setText(pill, status);
-  pill.dataset.status = status;
-}
-
-function setText(target: HTMLElement, text: string): void {
-  if (target.textContent !== text) target.textContent = text;
 }

@@ -12,6 +12,8 @@ export interface GatewayAccess {
 
 /** A little longer than the gateway waits for an upstream, so that the gateway's response wins. */
 const ANSWER_TIMEOUT_MS = 20_000;
+/** Shorter than the page waits for it, so that the page can tell a gateway that is silent from a console that is. */
+const HEALTH_TIMEOUT_MS = 2_500;
 
 const AGENT = /[A-Za-z][\w.-]{0,62}\/[\w-][\w.~:@-]{0,127}/.source;
 /** What the page may ask the gateway with the API key. */
@@ -21,6 +23,7 @@ const CALLS: [methods: string, path: RegExp][] = [
   ['DELETE', /^\/registry\/deployments\/dp_\w{1,64}$/],
   ['GET', /^\/registry\/services$/],
   ['POST', /^\/registry\/query$/],
+  ['GET', /^\/health$/],
   ['PATCH', /^\/registry\/invocations\/inv_\w{1,64}\/cancel$/],
 ];
 /** What it may ask besides, where nobody mints read tokens for it. */
@@ -71,7 +74,8 @@ export async function forward(
   const body = method === 'GET' ? undefined : await readBody(request);
   const left = new AbortController();
   response.once('close', () => left.abort());
-  const timeout = READ.test(url) ? [] : [AbortSignal.timeout(ANSWER_TIMEOUT_MS)];
+  const timeoutMs = url === '/health' ? HEALTH_TIMEOUT_MS : ANSWER_TIMEOUT_MS;
+  const timeout = READ.test(url) ? [] : [AbortSignal.timeout(timeoutMs)];
   const answer = await ask(`${gatewayUrl}${url}`, {
     method,
     headers,

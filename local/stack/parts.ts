@@ -25,6 +25,8 @@ export type Ports = typeof USUAL_PORTS;
 export interface Context {
   data: DataFolder;
   ports: Ports;
+  /** Receives what the parts write. Default: it is printed. */
+  onOutput?: (part: Speaker, line: string) => void;
 }
 
 export interface Part {
@@ -67,18 +69,19 @@ export function catalogUrl({ ports, data }: Context): string {
 
 export const loopback = (port: number) => `http://127.0.0.1:${port}`;
 
-function startRuntime({ data, ports }: Context): Promise<RunningPart> {
+function startRuntime({ data, ports, onOutput = say }: Context): Promise<RunningPart> {
   return startRestate({
     dataDir: data.restate,
     ingressPort: ports.ingress,
     adminPort: ports.admin,
     credential: data.settings.upstreamToken,
-    onOutput: (line) => say('restate', line),
+    onOutput: (line) => onOutput('restate', line),
   });
 }
 
-async function startHistory({ data, ports }: Context): Promise<RunningPart> {
-  const history = startNode('history', 'local/stack/history-main.ts', {
+async function startHistory(context: Context): Promise<RunningPart> {
+  const { data, ports } = context;
+  const history = startNode(context, 'history', 'local/stack/history-main.ts', {
     HISTORY_PORT: ports.history,
     HISTORY_DATA: data.history,
     HISTORY_TOKEN: data.settings.upstreamToken,
@@ -87,8 +90,9 @@ async function startHistory({ data, ports }: Context): Promise<RunningPart> {
   return history;
 }
 
-async function startCatalog({ data, ports }: Context): Promise<RunningPart> {
-  const catalog = startNode('catalog', 'local/catalog/main.ts', {
+async function startCatalog(context: Context): Promise<RunningPart> {
+  const { data, ports } = context;
+  const catalog = startNode(context, 'catalog', 'local/catalog/main.ts', {
     CATALOG_PORT: ports.catalog,
     CATALOG_DATA: join(data.catalog, 'catalog.sqlite'),
     CATALOG_SECRET: data.settings.catalogSecret,
@@ -98,19 +102,21 @@ async function startCatalog({ data, ports }: Context): Promise<RunningPart> {
   return catalog;
 }
 
-async function startAgents({ data, ports }: Context): Promise<RunningPart> {
-  const agents = startNode('agents', 'local/agents/main.ts', {
+async function startAgents(context: Context): Promise<RunningPart> {
+  const { data, ports } = context;
+  const agents = startNode(context, 'agents', 'local/agents/main.ts', {
     AGENTS_PORT: ports.agents,
     AGENTS_SYSTEM: data.settings.systemName,
     GATEWAY_URL: loopback(ports.gateway),
     GATEWAY_API_KEY: data.settings.agentsKey,
-    CATALOG_URL: catalogUrl({ ports, data }),
+    CATALOG_URL: catalogUrl(context),
   });
   await untilListening(agents);
   return agents;
 }
 
-async function startGateway({ data, ports }: Context): Promise<RunningPart> {
+async function startGateway(context: Context): Promise<RunningPart> {
+  const { data, ports } = context;
   const settings = {
     ...settingsFromOutside(process.env),
     GATEWAY_PORT: ports.gateway,
@@ -130,13 +136,14 @@ async function startGateway({ data, ports }: Context): Promise<RunningPart> {
     GATEWAY_SYNC_URL: loopback(ports.catalog),
     GATEWAY_SYNC_SECRET: data.settings.catalogSecret,
   };
-  const gateway = startNode('gateway', 'dist/main.js', settings, readableLogLine);
+  const gateway = startNode(context, 'gateway', 'dist/main.js', settings, readableLogLine);
   await untilOk(gateway, `${loopback(ports.gateway)}/health`);
   return gateway;
 }
 
-async function startConsole({ data, ports }: Context): Promise<RunningPart> {
-  const part = startNode('console', 'local/console/main.ts', {
+async function startConsole(context: Context): Promise<RunningPart> {
+  const { data, ports } = context;
+  const part = startNode(context, 'console', 'local/console/main.ts', {
     CONSOLE_PORT: ports.console,
     GATEWAY_URL: loopback(ports.gateway),
     GATEWAY_API_KEY: data.settings.consoleKey,
@@ -147,6 +154,7 @@ async function startConsole({ data, ports }: Context): Promise<RunningPart> {
 }
 
 function startNode(
+  { onOutput = say }: Context,
   name: Speaker,
   script: string,
   settings: Record<string, string | number | undefined>,
@@ -162,7 +170,7 @@ function startNode(
       ...(Object.fromEntries(texts) as NodeJS.ProcessEnv),
     },
     readable,
-    onLine: (line) => say(name, line),
+    onLine: (line) => onOutput(name, line),
   });
 }
 

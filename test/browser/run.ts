@@ -7,16 +7,17 @@ import { checkDocsPage } from './chat/docs-page.ts';
 import { findChromium, HOW_TO_GET_CHROMIUM, launchChromium } from './chromium.ts';
 import { checkClientFaults } from './client-faults.ts';
 import { checkAccess } from './console/access.ts';
+import { checkAgentFaults } from './console/agent-faults.ts';
 import { checkAgents } from './console/agents.ts';
 import { withConsole } from './console/console-page.ts';
 import { checkDeployments } from './console/deployments.ts';
-import { checkDrill } from './console/drill.ts';
 import { checkForeignPages } from './console/foreign-pages.ts';
 import { checkManyTabs } from './console/many-tabs.ts';
 import { checkOutages } from './console/outages.ts';
 import { checkOwnKey } from './console/own-key.ts';
 import { checkRound } from './console/round.ts';
 import { checkScale } from './console/scale.ts';
+import { checkDrill } from './drill/drill.ts';
 import { checkReact } from './react/react.ts';
 import { checkReads } from './reads.ts';
 import { checkRefusals } from './refusals.ts';
@@ -27,7 +28,7 @@ const CONSOLE = {
   round: checkRound,
   agents: checkAgents,
   outages: checkOutages,
-  drill: checkDrill,
+  'agent-faults': checkAgentFaults,
   'own-key': checkOwnKey,
   'many-tabs': checkManyTabs,
   scale: checkScale,
@@ -38,7 +39,7 @@ const CONSOLE = {
 
 /**
  * The gateway seen from a real browser, page and gateway on different origins, and the console.
- * `npm run test:browser -- console/drill` runs a part, and `-- --screenshots` takes new screenshots for the docs.
+ * `npm run test:browser -- drill console/round` runs parts, and `-- --screenshots` takes new screenshots for the docs.
  */
 async function main(executablePath: string): Promise<void> {
   const checks = new Checks();
@@ -82,6 +83,10 @@ const PARTS: Record<string, (checks: Checks, browser: Browser) => Promise<void>>
         if (isWanted(`console/${name}`)) await check(checks, browser, world);
       }
     });
+  },
+  drill: (checks, browser) => {
+    checks.section('The drill, with parts that are really killed');
+    return checkDrill(checks, browser);
   },
 };
 

@@ -15,6 +15,8 @@ const NAME_TRIAL_MS = 2_000;
 
 /** One attempt, for what an open page asks again within seconds. */
 export const ONCE = { retryForMs: 0, timeoutMs: 8_000 };
+/** Who opens the page knows within ten seconds that a server is silent. It is asked every three. */
+export const LOOK = { retryForMs: 0, timeoutMs: 5_000 };
 
 /** The gateway behind the console, which adds the API key: commands, deployments, invocations. */
 export const commandGateway = new AgentGateway({ url: location.origin });
@@ -58,11 +60,26 @@ async function answers(pageUrl: string): Promise<boolean> {
   );
 }
 
+/** Why the gateway gave no answer to the console, or undefined if it did. */
+export async function askGateway(): Promise<APIError | undefined> {
+  try {
+    const answer = await fetch('/health', { signal: AbortSignal.timeout(LOOK.timeoutMs) });
+    if (answer.ok) return undefined;
+    const { code, detail = '' } = (await answer.json()) as { code?: string; detail?: string };
+    // A gateway that answers is not silent, whatever it says.
+    if (code !== 'gateway_unreachable') return undefined;
+    return new APIError(detail, { status: answer.status, code });
+  } catch (cause) {
+    return new APIError('The console does not answer.', { code: 'connection_failed', cause });
+  }
+}
+
 async function mint(prefix: string): Promise<MintedToken> {
   const init = {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ prefix }),
+    signal: AbortSignal.timeout(LOOK.timeoutMs),
   };
   // Browsers have different messages for an unavailable server.
   const answer = await fetch('/token', init).catch((cause: unknown) => {

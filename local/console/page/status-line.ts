@@ -2,17 +2,27 @@ import type { APIError, LiveState } from '../../../packages/client/src/index.ts'
 import { byId, element } from './element.ts';
 import { isConsoleDown } from './gateway.ts';
 
-/** What this page reads: each is a server behind the gateway. */
-export type Part = 'catalog' | 'timeline' | 'store' | 'runtime';
+/** What this page reads: the gateway, and the servers behind it. */
+export type Part = 'gateway' | 'catalog' | 'timeline' | 'store' | 'runtime';
 
-const SERVERS: Record<Part, [name: string, effect: string]> = {
+const SERVERS: Record<Exclude<Part, 'gateway'>, [name: string, effect: string]> = {
   catalog: ['the catalog engine', 'The list shows what was known last.'],
   timeline: ['the history store', 'Agents keep what they write in Restate until it is back.'],
   store: ['the history store', 'Agents keep what they write in Restate until it is back.'],
   runtime: ['the runtime, Restate,', 'Messages wait here until it is back. Agents stand still.'],
 };
 
+/** In this order, because nothing is known of what is behind one that does not answer. */
+const CONSOLE = 0;
+const GATEWAY = 1;
+const BEHIND = 2;
+
+/** A browser that cannot connect to this machine, or to one nearby, knows by then. */
+const FAILS_WITHIN_MS = 2_000;
+
 interface Problem {
+  /** Who is at fault: `CONSOLE`, `GATEWAY` or `BEHIND`. */
+  place: number;
   text: string;
   /** Whether no command can reach an agent. */
   stopsCommands: boolean;
@@ -43,6 +53,7 @@ export class StatusLine {
   }
 
   report(part: Part, state: LiveState): void {
+    if (part === 'gateway' && state.name === 'live') this.#endOutage();
     if (state.name === 'waiting' && !isAbsent(state.error)) {
       this.#states.set(part, this.#problem(part, state.error, Date.now() + state.retryInMs));
     } else if (state.name !== 'connecting' || typeof this.#states.get(part) !== 'object') {
@@ -52,13 +63,29 @@ export class StatusLine {
     this.#show();
   }
 
+  /**
+   * A live read has no response before something changes, so that an outage was shown for 20 s after its end. Where the gateway
+   * answers, a try that has not failed by now is such a read.
+   */
+  #endOutage(): void {
+    const wasFailing = typeof this.#states.get('gateway') === 'object';
+    for (const [part, state] of this.#states) {
+      if (typeof state !== 'object' || state.place === BEHIND) continue;
+      const isTrying = state.retryAtMs + FAILS_WITHIN_MS < Date.now();
+      if (wasFailing || isTrying) this.#states.set(part, 'connecting');
+    }
+  }
+
   forget(part: Part): void {
     this.#states.delete(part);
     this.#show();
   }
 
+  /** The causes. What follows from them is no problem of its own. */
   get #failing(): Problem[] {
-    return [...this.#states.values()].filter((state) => typeof state === 'object');
+    const all = [...this.#states.values()].filter((state) => typeof state === 'object');
+    const first = Math.min(...all.map(({ place }) => place));
+    return all.filter(({ place }) => place === first);
   }
 
   #show(): void {
@@ -79,33 +106,37 @@ export class StatusLine {
   }
 
   #problem(part: Part, error: APIError, retryAtMs: number): Problem {
-    const [server, effect] = SERVERS[part];
     const { status, code, detail } = error;
-    const isOwn = part === 'runtime' || !this.#readsWithTokens;
-    const made = (text: string, stopsCommands = false): Problem => ({
+    const isOwn = part === 'gateway' || part === 'runtime' || !this.#readsWithTokens;
+    const made = (place: number, text: string, stopsCommands = place < BEHIND): Problem => ({
+      place,
       text,
       stopsCommands,
       retryAtMs,
     });
     if (code === 'credential_unavailable') {
       const why = detail.replace(/^The credential is not available: /, '').replace(/\.$/, '');
-      return made(`No read token: ${why}. Nothing new is read until there is one.`);
+      return made(BEHIND, `No read token: ${why}. Nothing new is read until there is one.`);
     }
     if (isOwn && isConsoleDown(error)) {
-      return made('The console does not answer: is its process still running?', true);
+      return made(CONSOLE, 'The console does not answer: is its process still running?');
     }
-    if (code === 'timeout') {
-      return made(`${upper(server)} does not answer in time. ${effect}`, part === 'runtime');
-    }
-    if (status === undefined || code === 'gateway_unreachable') {
+    if (part === 'gateway' || code === 'gateway_unreachable' || isUnreached(error)) {
       const text = `The gateway at ${this.#gatewayUrl} does not answer. Messages wait here until it does.`;
-      return made(text, true);
+      return made(GATEWAY, text);
     }
-    if (status === 401 || status === 403) return made(`The gateway refuses to read: ${detail}`);
+    const [server, effect] = SERVERS[part];
+    const isRuntime = part === 'runtime';
+    if (code === 'timeout') {
+      return made(BEHIND, `${upper(server)} does not answer in time. ${effect}`, isRuntime);
+    }
+    if (status === 401 || status === 403) {
+      return made(BEHIND, `The gateway refuses to read: ${detail}`);
+    }
     if (code.startsWith('upstream_')) {
-      return made(`${upper(server)} is not well: ${detail} ${effect}`, part === 'runtime');
+      return made(BEHIND, `${upper(server)} is not well: ${detail} ${effect}`, isRuntime);
     }
-    return made(`The gateway answers ${status}: ${detail}`);
+    return made(BEHIND, `The gateway answers ${status}: ${detail}`);
   }
 
   #countDown(): void {
@@ -119,6 +150,10 @@ export class StatusLine {
 /** The timeline of an agent that has not written yet is no error. */
 export function isAbsent({ status }: APIError): boolean {
   return status === 404;
+}
+
+function isUnreached({ status, code }: APIError): boolean {
+  return status === undefined && code !== 'timeout';
 }
 
 function upper(text: string): string {

@@ -3,7 +3,8 @@ import type { EntityRow, Invocation, LiveState } from '../../../packages/client/
 import { hashOf } from './agent-address.ts';
 import { failuresOf, type Failure } from './agent-list.ts';
 import { plain } from './event-text.ts';
-import { commandGateway, ONCE, readGateway, streamPrefix, type Settings } from './gateway.ts';
+import { askGateway, commandGateway, LOOK, readGateway, streamPrefix } from './gateway.ts';
+import type { Settings } from './gateway.ts';
 import type { Part } from './status-line.ts';
 
 const PERIOD_MS = 3_000;
@@ -12,8 +13,8 @@ const MOST_FAILING = 1_000;
 const MOST_REASONS = 20;
 
 /**
- * Asks every few seconds what no live read tells: which invocations fail in the runtime, whether the history store
- * answers, and why agents fail whose row says so.
+ * Asks every few seconds what no live read tells: whether the gateway and the history store answer, which invocations fail in
+ * the runtime, and why agents fail whose row says so.
  */
 export class Watch {
   readonly #settings: Settings;
@@ -43,16 +44,26 @@ export class Watch {
   async #run(): Promise<never> {
     for (;;) {
       if (!document.hidden) {
-        await Promise.all([this.#askRuntime(), this.#askStore(), this.#askReasons()]);
+        await Promise.all([
+          this.#askGateway(),
+          this.#askRuntime(),
+          this.#askStore(),
+          this.#askReasons(),
+        ]);
         this.#tell();
       }
       await new Promise((resolve) => setTimeout(resolve, PERIOD_MS));
     }
   }
 
+  async #askGateway(): Promise<void> {
+    const error = await askGateway();
+    this.#report('gateway', error ? waiting(error) : { name: 'live' });
+  }
+
   async #askRuntime(): Promise<void> {
     try {
-      const call = { ...ONCE, isFailing: true, limit: MOST_FAILING };
+      const call = { ...LOOK, isFailing: true, limit: MOST_FAILING };
       this.#invocations = await commandGateway.invocations.list(call);
       this.#note = '';
       this.#report('runtime', { name: 'live' });
@@ -101,12 +112,13 @@ export class Watch {
     onEvent: (event: unknown) => void,
   ): Promise<LiveState> {
     const failed = new AbortController();
+    const timeout = AbortSignal.timeout(LOOK.timeoutMs);
     let state: LiveState = { name: 'live' };
     const read = readGateway(this.#settings, streamPrefix(this.#settings, row)).timeline(row.url, {
       from,
       live: false,
       waitForStream: false,
-      signal: AbortSignal.any([failed.signal, AbortSignal.timeout(ONCE.timeoutMs)]),
+      signal: AbortSignal.any([failed.signal, timeout]),
       onState: (now) => {
         if (now.name !== 'waiting') return;
         state = waiting(now.error);
@@ -116,6 +128,9 @@ export class Watch {
     await read.subscribe(onEvent).catch((error: unknown) => {
       if (error instanceof APIError) state = waiting(error);
     });
+    if (timeout.aborted && state.name === 'live') {
+      return waiting(new APIError('There was no answer in time.', { code: 'timeout' }));
+    }
     return state;
   }
 

@@ -43,13 +43,23 @@ export async function openConsole(
   hash = '',
   options: BrowserContextOptions = {},
 ): Promise<ConsolePage> {
+  return openConsoleAt(browser, url, hash, options, isAtGateway(local));
+}
+
+export async function openConsoleAt(
+  browser: Browser,
+  url: string,
+  hash: string,
+  options: BrowserContextOptions = {},
+  isOfGateway: (url: URL) => boolean = () => false,
+): Promise<ConsolePage> {
   const context = await browser.newContext({ viewport: LAPTOP, colorScheme: 'light', ...options });
   context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   const gatewayRequests: Request[] = [];
   const errors: string[] = [];
   page.on('request', (request) => {
-    if (isAtGateway(local)(new URL(request.url()))) gatewayRequests.push(request);
+    if (isOfGateway(new URL(request.url()))) gatewayRequests.push(request);
   });
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {

@@ -5,8 +5,9 @@ import { openGateway } from '../connection/open-gateway.ts';
 import { EXIT } from '../exit-codes.ts';
 import { plainLine } from '../output/plain-text.ts';
 import { bad, ok, skipped, type Finding } from './finding.ts';
+import { PATIENCE_MS } from './probe.ts';
 
-const ONCE = { retryForMs: 0, timeoutMs: 20_000 };
+const ONCE = { retryForMs: 0, timeoutMs: PATIENCE_MS };
 /** The most invocations that fail to look at. */
 const MAX_INVOCATIONS = 1_000;
 

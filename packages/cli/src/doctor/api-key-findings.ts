@@ -16,25 +16,25 @@ import {
 /** A deployment that nobody registers: a request to remove it has no effect. */
 const NO_DEPLOYMENT = '/registry/deployments/agent-gateway-doctor';
 
+/** The gateway itself refuses it, after it has looked at the key and without asking an upstream. */
+const NO_SPAWN = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
+
 /** A type that nobody registers: a command for it reaches the runtime and has no effect. */
 const NOBODY = 'agent-gateway-doctor';
 
 /** Checks whether the API key works, and which upstreams answer. */
 export async function apiKeyFindings(connection: Connection): Promise<Finding[]> {
   const entity = { tenant: connection.tenant, type: NOBODY, id: 'probe' };
-  const services = await probe(connection, '/registry/services');
-  if (services.answered && services.status === 401) {
+  const known = await probe(connection, '/api/spawn', NO_SPAWN);
+  if (known.answered && known.status === 401) {
     return [
-      bad(
-        'key',
-        EXIT.refused,
-        inWords(services),
-        `The key came from ${connection.credential?.from}.`,
-      ),
+      bad('key', EXIT.refused, inWords(known), `The key came from ${connection.credential?.from}.`),
       ...upstreamsSkipped('not asked without a key that works'),
     ];
   }
-  const [command, timeline, catalog, append, deletion, removal] = await Promise.all([
+  // All at the same time: those that are silent add nothing to each other.
+  const [services, command, timeline, catalog, append, deletion, removal] = await Promise.all([
+    probe(connection, '/registry/services'),
     probe(connection, controlPath(connection.tenant), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -82,11 +82,11 @@ function controlPath(tenant: string | undefined): string {
   return `/api${tenant === undefined ? '' : `/t/${tenant}`}/a/${NOBODY}/probe/control`;
 }
 
-/** The key's scopes among those tested. The gateway checks them before it asks an upstream. */
+/** The key's scopes among those tested. The gateway checks them before it asks an upstream, so a late answer is no refusal. */
 function openedScopes(probed: Record<Scope, Probed>): Scope[] {
   return SCOPES.filter((scope) => {
     const answer = probed[scope];
-    return answer.answered && !isRefused(answer);
+    return answer.answered ? !isRefused(answer) : answer.isLate;
   });
 }
 

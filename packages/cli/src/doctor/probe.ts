@@ -4,8 +4,8 @@ import { failureInWords } from '../connection/failure.ts';
 import { isCertificateFault, networkErrorInWords } from '../connection/network-error.ts';
 import { ownFetch } from '../connection/open-gateway.ts';
 
-/** Longer than the gateway waits for a command's response (`GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS`). */
-const TIMEOUT_MS = 20_000;
+/** Shorter than the gateway waits for an upstream: whoever asks the doctor knows within ten seconds. */
+export const PATIENCE_MS = 7_000;
 
 /** A response, or the reason why there is none. */
 export type Probed =
@@ -19,7 +19,7 @@ export type Probed =
       code: string | undefined;
       error: APIError;
     }
-  | { answered: false; why: string; isUntrusted: boolean };
+  | { answered: false; why: string; isUntrusted: boolean; isLate: boolean };
 
 /**
  * Sends one request to the gateway. It does not use the client library, because every response matters here and
@@ -34,7 +34,7 @@ export async function probe(
   const headers = new Headers(init.headers);
   if (credential) headers.set('authorization', `Bearer ${credential.value}`);
   try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(PATIENCE_MS);
     // Redirects are not followed, so that the key goes to no other server.
     const request = { ...init, headers, signal, redirect: 'manual' as const };
     const response = await ownFetch(`${url}${path}`, request);
@@ -48,6 +48,7 @@ export async function probe(
       answered: false,
       why: networkErrorInWords(error),
       isUntrusted: isCertificateFault(error),
+      isLate: (error as Error | undefined)?.name === 'TimeoutError',
     };
   }
 }

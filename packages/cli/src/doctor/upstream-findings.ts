@@ -1,7 +1,7 @@
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { plainLine } from '../output/plain-text.ts';
 import { bad, ok, skipped, type Finding } from './finding.ts';
-import { inWords, type Probed } from './probe.ts';
+import { inWords, PATIENCE_MS, type Probed } from './probe.ts';
 
 /** A server behind the gateway, named by its route. */
 export interface Upstream {
@@ -56,7 +56,12 @@ export function upstreamFinding(
   if (probed.answered && probed.code === 'scope_not_covered') {
     return skipped(name, 'the API key does not open it');
   }
-  if (!probed.answered) return bad(name, EXIT.unreachable, inWords(probed));
+  if (!probed.answered) {
+    if (!probed.isLate) return bad(name, EXIT.unreachable, inWords(probed));
+    // The gateway has just answered without it.
+    const silence = `${what} has not answered in ${PATIENCE_MS / 1_000} s, and the gateway still waits for it`;
+    return bad(name, EXIT.unreachable, silence, hintFor(upstream, 'upstream_timeout'));
+  }
   return bad(name, exitCodeOf(probed.status), inWords(probed), hintFor(upstream, probed.code));
 }
 

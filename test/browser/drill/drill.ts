@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import type { Checks } from '../../support/checks.ts';
+import { runCli } from '../../support/cli.ts';
+import { openConsoleAt, say } from '../console/console-page.ts';
+import { withDrillWorld, type DrillWorld } from './drill-world.ts';
+import { FAULTS, type Fault } from './faults.ts';
+
+/** Whoever looks knows by then what is wrong. */
+const SOON = { timeout: 10_000 };
+/** Restate starts within a few seconds, and tries a handler again within 2 s. */
+const HEALED = { timeout: 15_000 };
+
+/** Kills and stops each part of a real system, and looks at the console and the doctor. */
+export async function checkDrill(checks: Checks, browser: Browser): Promise<void> {
+  await withDrillWorld(async (world) => {
+    for (const [index, fault] of FAULTS.entries()) {
+      await checks.check(`${fault.name}: page and doctor say so, and a message arrives once`, () =>
+        drill(browser, world, fault, `patient-${index}`),
+      );
+    }
+  });
+}
+
+async function drill(browser: Browser, world: DrillWorld, fault: Fault, id: string): Promise<void> {
+  await world.gateway.agents.spawn({ type: 'echo', id });
+  const { page, close } = await openConsoleAt(browser, world.url, `#/echo/${id}`);
+  const second = await openConsoleAt(browser, world.url, '#/deployments');
+  const text = `while ${fault.name}`;
+  try {
+    await page.getByTestId('connection').getByText('Live').waitFor();
+    await page.locator('[data-what="spawned"]').waitFor();
+    await fault.begin(world);
+    try {
+      // At the same time: each has its ten seconds.
+      await Promise.all([
+        pageSays(page, fault, text),
+        deploymentsSay(second.page, fault),
+        doctorSays(world, fault),
+      ]);
+    } finally {
+      await fault.end(world);
+    }
+    await page.getByTestId('banner').waitFor({ state: 'hidden', ...HEALED });
+    const delivered = page.getByTestId('message').getByText(text, { exact: true });
+    await delivered.waitFor(HEALED);
+    await page.getByTestId('sent-message').waitFor({ state: 'detached', ...HEALED });
+    assert.equal(await delivered.count(), 1);
+  } catch (error) {
+    throw new Error(`The parts said:\n${world.output.slice(-40).join('\n')}`, { cause: error });
+  } finally {
+    await second.close();
+    await close();
+  }
+}
+
+async function pageSays(
+  page: Page,
+  { banner, agent, message, stopsCommands }: Fault,
+  text: string,
+): Promise<void> {
+  await say(page, text);
+  const row = page.getByTestId('catalog-row').and(page.locator('.selected'));
+  await Promise.all([
+    banner && page.locator('#banner-problems li').getByText(banner).waitFor(SOON),
+    agent && row.getByText(agent).waitFor(SOON),
+    agent && page.getByTestId('failure-reason').getByText(agent).waitFor(SOON),
+    message && page.getByTestId('sent-state').getByText(message).waitFor(SOON),
+  ]);
+  // What is said of one part is said of no other.
+  if (banner) assert.equal(await page.locator('#banner-problems li').count(), 1);
+  if (stopsCommands) assert.deepEqual(await enabledActions(page), []);
+}
+
+/** The actions that are offered although nothing can act. */
+function enabledActions(page: Page): Promise<string[]> {
+  return page
+    .locator('#verbs button:enabled, .needs-runtime:enabled')
+    .evaluateAll((buttons) => buttons.map(({ textContent }) => textContent));
+}
+
+async function deploymentsSay(page: Page, { deployment }: Fault): Promise<void> {
+  if (!deployment) return;
+  await page.getByTestId('deployment').getByText(deployment).waitFor(SOON);
+}
+
+async function doctorSays({ baseUrl, apiKey }: DrillWorld, { doctor }: Fault): Promise<void> {
+  const startedAtMs = performance.now();
+  const env = { AGENT_GATEWAY_URL: baseUrl, AGENT_GATEWAY_KEY: apiKey };
+  const { out } = await runCli(['doctor'], { env });
+  assert.match(out, doctor);
+  const tookMs = performance.now() - startedAtMs;
+  assert.ok(tookMs < SOON.timeout, `the doctor took ${Math.round(tookMs)} ms`);
+}

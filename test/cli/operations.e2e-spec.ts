@@ -233,6 +233,20 @@ describe('agent-gateway send and control', () => {
     expect(meant).toMatchObject({ code: 0, err: '' });
   });
 
+  // The registry was named by spawn only.
+  it.each([
+    ['send', 'hi'],
+    ['control', 'interrupt'],
+  ])('%s names the types that there are for one that nobody serves', async (command, what) => {
+    expect(await cli(command, 'nobody/x', what)).toEqual({
+      code: 4,
+      out: '',
+      err:
+        'agent-gateway: There is no type nobody: no deployment serves it. Nothing was sent.\n' +
+        'agent-gateway: Registered: assistant, echo. Register another: agent-gateway deployments register URI\n',
+    });
+  });
+
   it('send takes an agent that was spawned just before', async () => {
     for (let number = 0; number < 5; number++) {
       const address = `assistant/fresh-${number}`;

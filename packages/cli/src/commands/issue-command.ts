@@ -12,6 +12,7 @@ import type { Connection } from '../connection/connection.ts';
 import { failureInWords, failureOf, isUntrusted } from '../connection/failure.ts';
 import { mayHaveArrived } from '../connection/network-error.ts';
 import { openGateway } from '../connection/open-gateway.ts';
+import { registeredServices, typesHint } from '../connection/registered-types.ts';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from '../gateway-rules.ts';
 import { compactJson } from '../output/json.ts';
 import { plainLine } from '../output/plain-text.ts';
@@ -82,7 +83,8 @@ export async function issueCommand(
     if (!(error instanceof APIError)) throw error;
     mayBeHandled ||= mayHaveHadItsEffect(error);
     if (error.code === 'entity_type_not_registered') {
-      throw failureOf(error, connection, await typesHint(openGateway(connection), interrupted));
+      const services = await registeredServices(openGateway(connection), interrupted);
+      throw failureOf(error, connection, services && typesHint(services));
     }
     const isOver = error.status === undefined || error.status === 429 || error.status >= 500;
     const hint = isOver && !isUntrusted(error) && error.code !== 'invalid_response';
@@ -91,27 +93,6 @@ export async function issueCommand(
       connection,
       hint ? hintWhenOver(connection, idempotencyKey, mayBeHandled) : undefined,
     );
-  }
-}
-
-/** Names the types that there are, if the key opens the registry, and how to register another. */
-async function typesHint(
-  { deployments }: AgentGateway,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  const register = 'Register another: agent-gateway deployments register URI';
-  try {
-    const services = await deployments.services({ retryForMs: 0, signal });
-    const types = services
-      .filter(({ handlers }) => handlers.some(({ name }) => name === 'spawn'))
-      .map(({ name }) => plainLine(name))
-      .sort();
-    const known =
-      types.length === 0 ? 'No type is registered.' : `Registered: ${types.join(', ')}.`;
-    return `${known} ${register}`;
-  } catch (error) {
-    if (error instanceof APIError) return undefined;
-    throw error;
   }
 }
 

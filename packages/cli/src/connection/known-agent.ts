@@ -8,6 +8,7 @@ import { entityUrl } from '../gateway-rules.ts';
 import { DEFAULT_TENANT, entityAddress, timelineTarget, type Entity } from './address.ts';
 import type { Connection } from './connection.ts';
 import { openGateway } from './open-gateway.ts';
+import { registeredServices, typesHint } from './registered-types.ts';
 import { rowOf } from './single-attempt.ts';
 
 /** An entity that was just spawned gets its timeline and its row within this time, unless the agent is slow. */
@@ -38,6 +39,11 @@ export async function refuseUnknown(
     if (row !== 'no' || timeline !== 'no') return;
     if (pending === 'no' || performance.now() > giveUpAtMs) break;
     await delay(PAUSE_MS, undefined, { signal: interrupted });
+  }
+  const services = await registeredServices(openGateway(connection), interrupted);
+  if (services && !services.some(({ name }) => name === entity.type)) {
+    const message = `There is no type ${entity.type}: no deployment serves it. Nothing was sent.`;
+    throw new CliError(EXIT.notFound, message, typesHint(services));
   }
   const name = entityAddress({ ...entity, tenant: undefined });
   throw new CliError(

@@ -1,8 +1,9 @@
 import { type Scope, SCOPES } from '../gateway-rules.ts';
 import { DEFAULT_TENANT, timelineTarget } from '../connection/address.ts';
+import type { Service } from '../../../client/src/index.ts';
 import type { Connection } from '../connection/connection.ts';
+import { typesAmong } from '../connection/registered-types.ts';
 import { EXIT } from '../exit-codes.ts';
-import { plainLine } from '../output/plain-text.ts';
 import { agentFindings } from './agent-findings.ts';
 import { bad, ok, warning, type Finding } from './finding.ts';
 import { inWords, isRefused, probe, type Probed } from './probe.ts';
@@ -135,23 +136,13 @@ function tenantFindings({ tenant }: Connection, command: Probed): Finding[] {
   ];
 }
 
-interface Service {
-  name: string;
-  ty: string;
-  handlers: { name: string }[];
-}
-
 /** The registered entity types: Restate's services that can be spawned. */
 function typesOf(services: Probed): string {
   if (!services.answered || services.status !== 200) return '';
-  const listed = parseServices(services.text);
-  const types = listed
-    .filter(({ handlers }) => handlers.some(({ name }) => name === 'spawn'))
-    .map(({ name }) => name)
-    .sort();
+  const types = typesAmong(parseServices(services.text));
   return types.length === 0
     ? '; no entity type is registered yet'
-    : `; registered types: ${plainLine(types.join(', '))}`;
+    : `; registered types: ${types.join(', ')}`;
 }
 
 function parseServices(text: string): Service[] {

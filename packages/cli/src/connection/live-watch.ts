@@ -35,14 +35,12 @@ export class LiveWatch {
 
   readonly onState = (state: LiveState): void => {
     if (state.name === 'waiting') this.#failed(state.error);
-    if (state.name === 'live') this.answered();
+    if (state.name === 'live') this.#caughtUp();
   };
 
-  /** Notes that data has arrived. */
+  /** Notes that data has arrived. A read that breaks again before it has caught up is the same outage. */
   answered(): void {
-    if (this.#isLost) this.#options.notices.say('Connected again.');
     this.#hasAnswered = true;
-    this.#isLost = false;
   }
 
   /** Throws the error to end with if it gave up. `hint` is used after a 401. */
@@ -50,6 +48,12 @@ export class LiveWatch {
     const error = this.#refused;
     if (error) throw failureOf(error, this.#connection, hintAfter401);
     this.#giveUp.signal.throwIfAborted();
+  }
+
+  #caughtUp(): void {
+    if (this.#isLost) this.#options.notices.say('Connected again.');
+    this.#hasAnswered = true;
+    this.#isLost = false;
   }
 
   #failed(error: APIError): void {

@@ -174,6 +174,37 @@ describe('agent-gateway doctor', () => {
     });
   });
 
+  // All was green: the Node server takes any path for a stream, so that its streams were elsewhere than everybody else's.
+  it('warns of a history URL without the mount path', async () => {
+    const own = await startTestGateway({
+      GATEWAY_RUNTIME_ADMIN_URL: restate.adminUrl,
+      GATEWAY_HISTORY_URL: new URL(history.url).origin,
+    });
+    const { out } = await runCli(['doctor'], { env: reaches(own.url) });
+    await own.stop();
+    expect(steady(out)).toContain(
+      [
+        '✓ history   the history store answers, in N ms',
+        '! mount     the history store takes its control plane, __ds, for a stream',
+        '            → Has GATEWAY_HISTORY_URL of the gateway the mount path, such as /v1/stream? ' +
+          'A store without subscriptions answers so, too.\n',
+      ].join('\n'),
+    );
+  });
+
+  it('tells a web server that takes any path from a history store', async () => {
+    const web = await startScriptedUpstream((_, response) => response.end());
+    const own = await startTestGateway({ GATEWAY_HISTORY_URL: web.url });
+    const { code, out } = await runCli(['doctor'], { env: reaches(own.url) });
+    await own.stop();
+    await web.stop();
+    expect(code).toBe(6);
+    expect(out).toContain(
+      '✗ history   200 without Stream-Next-Offset: what answers is no history store\n' +
+        '            → Has GATEWAY_HISTORY_URL of the gateway the mount path of the store, such as /v1/stream?\n',
+    );
+  });
+
   // A 401 of the admin API was taken for one of the gateway: the doctor said that the key was wrong.
   it('names the settings of servers that refuse the gateway itself', async () => {
     const refusing = await startScriptedUpstream((_, response) => response.writeHead(401).end());

@@ -6,13 +6,9 @@ import { typesAmong } from '../connection/registered-types.ts';
 import { EXIT } from '../exit-codes.ts';
 import { agentFindings } from './agent-findings.ts';
 import { bad, ok, warning, type Finding } from './finding.ts';
+import { CONTROL_PLANE, historyFinding, mountFindings } from './history-findings.ts';
 import { inWords, isRefused, probe, type Probed } from './probe.ts';
-import {
-  isStoreAnswer,
-  upstreamFinding,
-  UPSTREAMS,
-  upstreamsSkipped,
-} from './upstream-findings.ts';
+import { upstreamFinding, UPSTREAMS, upstreamsSkipped } from './upstream-findings.ts';
 
 /** A deployment that nobody registers: a request to remove it has no effect. */
 const NO_DEPLOYMENT = '/registry/deployments/agent-gateway-doctor';
@@ -34,24 +30,26 @@ export async function apiKeyFindings(connection: Connection): Promise<Finding[]>
     ];
   }
   // All at the same time: those that are silent add nothing to each other.
-  const [services, command, timeline, catalog, append, deletion, removal] = await Promise.all([
-    probe(connection, '/registry/services'),
-    probe(connection, controlPath(connection.tenant), {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"verb":"resume","reason":"agent-gateway doctor"}',
-    }),
-    probe(connection, `${timelineTarget(entity)}?offset=now`),
-    probe(connection, '/shapes/v1/shape?table=entities&offset=now'),
-    // The last three only test the scopes. What they would change does not exist.
-    probe(connection, timelineTarget(entity), {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '[]',
-    }),
-    probe(connection, timelineTarget(entity), { method: 'DELETE' }),
-    probe(connection, NO_DEPLOYMENT, { method: 'DELETE' }),
-  ]);
+  const [services, command, timeline, control, catalog, append, deletion, removal] =
+    await Promise.all([
+      probe(connection, '/registry/services'),
+      probe(connection, controlPath(connection.tenant), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '{"verb":"resume","reason":"agent-gateway doctor"}',
+      }),
+      probe(connection, `${timelineTarget(entity)}?offset=now`),
+      probe(connection, CONTROL_PLANE),
+      probe(connection, '/shapes/v1/shape?table=entities&offset=now'),
+      // The last three only test the scopes. What they would change does not exist.
+      probe(connection, timelineTarget(entity), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: '[]',
+      }),
+      probe(connection, timelineTarget(entity), { method: 'DELETE' }),
+      probe(connection, NO_DEPLOYMENT, { method: 'DELETE' }),
+    ]);
   const opened = openedScopes({
     commands: command,
     'streams:read': timeline,
@@ -73,7 +71,8 @@ export async function apiKeyFindings(connection: Connection): Promise<Finding[]>
     ...tenantFindings(connection, command),
     runtimeFinding(command),
     registry,
-    upstreamFinding(UPSTREAMS.history, timeline, isStoreAnswer),
+    historyFinding(timeline),
+    ...mountFindings(control),
     upstreamFinding(UPSTREAMS.catalog, catalog, (status) => status === 200),
     ...(registry.state === 'ok' ? await agentFindings(connection) : []),
   ];

@@ -3,13 +3,9 @@ import type { Connection } from '../connection/connection.ts';
 import { EXIT } from '../exit-codes.ts';
 import { localTime } from '../output/local-time.ts';
 import { bad, ok, skipped, type Finding } from './finding.ts';
+import { historyFinding } from './history-findings.ts';
 import { inWords, isRefused, probe } from './probe.ts';
-import {
-  isStoreAnswer,
-  upstreamFinding,
-  UPSTREAMS,
-  upstreamsSkipped,
-} from './upstream-findings.ts';
+import { upstreamFinding, UPSTREAMS, upstreamsSkipped } from './upstream-findings.ts';
 
 type Claims = Record<string, unknown>;
 
@@ -48,7 +44,7 @@ export async function readTokenFindings(
     ok('key', `the read token from ${from} works${untilWhen(claims.exp)}`),
     none('runtime'),
     none('registry'),
-    timeline ? upstreamFinding(UPSTREAMS.history, timeline, isStoreAnswer) : none('history'),
+    timeline ? historyFinding(timeline) : none('history'),
     catalog
       ? upstreamFinding(UPSTREAMS.catalog, catalog, (status) => status === 200)
       : none('catalog'),

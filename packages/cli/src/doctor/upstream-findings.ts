@@ -74,11 +74,6 @@ function hintFor({ what, setting, credentialSetting }: Upstream, code = ''): str
     : `${plainLine(what)} is there, and refuses what the doctor asked; its log may tell why.`;
 }
 
-/** The store's own 404 means that it has no such stream, as expected. */
-export function isStoreAnswer(status: number, code: string | undefined): boolean {
-  return status === 200 || (status === 404 && code === undefined);
-}
-
 export function upstreamsSkipped(why: string): Finding[] {
   return Object.keys(UPSTREAMS).map((name) => skipped(name, why));
 }

@@ -6,6 +6,7 @@ import { byId, element } from './element.ts';
 import { age, nextTry, timeElement } from './times.ts';
 
 const MOST_CHILDREN = 6;
+const ADVICE = 'Mend the agent and register it again: it continues by itself.';
 
 /** The top of an agent's page: who it is, how it is and why, what may be done. */
 export class AgentHead {
@@ -63,13 +64,18 @@ export class AgentHead {
     this.#showWhatIsPossible();
   }
 
-  #showFailure({ reason, tries, since, nextTryAt }: Failure): void {
+  #showFailure({ reason, tries, since, nextTryAt, isHandler }: Failure): void {
     const facts = [
       since === undefined ? 'Failing' : `Failing for ${age(since)}`,
       tries === undefined ? '' : `attempt ${tries}`,
       nextTry(nextTryAt),
     ];
     byId('failure-facts').textContent = facts.filter(Boolean).join(' · ');
+    // One handler at a time runs for an agent. The turn of an agent made with `defineAgent` is no handler of it.
+    const end = isHandler
+      ? 'To end it, cancel its invocation: an interrupt waits behind it.'
+      : 'Interrupt ends the turn that fails.';
+    byId('failure-advice').textContent = `${ADVICE} ${end}`;
     const text = reason === '' ? 'The reason is on its timeline.' : reason;
     if (this.#reason.textContent !== text) this.#reason.textContent = text;
   }

@@ -8,6 +8,8 @@ export interface Failure {
   tries: number | undefined;
   since: string | undefined;
   nextTryAt: string | undefined;
+  /** Whether a handler of the agent itself fails, so that all that is sent to the agent waits. */
+  isHandler?: boolean;
 }
 
 /** An agent in the list. */
@@ -34,6 +36,7 @@ export const SORTS: Record<string, string> = {
   activity: 'last activity first',
   id: 'by id',
 };
+const OWN_HANDLER = /\/(?:spawn|wake|control)$/;
 const AGENT_HANDLER = /\/(?:spawn|wake|control|write)$/;
 const RANKS = ['failing', 'running', 'paused', 'idle', 'archived'];
 
@@ -52,6 +55,7 @@ export function failuresOf(invocations: readonly Invocation[]): Map<string, Fail
 }
 
 export function failureOf({
+  target,
   lastFailure,
   status,
   tries,
@@ -63,7 +67,8 @@ export function failureOf({
     (status === 'paused'
       ? 'Restate has paused it after its last attempt, and does not try again by itself.'
       : `Restate has it as ${status}.`);
-  return { reason, tries: tries > 0 ? tries : undefined, since: createdAt, nextTryAt };
+  const isHandler = OWN_HANDLER.test(target) && agentOfTarget(target) !== undefined;
+  return { reason, tries: tries > 0 ? tries : undefined, since: createdAt, nextTryAt, isHandler };
 }
 
 /** The agent that an invocation works for: its own target, or for a turn and a row the agent that called it. */

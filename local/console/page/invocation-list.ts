@@ -6,12 +6,18 @@ import { element } from './element.ts';
 import { copyButton, notice } from './notice.ts';
 import { nextTry, timeElement } from './times.ts';
 
+const KILL = 'Kill';
+const DEAF =
+  'It has not noticed the cancel: it fails before it waits for Restate, or its process is away. Kill ends it without asking it.';
+
 /** Unfinished invocations: those that fail first, with all lines of the last error. */
 export class InvocationList {
   readonly #list: HTMLElement;
   readonly #shown = new Map<string, HTMLElement>();
-  /** Those that this page has cancelled and that have not ended yet. */
+  /** Those that this page has cancelled and that have not ended yet, as they were then. */
   readonly #cancelled = new Map<string, Invocation>();
+
+  #latest = new Map<string, Invocation>();
 
   constructor(list: HTMLElement) {
     this.#list = list;
@@ -19,8 +25,9 @@ export class InvocationList {
 
   show(invocations: readonly Invocation[]): void {
     const ids = new Set(invocations.map(({ id }) => id));
-    for (const [id, { target, tries }] of this.#cancelled) {
+    for (const [id, { target }] of this.#cancelled) {
       if (ids.has(id)) continue;
+      const { tries = 0 } = this.#latest.get(id) ?? {};
       this.#cancelled.delete(id);
       notice(
         `Cancelled: ${target} has ended after ${tries} ${tries === 1 ? 'attempt' : 'attempts'}.`,
@@ -31,6 +38,7 @@ export class InvocationList {
       line.remove();
       this.#shown.delete(id);
     }
+    this.#latest = new Map(invocations.map((one) => [one.id, one]));
     const sorted = invocations.toSorted((a, b) => Number(isFailing(b)) - Number(isFailing(a)));
     for (const [index, invocation] of sorted.entries()) {
       const line = this.#shown.get(invocation.id) ?? this.#newLine(invocation);
@@ -50,7 +58,7 @@ export class InvocationList {
       'Cancel',
     );
     cancel.setAttribute('aria-label', `Cancel ${target}`);
-    cancel.addEventListener('click', () => void this.#cancel(invocation, cancel));
+    cancel.addEventListener('click', () => void this.#end(invocation, cancel));
     return element(
       'li',
       { className: 'invocation', dataset: { testid: 'invocation' } },
@@ -58,14 +66,17 @@ export class InvocationList {
       agent ? element('a', { href: hashOf(agent) }, target) : element('b', {}, target),
       element('span', { className: 'facts' }),
       element('span', { className: 'actions' }, copyButton('Copy id', id), cancel),
+      element('p', { className: 'deaf', hidden: true }, DEAF),
       element('details', { className: 'failure', open: true, hidden: true }),
     );
   }
 
   #fill(line: HTMLElement, invocation: Invocation): void {
     const { status, createdAt, tries, nextTryAt, lastFailure } = invocation;
-    const [pill, , facts, , failure] = [...line.children] as HTMLElement[];
-    if (!pill || !facts || !(failure instanceof HTMLDetailsElement)) return;
+    const [pill, , facts, actions, deaf, failure] = [...line.children] as HTMLElement[];
+    if (!pill || !facts || !actions || !deaf) return;
+    if (!(failure instanceof HTMLDetailsElement)) return;
+    this.#offerKill(invocation, actions, deaf);
     pill.textContent = this.#cancelled.has(invocation.id) ? 'cancelling' : status;
     pill.dataset.status = isFailing(invocation) ? 'failing' : status;
     const attempt = tries > 0 ? ` · attempt ${tries}` : '';
@@ -79,15 +90,32 @@ export class InvocationList {
     failure.replaceChildren(element('summary', {}, first), ...lines);
   }
 
-  async #cancel(invocation: Invocation, button: HTMLButtonElement): Promise<void> {
+  /** A handler notices a cancel where it waits for Restate. One that throws before that is tried again and again. */
+  #offerKill({ id, target, tries }: Invocation, actions: HTMLElement, deaf: HTMLElement): void {
+    const cancelled = this.#cancelled.get(id);
+    const button = actions.lastElementChild;
+    const isDeaf = cancelled !== undefined && tries > cancelled.tries + 1;
+    if (!isDeaf || !deaf.hidden || !(button instanceof HTMLButtonElement)) return;
+    deaf.hidden = false;
+    button.textContent = KILL;
+    button.setAttribute('aria-label', `${KILL} ${target}`);
+    button.classList.add('danger');
+    button.disabled = false;
+  }
+
+  async #end(invocation: Invocation, button: HTMLButtonElement): Promise<void> {
+    const { id, target } = invocation;
+    const { invocations } = commandGateway;
+    const kills = button.textContent === KILL;
     button.disabled = true;
     try {
-      await commandGateway.invocations.cancel(invocation.id, ONCE);
-      this.#cancelled.set(invocation.id, invocation);
-      notice(`Restate has been told to end ${invocation.target}.`);
+      if (kills) await invocations.kill(id, ONCE);
+      else await invocations.cancel(id, ONCE);
+      if (!kills) this.#cancelled.set(id, this.#latest.get(id) ?? invocation);
+      notice(`Restate has been told to ${kills ? 'kill' : 'end'} ${target}.`);
     } catch (error) {
       button.disabled = false;
-      notice(`Not cancelled: ${reasonOf(error)}`, 'failed');
+      notice(`Not ${kills ? 'killed' : 'cancelled'}: ${reasonOf(error)}`, 'failed');
     }
   }
 }

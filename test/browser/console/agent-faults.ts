@@ -33,6 +33,7 @@ async function checkThrowing(
           await Promise.resolve();
           throw new Error('the model is out of order');
         },
+        control: () => Promise.resolve(),
       },
     }),
   ]);
@@ -68,6 +69,15 @@ async function checkThrowing(
     },
   );
 
+  await checks.check('an interrupt waits behind the handler, and the page says so', async () => {
+    await page.getByTestId('failure-advice').getByText('an interrupt waits behind it').waitFor();
+    await gateway.agents.control('boom/b1', 'interrupt');
+    const open = await gateway.invocations.list({ agent: 'boom/b1' });
+    const control = open.find(({ target }) => target === 'boom/b1/control');
+    assert.equal(control?.status, 'pending');
+    await gateway.invocations.cancel(control.id);
+  });
+
   await checks.check('its process is killed: the cause changes, and nothing is lost', async () => {
     await agents.close();
     await row.getByText(/Connection refused|connection/).waitFor(SOON);
@@ -87,15 +97,16 @@ async function checkThrowing(
     await assertDoctorSays(local, /^✗ deployed {2}Restate does not reach \S+ \(boom\): .*refused/m);
   });
 
-  await checks.check('cancel says what it ended', async () => {
+  await checks.check('a cancel that nobody notices offers to kill, which ends it', async () => {
     await page.goto(`${url}/#/boom/b1`);
     await page.getByTestId('show-invocations').click();
     const first = page.getByTestId('agent-invocations').getByTestId('invocation').first();
+    const notice = page.getByTestId('notice');
     await first.getByRole('button', { name: 'Cancel' }).click();
-    await page
-      .getByTestId('notice')
-      .getByText('Restate has been told to end boom/b1/wake.')
-      .waitFor();
+    await notice.getByText('Restate has been told to end boom/b1/wake.').waitFor();
+    await first.getByText('It has not noticed the cancel').waitFor();
+    await first.getByRole('button', { name: 'Kill' }).click();
+    await notice.getByText(/Cancelled: boom\/b1\/wake has ended after \d+ attempts\./).waitFor();
   });
   for (const { id } of await gateway.invocations.list({ agent: 'boom/b1' })) {
     await gateway.invocations.kill(id);

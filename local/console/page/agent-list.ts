@@ -31,7 +31,7 @@ export interface Query {
 
 /** The orders of the list. Equal agents are in the order of their URLs, so that no order changes by itself. */
 export const SORTS: Record<string, string> = {
-  failing: 'failing, then newest',
+  failing: 'failing first',
   newest: 'newest first',
   activity: 'last activity first',
   id: 'by id',

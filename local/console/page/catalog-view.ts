@@ -138,7 +138,7 @@ export class CatalogView {
     this.#failing.textContent = `${failing} failing`;
     this.#failing.ariaPressed = String(this.#status.value === 'failing');
     document.title = document.title.replace(/^(?:\(\d+\) )?/, failing === 0 ? '' : `(${failing}) `);
-    const wanted = [['', `All statuses (${all})`]];
+    const wanted = [['', `Any status (${all})`]];
     for (const [status, count] of statuses) wanted.push([status, `${status} (${count})`]);
     for (const [index, [value = '', label = '']] of wanted.entries()) {
       const option = this.#status.options[index];

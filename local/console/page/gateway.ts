@@ -15,7 +15,7 @@ const NAME_TRIAL_MS = 2_000;
 
 /** One attempt, for what an open page asks again within seconds. */
 export const ONCE = { retryForMs: 0, timeoutMs: 8_000 };
-/** Who opens the page knows within ten seconds that a server is silent. It is asked every three. */
+/** It is asked every three seconds, so that the page says within ten that a server is silent. */
 export const LOOK = { retryForMs: 0, timeoutMs: 5_000 };
 
 /** The gateway behind the console, which adds the API key: commands, deployments, invocations. */

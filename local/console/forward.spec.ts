@@ -59,6 +59,20 @@ describe('a command of the page', () => {
     expect(answer.headers['content-type']).toBe('application/problem+json');
   });
 
+  it('ends an invocation, and does nothing else to it', async () => {
+    const headers = fixture.ownHeaders();
+    const actOn = (how: string) =>
+      fixture.ask('PATCH', `/registry/invocations/inv_1/${how}`, headers);
+
+    const answers = [await actOn('cancel'), await actOn('kill'), await actOn('purge')];
+
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 404]);
+    expect(fixture.received.map(({ url }) => url)).toEqual([
+      '/registry/invocations/inv_1/cancel',
+      '/registry/invocations/inv_1/kill',
+    ]);
+  });
+
   it.each([
     ['the rest of the registry', '/registry/subscriptions'],
     ['a read, which has tokens', '/shapes/v1/shape'],

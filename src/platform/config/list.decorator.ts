@@ -10,7 +10,7 @@ export type ListOrAll = '*' | string[];
 export function OriginList(): PropertyDecorator {
   return list({
     name: 'isOriginList',
-    isAll: (entries) => entries.length === 1 && entries[0] === '*',
+    isAll: (_entries, text) => text.trim() === '*',
     isEntry: isExactOrigin,
     message:
       'must be * or comma-separated exact origins such as ' +
@@ -30,7 +30,8 @@ export function TableList(): PropertyDecorator {
 
 interface ListRules {
   name: string;
-  isAll: (entries: string[]) => boolean;
+  /** `text` is the setting as it stands. */
+  isAll: (entries: string[], text: string) => boolean;
   isEntry: (entry: string) => boolean;
   message: string;
 }
@@ -42,7 +43,7 @@ function list({ name, isAll, isEntry, message }: ListRules): PropertyDecorator {
       .split(',')
       .map((entry) => entry.trim())
       .filter((entry) => entry !== '');
-    return isAll(entries) ? '*' : entries;
+    return isAll(entries, text) ? '*' : entries;
   };
   return applyDecorators(
     Transform(({ value }: TransformFnParams): unknown =>

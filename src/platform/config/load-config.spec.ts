@@ -232,6 +232,9 @@ const SETTINGS: Setting[] = [
       'https://a.example:443',
       'https://*.example',
       '*,https://a.example',
+      // All origins must be meant, not what is left of a list.
+      '*,',
+      ',*',
       'null',
       ',',
     ],

@@ -202,6 +202,8 @@ function gatewayDefaults(): Map<string, unknown> {
 function valueOf(literal: string): unknown {
   if (literal === 'true' || literal === 'false') return literal === 'true';
   if (literal.startsWith("'")) return literal.slice(1, -1);
+  if (literal.startsWith('['))
+    return literal.slice(1, -1).replaceAll("'", '').replaceAll(', ', ',');
   return Number(literal.replaceAll('_', ''));
 }
 

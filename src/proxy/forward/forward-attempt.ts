@@ -44,8 +44,8 @@ export interface AttemptOptions {
  *
  * The package gets a substitute for the client's request that has only what must be sent. From the request itself it
  * would copy every header, re-encode the query, and make the chunked body of a DELETE a second request by adding
- * `Content-Length: 0`. With each attempt it would add listeners to it, and it would say nothing of a reset when the client
- * has gone, so that the attempt would not end. Its events `proxyReq` and `proxyRes` mark the stages of the attempt.
+ * `Content-Length: 0`. With each attempt it would add listeners to it. Its events `proxyReq` and `proxyRes` mark the stages
+ * of the attempt. Of a reset it says nothing once the client has gone; then the response's `close` ends the attempt.
  */
 export class ForwardAttempt {
   /** The upstream's response with its body unread. Rejects with a `GatewayError`, `ClientGone` or `StaleConnection`. */
@@ -87,7 +87,12 @@ export class ForwardAttempt {
     });
     proxy.on('proxyReq', (upstreamRequest) => this.onConnection(upstreamRequest));
     proxy.on('proxyRes', (answer) => this.onAnswer(answer));
-    proxy.web(standInFor(call), call.response, (error: Error) => this.onError(error));
+    try {
+      proxy.web(standInFor(call), call.response, (error: Error) => this.onError(error));
+    } catch (error) {
+      // Node refuses to send such a request. Its timer must not reject later, when nobody has the promise any more.
+      this.settle(() => this.reject(error as Error));
+    }
   }
 
   /** The request has a connection. Its headers are not rendered before this. */

@@ -141,7 +141,10 @@ export class Upstreams implements OnApplicationShutdown {
 
   /** The connections close after the listener, because open requests must still be answered. */
   onApplicationShutdown(): void {
-    for (const { agent } of [this.history, this.sync, this.runtimeAdmin]) agent.destroy();
+    for (const { agent, newConnections } of [this.history, this.sync, this.runtimeAdmin]) {
+      agent.destroy();
+      newConnections.destroy();
+    }
     for (const { pool } of [this.history, this.sync]) pool.close();
   }
 }

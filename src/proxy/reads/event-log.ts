@@ -48,7 +48,7 @@ export class EventLog {
     this.boundary?.follow(chunk);
   }
 
-  /** The first position within the last `chunk` at which the stream may end. Call it before `append`. */
+  /** The first position at which the stream may end within a chunk that is appended next. */
   safeEndIn(chunk: Buffer): number | undefined {
     const length = this.boundary?.clone().firstSafeEnd(chunk) ?? -1;
     return length === -1 ? undefined : this.log.end + length;

@@ -20,6 +20,7 @@ import type { ReadCall } from './upstream-read.ts';
 
 /** How long the client of an ended read may take to receive the last bytes. */
 const LAST_BYTES_MS = 30_000;
+
 /**
  * One client's read, from its admission to the end of its answer. Several may share what comes from the
  * upstream; each has its own client, deadlines and headers.

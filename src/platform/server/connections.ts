@@ -197,7 +197,9 @@ export class Connections {
     const isFull = waiting.length >= MAX_WAITING_REQUESTS;
     if (isFull || !this.held.tryTake('waiting', heldBytes)) {
       // Requests that were read together with it also arrive here.
-      if (!request.socket.destroyed) this[isFull ? 'overfullCount' : 'shedCount']++;
+      if (request.socket.destroyed) return;
+      if (isFull) this.overfullCount++;
+      else this.shedCount++;
       request.socket.destroy();
       return;
     }

@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { until } from '../../test/support/until.ts';
 import { openDoor, type Door } from './door.ts';
 
 describe('the door of a part', () => {
@@ -79,7 +79,7 @@ describe('the door of a part', () => {
     expect(await text(answer)).toBe('got a body');
     expect(connections).toEqual(['keep-alive']);
     const left = promisify(part.getConnections.bind(part));
-    while ((await left()) > 0) await setImmediate();
+    await until('no connection is left', async () => (await left()) === 0);
   });
 
   it('breaks off an answer that the part breaks off', async () => {

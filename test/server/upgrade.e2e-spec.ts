@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 import { openWire, type Wire } from '../support/wire.ts';
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const OWN = `Host: g\r\nAuthorization: ${AUTHORIZED.authorization}`;
 const UPGRADE = 'Connection: Upgrade\r\nUpgrade: websocket';
 /** The bytes that must never become a request. */
@@ -33,9 +33,8 @@ describe('a request with Upgrade', () => {
 
   const request = (method: string, headers: string, body = ''): string =>
     `${method} /streams/a HTTP/1.1\r\n${OWN}\r\n${headers}\r\n\r\n${body}`;
-  const untilAsked = async (): Promise<void> => {
-    while (answers.length === 0) await turn();
-  };
+  const untilAsked = (times = 1): Promise<void> =>
+    until(`the upstream is asked ${times} times`, () => answers.length >= times);
   /** The gateway has read all that was sent before. */
   const untilRead = async (): Promise<void> => {
     await fetch(`${gateway.url}/health`);
@@ -100,7 +99,7 @@ describe('a request with Upgrade', () => {
 
   it('leaves those before it as they were', async () => {
     await wire.write(request('GET', 'X-A: b') + request('GET', UPGRADE) + CARRIER);
-    while (answers.length < 2) await turn();
+    await untilAsked(2);
     await wire.write(HIDDEN);
     await untilRead();
     for (const answer of answers) answer();
@@ -125,7 +124,7 @@ describe('a request with Upgrade', () => {
   it('may say so in its trailers, where that has no meaning', async () => {
     const body = `2\r\nhi\r\n0\r\n${UPGRADE}\r\n\r\n`;
     await wire.write(request('POST', 'Transfer-Encoding: chunked', body) + HIDDEN);
-    while (answers.length < 2) await turn();
+    await untilAsked(2);
     expect(seen()).toEqual(['POST /a hi', 'DELETE /hidden ']);
   });
 });

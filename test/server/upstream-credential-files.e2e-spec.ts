@@ -1,10 +1,10 @@
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 /** The file of each credential, and a request that it is sent with. */
 const CREDENTIALS = [
@@ -83,7 +83,7 @@ describe('the credentials of the upstreams, from files', () => {
       FILES.filter((setting) =>
         gateway.logLines.some((line) => line.includes(setting) && line.includes(words)),
       );
-    while (told().length < FILES.length) await setImmediate();
+    await until(`the log says "${words}" of each file`, () => told().length >= FILES.length);
   }
 
   it('are sent, and after a rotation the new ones, without a restart', async () => {

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 import { openWire, type Wire } from '../support/wire.ts';
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 
 describe('requests that a client sends behind each other without waiting', () => {
@@ -30,9 +31,8 @@ describe('requests that a client sends behind each other without waiting', () =>
   const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`;
   const put = (path: string): string =>
     `PUT ${path} HTTP/1.1\r\nHost: g\r\n${KEY}\r\nContent-Length: 2\r\n\r\nhi`;
-  const untilHeld = async (count: number): Promise<void> => {
-    while (held.length < count) await turn();
-  };
+  const untilHeld = (count: number): Promise<void> =>
+    until(`the upstream has ${count} requests`, () => held.length >= count);
   const statuses = (): (string | undefined)[] =>
     [...wire.received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => status);
   const logged = (): Record<string, unknown>[] =>
@@ -44,7 +44,7 @@ describe('requests that a client sends behind each other without waiting', () =>
     await wire.write(all.map(get).join(''));
     for (let answered = 0; answered < all.length; answered++) {
       const isHeld = () => held.find(({ request }) => request.url === `/n${answered}`);
-      while (!isHeld()) await turn();
+      await until(`the upstream has the request n${answered}`, isHeld);
       await fetch(`${gateway.url}/health`);
       expect(held.length).toBeLessThanOrEqual(answered + 8);
       isHeld()?.response.end(`body of n${answered};`);
@@ -93,10 +93,9 @@ describe('requests that a client sends behind each other without waiting', () =>
     for (let i = 0; i < 20; i++) await turn();
     broken?.destroy();
     await fetch(`${gateway.url}/health`);
-    while (
-      !logged().some(({ path, message }) => path === '/streams/broken' && message === 'request')
-    )
-      await turn();
+    await until('the broken request is in the log', () =>
+      logged().some(({ path, message }) => path === '/streams/broken' && message === 'request'),
+    );
     await fetch(`${gateway.url}/health`);
     expect(held.map(({ request }) => request.url)).not.toContain('/late');
   });

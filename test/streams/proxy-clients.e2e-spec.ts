@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { setImmediate as turn } from 'node:timers/promises';
 import { handlers, object, serde } from '@restatedev/restate-sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
@@ -8,6 +7,7 @@ import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from '../supp
 import { startHistory, type RunningHistory } from '../support/history.ts';
 import { registerAgents, restateUrls } from '../support/restate.ts';
 import { startRawUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 import { openWire, Wire } from '../support/wire.ts';
 
 const KEY = `Authorization: Bearer ${API_KEY}`;
@@ -55,12 +55,12 @@ describe('a client that goes away', () => {
 
   /** The one log line of a request. */
   async function logged(path: string): Promise<Record<string, unknown>> {
-    for (;;) {
-      const lines = gateway.logLines.map((text) => JSON.parse(text) as Record<string, unknown>);
-      const line = lines.find((candidate) => candidate.path === path);
-      if (line) return line;
-      await turn();
-    }
+    const find = () =>
+      gateway.logLines
+        .map((text) => JSON.parse(text) as Record<string, unknown>)
+        .find((line) => line.path === path);
+    await until(`${path} is in the log`, find);
+    return find() ?? {};
   }
 
   it.each([
@@ -97,7 +97,7 @@ describe('a client that goes away', () => {
       while (!server.socket.destroyed) await server.write(block);
     };
     const pumping = pump();
-    while (server.socket.writableLength === 0) await turn();
+    await until('the gateway reads no more', () => server.socket.writableLength > 0);
     client.reset();
     await server.ended;
     server.socket.destroy();
@@ -139,10 +139,10 @@ describe('a client that goes away', () => {
       const client = await openWire(piped.port);
       const line = (n: number) => `GET /streams/${n}?live HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`;
       await client.write(line(1) + line(2) + line(3));
-      while (seen.length < 3) await turn();
+      await until('the upstream has three requests', () => seen.length >= 3);
       client.reset();
-      while (pipelined.openSockets.size > 0) await turn();
-      while (piped.logLines.length < 3) await turn();
+      await until('their connections are closed', () => pipelined.openSockets.size === 0);
+      await until('the log has three lines', () => piped.logLines.length >= 3);
       expect(seen).toEqual(['/1?live', '/2?live', '/3?live']);
     } finally {
       await piped.stop();
@@ -177,10 +177,12 @@ describe('a client that goes away', () => {
       await client.write(
         `GET /streams/t/gone?live HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n\r\n`,
       );
-      while (asked.length === 0) await turn();
+      await until('the keys are asked for', () => asked.length > 0);
       await fetch(`${judged.url}/health`).then((answer) => answer.text());
       client.reset();
-      while (!judged.logLines.some((line) => line.includes('/streams/t/gone'))) await turn();
+      await until('the read that is gone is in the log', () =>
+        judged.logLines.some((line) => line.includes('/streams/t/gone')),
+      );
       for (const response of asked) response.end(keys);
 
       // The same token again is judged after the first, and has the one place.
@@ -201,7 +203,7 @@ describe('a client that goes away', () => {
     await server.write('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok');
     await client.until('\r\n\r\nok');
     client.reset();
-    while (upstream.openSockets.size > 0) await turn();
+    await until('the connection is closed', () => upstream.openSockets.size === 0);
   });
 });
 

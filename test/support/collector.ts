@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
+import { awaited } from './until.ts';
 import { exportedSpans, type ExportedSpan } from './exported-spans.ts';
 
 /** A batch of spans as received. */
@@ -54,7 +55,7 @@ export class Collector {
 
   /** Resolves with the spans that match, once there are that many of them. */
   until(count: number, matches: (span: ExportedSpan) => boolean): Promise<ExportedSpan[]> {
-    return this.when(() => {
+    return this.when(`${count} spans for which ${String(matches)}`, () => {
       const found = this.spans.filter(matches);
       return found.length >= count ? found : undefined;
     });
@@ -74,7 +75,9 @@ export class Collector {
 
   /** Resolves once so many batches have come. */
   untilExports(count: number): Promise<Export[]> {
-    return this.when(() => (this.exports.length >= count ? this.exports : undefined));
+    const all = (): Export[] | undefined =>
+      this.exports.length >= count ? this.exports : undefined;
+    return this.when(`${count} batches of spans`, all);
   }
 
   async stop(): Promise<void> {
@@ -83,8 +86,8 @@ export class Collector {
     await closed;
   }
 
-  private when<Value>(look: () => Value | undefined): Promise<Value> {
-    return new Promise((resolve) => {
+  private when<Value>(what: string, look: () => Value | undefined): Promise<Value> {
+    const there = new Promise<Value>((resolve) => {
       const check = (): void => {
         const value = look();
         if (value === undefined) return;
@@ -94,6 +97,7 @@ export class Collector {
       this.waiters.add(check);
       check();
     });
+    return awaited(() => `${what}, after ${this.spans.map(({ name }) => name).join(', ')}`, there);
   }
 }
 

@@ -1,9 +1,7 @@
 import { choosePorts } from '../../local/stack/ports.ts';
 import { parseExposition, sampleValue, type Family } from './exposition.ts';
 import { startTestGateway, type TestGateway } from './gateway.ts';
-
-/** Longer than a busy machine takes. */
-const PATIENCE_MS = 60_000;
+import { PATIENCE_MS } from './until.ts';
 
 export interface MeasuredGateway extends TestGateway {
   /** What its management port tells just now. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
+import { awaited } from './until.ts';
 
 /** An event of the tests' timelines. `seq` counts from 0 without a gap. */
 export interface NumberedEvent {
@@ -60,7 +61,8 @@ export class ReceivedEvents {
   /** Fulfils once that many have come. */
   async until(count: number): Promise<void> {
     if (this.seqs.length >= count) return;
-    await new Promise<void>((resolve) => this.waiting.add({ count, resolve }));
+    const received = new Promise<void>((resolve) => this.waiting.add({ count, resolve }));
+    await awaited(() => `${count} events come, after ${this.seqs.length}`, received);
   }
 }
 

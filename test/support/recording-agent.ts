@@ -1,4 +1,5 @@
 import { handlers, object, serde, type ObjectContext } from '@restatedev/restate-sdk';
+import { awaited } from './until.ts';
 
 /** One run of a handler, and its input. */
 export interface HandlerRun {
@@ -30,7 +31,7 @@ export function recordingAgent(name: string) {
 
   /** Resolves with the first runs for a key, once there are that many. */
   function waitForRuns(key: string, count: number): Promise<HandlerRun[]> {
-    return new Promise((resolve) => {
+    const there = new Promise<HandlerRun[]>((resolve) => {
       const look = (): void => {
         if (runsOf(key).length < count) return;
         waiting.delete(look);
@@ -39,6 +40,7 @@ export function recordingAgent(name: string) {
       waiting.add(look);
       look();
     });
+    return awaited(() => `${count} runs for ${key}, after ${runsOf(key).length}`, there);
   }
 
   async function firstRun(key: string): Promise<HandlerRun> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { resetConnection } from '../../src/platform/http/reset-connection.ts';
+import { awaited } from './until.ts';
 
 /** A TCP connection on which a test sends and reads single bytes. Text is latin1: one byte per character. */
 export class Wire {
@@ -49,7 +50,8 @@ export class Wire {
     void this.ended.then(() => (hasEnded = true));
     while (!isThere()) {
       if (hasEnded) throw new Error(`ended without ${String(expected)}: ${this.received}`);
-      await new Promise<void>((resolve) => this.waiters.add(resolve));
+      const change = new Promise<void>((resolve) => this.waiters.add(resolve));
+      await awaited(() => `${String(expected)} comes, after ${this.received}`, change);
     }
     return this.received;
   }

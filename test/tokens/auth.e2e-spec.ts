@@ -12,6 +12,7 @@ import {
 import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const bearer = (credential: string): string => `Authorization: Bearer ${credential}`;
 
@@ -222,9 +223,8 @@ describe('credentials', () => {
       return (await fetch(`${gateway.url}/streams/t/x`, { headers })).status;
     };
     /** Until the gateway has read a file again, which it does every second. */
-    async function untilStatus(credential: string, status: number): Promise<void> {
-      while ((await statusWith(credential)) !== status);
-    }
+    const untilStatus = (credential: string, status: number): Promise<void> =>
+      until(`a credential gets ${status}`, async () => (await statusWith(credential)) === status);
     /** As Kubernetes changes a mounted secret: a link to a folder is swapped for another at once. */
     async function swapMount(name: string, files: Record<string, string>): Promise<void> {
       await mkdir(join(folder, name));
@@ -303,7 +303,7 @@ describe('credentials', () => {
       await swapMount('v3', { keys: 'too short\n', secrets: 'too short\n' });
       const complaints = (): number =>
         gateway.logLines.filter((line) => line.includes('the list in use is kept')).length;
-      while (complaints() < 2) await statusWith(NEW);
+      await until('both files are complained of', () => complaints() >= 2);
       expect(await all()).toEqual([200, 200, 200, 200, 200]);
 
       await swapMount('v4', { keys: NEW, secrets: secretOf('new') });

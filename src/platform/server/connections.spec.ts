@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { until } from '../../../test/support/until.ts';
 import { HeldBytes } from '../memory/held-bytes.ts';
 import { Connections } from './connections.ts';
 
@@ -42,7 +43,7 @@ describe('a connection on which requests wait', () => {
     const { connections, send } = await start(MIB);
     await send(9);
     await send(12);
-    while (connections.mostWaitingOfOne < 4) await new Promise((resolve) => setImmediate(resolve));
+    await until('four requests wait', () => connections.mostWaitingOfOne >= 4);
     expect(connections.mostWaitingOfOne).toBe(4);
   });
 
@@ -69,7 +70,7 @@ describe('the end of idle connections', () => {
   it('waits for the first request of a connection, until it is called off', async () => {
     const { connections, send } = await start(MIB);
     const [early, late] = [await send(0), await send(0)];
-    while (connections.count < 2) await new Promise((resolve) => setImmediate(resolve));
+    await until('both are connected', () => connections.count >= 2);
     connections.closeIdle();
     server.once('request', (_, response: ServerResponse) => response.end());
     early.write(REQUEST);

@@ -1,7 +1,7 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
+import { until } from '../../../test/support/until.ts';
 import { gcMetric } from './gc-metrics.ts';
 
 setFlagsFromString('--expose-gc');
@@ -37,7 +37,7 @@ describe('garbage collections', () => {
     for (let i = 0; i < 5; i++) collectGarbage();
     const majors = async (): Promise<number> =>
       new Map(await countsByKind(metric)).get('major') ?? 0;
-    while ((await majors()) === 0) await turn();
+    await until('a major collection is counted', async () => (await majors()) > 0);
     expect(await majors()).toBeGreaterThanOrEqual(5);
   });
 });

@@ -1,0 +1,33 @@
+import { setImmediate as turn } from 'node:timers/promises';
+
+/** Longer than a busy machine takes, and shorter than the time of a test: so the error says what did not happen. */
+export const PATIENCE_MS = 20_000;
+
+/**
+ * Looks again after each turn of the event loop, or after each `next`, until it holds. After 20 s it rejects with an error
+ * that names `what` it waited for.
+ */
+export async function until(
+  what: string,
+  holds: () => unknown,
+  next: () => Promise<unknown> = turn,
+): Promise<void> {
+  const giveUpAtMs = performance.now() + PATIENCE_MS;
+  while (!(await holds())) {
+    if (performance.now() > giveUpAtMs) throw inVain(what);
+    await next();
+  }
+}
+
+/** Settles as the promise does. After 20 s it rejects with an error that names `what` it waited for. */
+export function awaited<T>(what: string | (() => string), promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(inVain(typeof what === 'string' ? what : what()));
+    const timer = setTimeout(giveUp, PATIENCE_MS).unref();
+    void promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function inVain(what: string): Error {
+  return new Error(`waited ${PATIENCE_MS / 1_000} s in vain: ${what}`);
+}

@@ -1,0 +1,320 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { awaited, until } from '../../../test/support/until.ts';
+import { openWireThatTellsResets, type Wire } from '../../../test/support/wire.ts';
+import { GatewayError } from '../../platform/errors/gateway-error.ts';
+import { ClientGone } from '../../platform/http/client-gone.ts';
+import { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { RequestContext } from '../../platform/server/request-context.ts';
+import { Deadlines } from './deadlines.ts';
+import { ReadHead, type AnswerRules } from './read-head.ts';
+import { Reader, type BodySource } from './reader.ts';
+import { SharedBody } from './shared-body.ts';
+import type { ReadCall } from './upstream-read.ts';
+
+const MIB = 1_048_576;
+const EVENTS = new ReadHead(200, ['Content-Type', 'text/event-stream']);
+const FINITE = new ReadHead(200, ['X-A', 'b']);
+const RULES = {
+  varyNames: [],
+  secretBytes: undefined,
+  upstream: { isRead: false },
+} as unknown as AnswerRules;
+const EXPIRED = new GatewayError('token_expired', 'over');
+
+/** A source whose pieces the test adds. */
+class Source implements BodySource {
+  pieces: Buffer[] = [];
+  hasEnded = false;
+  takenBytes = 0;
+  asksToEnd: Error[] = [];
+  hasLeft = 0;
+
+  next(reader: Reader): Buffer | undefined {
+    if (reader.isFull) throw new Error('a full reader asks for more');
+    return this.pieces.shift();
+  }
+
+  isWhole(): boolean {
+    return this.hasEnded && this.pieces.length === 0;
+  }
+
+  onTaken(_: Reader, bytes: number): void {
+    this.takenBytes += bytes;
+  }
+
+  endSoon(_: Reader, reason: Error): void {
+    this.asksToEnd.push(reason);
+  }
+
+  leave(): void {
+    this.hasLeft++;
+  }
+}
+
+describe('Reader', () => {
+  let server: Server;
+  let client: Wire;
+  let response: ServerResponse;
+  let held: HeldBytes;
+  let counted: unknown[];
+  let reader: Reader;
+  let source: Source;
+  /** How the wait for its answer ended. */
+  let began: Promise<unknown>;
+
+  beforeEach(async () => {
+    server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    client = await openWireThatTellsResets((server.address() as AddressInfo).port);
+    const asked = once(server, 'request');
+    await client.write('GET / HTTP/1.1\r\nHost: g\r\n\r\n');
+    response = ((await asked) as [unknown, ServerResponse])[1];
+    response.sendDate = false;
+    response.on('error', () => undefined);
+    held = new HeldBytes(10 * MIB);
+    counted = [];
+    source = new Source();
+    reader = newReader();
+  });
+  afterEach(async () => {
+    client.socket.destroy();
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+    expect(held.total).toBe(0);
+  });
+
+  function newReader(): Reader {
+    const call = { context: new RequestContext('r1', '/x', '') } as ReadCall;
+    call.context.live = 'sse';
+    const counts = { count: (...count: unknown[]) => counted.push(count) };
+    const made = new Reader(call, response, RULES, held, counts as never);
+    made.setShare('first');
+    began = made.answerBegan.then(
+      () => 'began',
+      (error: unknown) => error,
+    );
+    return made;
+  }
+
+  const closed = (): Promise<unknown> =>
+    awaited('the response closes', response.closed ? Promise.resolve([]) : once(response, 'close'));
+  const bodyOf = async (text: string): Promise<string> =>
+    (await client.until(text)).split('\r\n\r\n').slice(1).join('\r\n\r\n');
+
+  it('sends a complete body with its length, together with the head', async () => {
+    const packets: string[] = [];
+    client.socket.on('data', (packet: string) => packets.push(packet));
+    reader.begin(FINITE, source);
+    source.pieces.push(Buffer.from('whole'));
+    source.hasEnded = true;
+    expect(response.headersSent).toBe(false);
+    expect(await bodyOf('whole')).toBe('whole');
+    expect(packets).toHaveLength(1);
+    expect(client.received).toMatch(/^HTTP\/1\.1 200 OK\r\nX-A: b\r\n[^]*Content-Length: 5\r\n/i);
+    expect([await began, source.hasLeft, counted]).toEqual(['began', 1, [['sse', 'first']]]);
+  });
+
+  it('sends the head alone when nothing of the body has come, and then each piece', async () => {
+    reader.begin(EVENTS, source);
+    await client.until('\r\n\r\n');
+    expect(reader.isReady).toBe(true);
+    for (const text of ['one', 'two']) {
+      source.pieces.push(Buffer.from(text));
+      reader.wake();
+      await client.until(text);
+    }
+    await until('both pieces are taken', () => source.takenBytes === 6);
+    source.pieces.push(Buffer.from('last'));
+    source.hasEnded = true;
+    reader.wake();
+    expect(await bodyOf('0\r\n\r\n')).toBe('3\r\none\r\n3\r\ntwo\r\n4\r\nlast\r\n0\r\n\r\n');
+    expect(source.hasLeft).toBe(1);
+  });
+
+  it('sends what had come by the end of the turn with the head, and the rest when it comes', async () => {
+    source.pieces.push(Buffer.from('early'));
+    reader.begin(FINITE, source);
+    await client.until('early');
+    source.hasEnded = true;
+    reader.wake();
+    expect(await bodyOf('0\r\n\r\n')).toBe('5\r\nearly\r\n0\r\n\r\n');
+  });
+
+  it('takes no more than four pieces before its client has some, and then all of them', async () => {
+    reader.begin(EVENTS, source);
+    await client.until('\r\n\r\n');
+    response.cork();
+    source.pieces = Array.from({ length: 9 }, (_, index) => Buffer.from(`p${index}`));
+    source.hasEnded = true;
+    reader.wake();
+    expect([source.pieces.length, reader.isFull, reader.isSending]).toEqual([5, true, true]);
+    response.uncork();
+    expect(await bodyOf('0\r\n\r\n')).toContain('2\r\np8\r\n');
+  });
+
+  it('sends the body of a shared response, and leaves that when its client has it', async () => {
+    const shared = new SharedBody(held, undefined);
+    shared.add(Buffer.from('shared'));
+    shared.giveTo(1);
+    reader.answer(FINITE, 'shared', shared);
+    expect(await bodyOf('shared')).toBe('shared');
+    await closed();
+    expect([await began, held.total, counted]).toEqual(['began', 0, [['sse', 'first']]]);
+  });
+
+  it('cannot answer with a head that has an invalid header', async () => {
+    reader.begin(new ReadHead(200, ['X-A', 'a\u0001b']), source);
+    expect(await began).toMatchObject({ code: 'upstream_invalid_response' });
+    expect([source.hasLeft, response.headersSent]).toEqual([1, false]);
+  });
+
+  describe('that fails', () => {
+    const LOST = new GatewayError('upstream_unreachable', 'lost');
+
+    it('rejects with the error before its response, and is counted once', async () => {
+      reader.source = source;
+      reader.fail(LOST);
+      reader.fail(EXPIRED);
+      expect(await began).toBe(LOST);
+      expect([source.hasLeft, counted]).toEqual([1, [['sse', 'first']]]);
+      response.end();
+    });
+
+    it('breaks the response off with the bytes that have come', async () => {
+      reader.begin(FINITE, source);
+      source.pieces.push(Buffer.from('part'));
+      reader.fail(LOST);
+      await client.ended;
+      expect(client.received).toContain('part');
+      expect(client.received).not.toContain('0\r\n\r\n');
+      expect([await began, source.hasLeft]).toEqual(['began', 1]);
+    });
+  });
+
+  describe('that is ended early', () => {
+    it('rejects with the error before its response', async () => {
+      reader.endEarly(EXPIRED);
+      expect(await began).toBe(EXPIRED);
+      response.end();
+    });
+
+    it('has an event stream end at its source, which it asks once', async () => {
+      reader.begin(EVENTS, source);
+      reader.endEarly(EXPIRED);
+      reader.endEarly(EXPIRED);
+      expect([source.asksToEnd, reader.isEnding]).toEqual([[EXPIRED], true]);
+      reader.endWith(Buffer.from('tail'));
+      expect(await bodyOf('tail')).toContain('tail');
+      expect([await began, source.hasLeft]).toEqual(['began', 1]);
+    });
+
+    it('leaves a finite response to finish', async () => {
+      reader.begin(FINITE, source);
+      await client.until('\r\n\r\n');
+      reader.endEarly(EXPIRED);
+      source.pieces.push(Buffer.from('rest'));
+      source.hasEnded = true;
+      reader.wake();
+      expect(await bodyOf('0\r\n\r\n')).toBe('4\r\nrest\r\n0\r\n\r\n');
+      expect(source.asksToEnd).toEqual([]);
+    });
+
+    it.each([
+      ['2 s after it was to end soon', () => reader.breakOffSoon(), 2_000, 0],
+      ['30 s after its last bytes, if its client does not take them', endCorked, 30_000, 1],
+    ])('is broken off %s', async (_, end, timeoutMs, left) => {
+      reader.begin(EVENTS, source);
+      await client.until('\r\n\r\n');
+      jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+      try {
+        end();
+        jest.advanceTimersByTime(timeoutMs - 1);
+        expect([response.destroyed, source.hasLeft]).toEqual([false, left]);
+        jest.advanceTimersByTime(1);
+      } finally {
+        jest.useRealTimers();
+      }
+      expect(await client.ended).toBe('reset');
+      expect(source.hasLeft).toBe(1);
+    });
+
+    function endCorked(): void {
+      response.socket?.cork();
+      reader.endWith(Buffer.from('tail'));
+    }
+  });
+
+  describe('that is too slow', () => {
+    it.each([
+      ['before its response', () => undefined],
+      ['before its head is sent', () => reader.begin(EVENTS, source)],
+    ])('is refused %s', async (_, before) => {
+      before();
+      reader.shed();
+      expect(await began).toMatchObject({ code: 'overloaded', reason: 'slow_reader' });
+      expect(reader.call.context.errorReason).toBe('slow_reader');
+      response.end();
+    });
+
+    it('is reset within its response', async () => {
+      reader.begin(EVENTS, source);
+      await client.until('\r\n\r\n');
+      reader.shed();
+      expect([await client.ended, source.hasLeft]).toEqual(['reset', 1]);
+    });
+  });
+
+  describe('whose client goes', () => {
+    it('rejects before its response, lets its source go and is counted', async () => {
+      reader.source = source;
+      client.reset();
+      expect(await began).toBeInstanceOf(ClientGone);
+      expect([source.hasLeft, counted]).toEqual([1, [['sse', 'first']]]);
+    });
+
+    it('lets its source go within its response', async () => {
+      reader.begin(EVENTS, source);
+      await client.until('\r\n\r\n');
+      client.reset();
+      await closed();
+      reader.wake();
+      expect([await began, source.hasLeft]).toEqual(['began', 1]);
+    });
+
+    it('rejects in the turn in which its response begins', async () => {
+      reader.begin(EVENTS, source);
+      response.destroy();
+      expect(await began).toBeInstanceOf(ClientGone);
+      await closed();
+      expect(source.hasLeft).toBe(1);
+    });
+  });
+
+  describe('with deadlines', () => {
+    let deadlines: Deadlines;
+    const add = () => deadlines.add(performance.now() + 60_000, () => undefined);
+    beforeEach(() => void (deadlines = new Deadlines(() => performance.now())));
+
+    it('calls the first off when its response begins, and the other at its end', () => {
+      const [timeout, expiry] = [add(), add()];
+      reader.setDeadlines(timeout, expiry);
+      reader.begin(EVENTS, source);
+      expect([timeout.isCalledOff, expiry.isCalledOff]).toEqual([true, false]);
+      reader.endWith(undefined);
+      expect(expiry.isCalledOff).toBe(true);
+    });
+
+    it('calls both off when it is refused', async () => {
+      const [timeout, expiry] = [add(), add()];
+      reader.setDeadlines(timeout, expiry);
+      reader.fail(EXPIRED);
+      expect([timeout.isCalledOff, expiry.isCalledOff]).toEqual([true, true]);
+      expect(await began).toBe(EXPIRED);
+      response.end();
+    });
+  });
+});

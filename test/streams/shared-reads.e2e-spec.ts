@@ -1,0 +1,129 @@
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { awaited, until } from '../support/until.ts';
+import { openWire, type Wire } from '../support/wire.ts';
+
+const KEEP = 'a-key-that-stays-in-use';
+const GOES = 'a-key-that-is-withdrawn';
+const EVENT = (number: number): string =>
+  `event: data\ndata: ${number}\n\nevent: control\ndata: {"streamNextOffset":"1_${number}"}\n\n`;
+
+/** A part of what `test:system` checks of shared reads and withdrawn keys, so that `npm test` sees them break. */
+describe('equal live reads', () => {
+  let folder: string;
+  let upstream: ScriptedUpstream;
+  let held: ServerResponse[];
+  let gateway: MeasuredGateway;
+  const wires: Wire[] = [];
+
+  const writeKeys = async (text: string): Promise<void> => {
+    await writeFile(join(folder, 'new'), text);
+    await rename(join(folder, 'new'), join(folder, 'keys'));
+  };
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-shared-'));
+    await writeKeys(`${KEEP}\n${GOES}`);
+    held = [];
+    upstream = await startScriptedUpstream((_, response) => held.push(response));
+    gateway = await startMeasuredGateway({
+      GATEWAY_HISTORY_URL: upstream.url,
+      GATEWAY_API_KEYS: '',
+      GATEWAY_API_KEYS_FILE: join(folder, 'keys'),
+    });
+  });
+  afterEach(async () => {
+    for (const wire of wires.splice(0)) wire.reset();
+    await gateway.stop();
+    await upstream.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Begins so many equal reads. They wait for the upstream when it resolves. */
+  async function park(live: 'long-poll' | 'sse', ...keys: string[]): Promise<Wire[]> {
+    const parked = await Promise.all(
+      keys.map(async (key) => {
+        const wire = await openWire(gateway.port);
+        wires.push(wire);
+        const head = `GET /streams/t/x?offset=1_0&live=${live} HTTP/1.1\r\nHost: g\r\n`;
+        await wire.write(`${head}Authorization: Bearer ${key}\r\nConnection: close\r\n\r\n`);
+        return wire;
+      }),
+    );
+    await gateway.until('gateway_parked_reads', { mode: live }, wires.length);
+    return parked;
+  }
+  const ended = (wire: Wire): Promise<'end' | 'reset'> => awaited('a read ends', wire.ended);
+
+  it('are one request at the upstream, whose answer each of them gets whole', async () => {
+    const readers = await park('long-poll', KEEP, GOES, KEEP);
+    expect(held).toHaveLength(1);
+    held[0]
+      ?.writeHead(200, { 'content-type': 'application/json', 'content-length': 9 })
+      .end('[1, 2, 3]');
+    for (const reader of readers) {
+      expect(await ended(reader)).toBe('end');
+      expect(reader.received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n\[1, 2, 3\]$/);
+    }
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  it('are sent again together when their kept connection turns out to be closed', async () => {
+    await park('long-poll', KEEP);
+    held[0]?.writeHead(204).end();
+    await gateway.until('gateway_parked_reads', { mode: 'long-poll' }, 0);
+    wires.length = 0;
+    const readers = await park('long-poll', KEEP, KEEP);
+    held[1]?.socket?.resetAndDestroy();
+    await until('they are sent again', () => held.length === 3);
+    held[2]?.writeHead(200, { 'content-length': 3 }).end('new');
+    for (const reader of readers) {
+      expect(await ended(reader)).toBe('end');
+      expect(reader.received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nnew$/);
+    }
+    expect(upstream.seen[2]).toEqual(upstream.seen[1]);
+  });
+
+  it('each get a problem when their connection is lost', async () => {
+    const readers = await park('long-poll', KEEP, KEEP);
+    held[0]?.socket?.resetAndDestroy();
+    for (const reader of readers) {
+      expect(await ended(reader)).toBe('end');
+      expect(reader.received).toMatch(/^HTTP\/1\.1 502 [^]*"code":"upstream_unreachable"/);
+    }
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  it('that are event streams bring a later reader everything, and end with the last of them', async () => {
+    const [early] = await park('sse', KEEP);
+    held[0]?.writeHead(200, { 'content-type': 'text/event-stream' }).write(EVENT(1));
+    await early?.until('"1_1"');
+    const [late] = await park('sse', KEEP);
+    held[0]?.write(EVENT(2));
+    for (const reader of [early, late]) {
+      const received = (await reader?.until('"1_2"')) ?? '';
+      expect(received.match(/data: \d/g)).toEqual(['data: 1', 'data: 2']);
+    }
+    early?.reset();
+    await gateway.until('gateway_parked_reads', { mode: 'sse' }, 1);
+    expect(held[0]?.destroyed).toBe(false);
+    late?.reset();
+    await until('the upstream is left', () => held[0]?.destroyed);
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  it('lose the readers whose key is withdrawn, and no other', async () => {
+    const [stays, goes] = await park('long-poll', KEEP, GOES);
+    await writeKeys(KEEP);
+    expect(await ended(goes as Wire)).toBe('end');
+    expect(goes?.received).toMatch(/^HTTP\/1\.1 401 [^]*"code":"invalid_credentials"/);
+    held[0]?.writeHead(200, { 'content-length': 3 }).end('new');
+    expect(await ended(stays as Wire)).toBe('end');
+    expect(stays?.received).toMatch(/\r\n\r\nnew$/);
+    expect(upstream.seen).toHaveLength(1);
+  });
+});

@@ -12,6 +12,7 @@ export default {
     '<rootDir>/{src,packages,local,tools}/**/*.spec.ts',
     '<rootDir>/test/{commands,cors,server,shapes,streams,telemetry,tokens}/*.e2e-spec.ts',
   ],
+  setupFiles: ['<rootDir>/test/support/patient-fetch.ts'],
   globalSetup: '<rootDir>/test/global-setup.ts',
   globalTeardown: '<rootDir>/test/global-teardown.ts',
   testTimeout: 30_000,

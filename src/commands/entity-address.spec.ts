@@ -114,6 +114,8 @@ describe('isEntityUrl', () => {
     '/t/ACME/a/chat/a1',
     '/t/acme/agents/chat/a1',
     't/acme/a/chat/a1',
+    'x/t/acme/a/chat/a1',
+    '/x/acme/a/chat/a1',
     '//t/acme/a/chat/a1',
     '/t/acme/a/chat/a1/',
     '/t/acme/a/chat/a1/timeline',

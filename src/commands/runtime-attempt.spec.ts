@@ -1,8 +1,14 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { Pool } from 'undici';
-import { FailedAttempt, isCut, startAttempt, type RuntimeAnswer } from './runtime-attempt.ts';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Pool, type Dispatcher } from 'undici';
+import {
+  FailedAttempt,
+  isCut,
+  startAttempt,
+  type RunningAttempt,
+  type RuntimeAnswer,
+} from './runtime-attempt.ts';
 
 const OPTIONS = { method: 'POST', path: '/x', body: 'body' } as const;
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
@@ -134,6 +140,81 @@ describe('startAttempt', () => {
     await pool.destroy();
     expect(await failure(attempt())).toEqual(['nowhere', false]);
   });
+});
+
+describe('an attempt that is over', () => {
+  let handler: Dispatcher.DispatchHandler;
+  let running: RunningAttempt;
+  let aborted: Error[];
+  let controller: Dispatcher.DispatchController;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    const dispatcher = {
+      dispatch: (_: unknown, dispatched: Dispatcher.DispatchHandler) => void (handler = dispatched),
+    };
+    running = startAttempt(dispatcher as unknown as Dispatcher, OPTIONS, TIMEOUT_MS);
+    running.answer.catch(() => undefined);
+    aborted = [];
+    controller = {
+      abort: (reason: Error) => aborted.push(reason),
+    } as unknown as Dispatcher.DispatchController;
+  });
+  afterEach(() => {
+    expect(jest.getTimerCount()).toBe(0);
+    jest.useRealTimers();
+  });
+
+  // The command would have run although its client had been told that it had not.
+  it('before its connection has opened sends nothing on it', async () => {
+    running.cancel();
+    expect(await failure(running.answer)).toEqual(['nowhere', false]);
+    handler.onRequestStart?.(controller, {});
+    expect(aborted).toHaveLength(1);
+  });
+
+  it('by its time sends nothing either', async () => {
+    jest.advanceTimersByTime(TIMEOUT_MS);
+    expect(await failure(running.answer)).toEqual(['nowhere', true]);
+    handler.onRequestStart?.(controller, {});
+    expect(aborted).toHaveLength(1);
+  });
+
+  it('is not sent again by undici itself', async () => {
+    handler.onRequestStart?.(controller, {});
+    expect(aborted).toHaveLength(0);
+    handler.onRequestStart?.(controller, {});
+    expect(aborted).toHaveLength(1);
+    handler.onResponseError?.(controller, new Error('aborted'));
+    expect(await failure(running.answer)).toEqual(['sent', false]);
+  });
+
+  it('by its answer leaves its connection alone, whatever comes later', async () => {
+    handler.onRequestStart?.(controller, {});
+    handler.onResponseStart?.(controller, 202, {});
+    handler.onResponseEnd?.(controller, {});
+    running.cancel();
+    handler.onResponseError?.(controller, new Error('closed'));
+    jest.advanceTimersByTime(TIMEOUT_MS);
+    expect(await running.answer).toEqual({ status: 202, headers: {}, text: '' });
+    expect(aborted).toHaveLength(0);
+  });
+
+  it('by its failure has no answer any more', async () => {
+    handler.onRequestStart?.(controller, {});
+    handler.onResponseError?.(controller, new Error('closed'));
+    handler.onResponseEnd?.(controller, {});
+    running.cancel();
+    expect(await failure(running.answer)).toEqual(['sent', false]);
+    expect(aborted).toHaveLength(0);
+  });
+});
+
+it('takes no failure for a cut answer that came before any of it, or has no code', () => {
+  const cut = Object.assign(new Error(), { code: 'ECONNRESET' });
+  expect(isCut(new FailedAttempt('answered', false, cut))).toBe(true);
+  expect(isCut(new FailedAttempt('sent', false, cut))).toBe(false);
+  expect(isCut(new FailedAttempt('answered', false, undefined))).toBe(false);
 });
 
 async function failure(answer: Promise<RuntimeAnswer>): Promise<[string, boolean]> {

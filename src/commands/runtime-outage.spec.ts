@@ -13,6 +13,8 @@ describe('RuntimeOutage', () => {
 
   beforeEach(() => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    // A process has run for a while before an outage.
+    jest.advanceTimersByTime(100_000);
     probes = 0;
     behave = (socket) => socket.destroy(REFUSED);
     outage = new RuntimeOutage(WAIT_MS, 2_000, (_, onOpen) => {
@@ -51,6 +53,30 @@ describe('RuntimeOutage', () => {
     expect(probes).toBe(7);
   });
 
+  it('is none before, and an answer or a connection does not begin one', async () => {
+    const state = () => [outage.isUnderWay, outage.cause, outage.seconds, outage.isJustOver];
+    expect(state()).toEqual([false, undefined, 0, false]);
+    outage.connected();
+    outage.answered(performance.now());
+    expect(state()).toEqual([false, undefined, 0, false]);
+    expect(await outage.wait(Infinity)).toBe(true);
+    outage.connectFailed(REFUSED);
+    await pass(1_000);
+    expect(state()).toEqual([true, REFUSED, 1, false]);
+  });
+
+  it('that ends while the scout asks ends the scout, too', async () => {
+    let socket: Socket | undefined;
+    behave = (probe) => void (socket = probe);
+    outage.connectFailed(REFUSED);
+    await pass(50);
+    expect(probes).toBe(1);
+    outage.connected();
+    expect(socket?.destroyed).toBe(true);
+    await pass(60_000);
+    expect([probes, outage.isUnderWay]).toEqual([1, false]);
+  });
+
   it('asks one at a time, also where a connection hangs, and one that fails again is the same outage', async () => {
     behave = () => undefined;
     outage.connectFailed(REFUSED);
@@ -83,6 +109,8 @@ describe('RuntimeOutage', () => {
       ['second', false],
     ]);
     wait('late');
+    // There is no time left to wait for.
+    expect(outage.waitingCount).toBe(0);
     await pass(0);
     expect(settled.at(-1)).toEqual(['late', false]);
     expect(outage.waitingCount).toBe(0);

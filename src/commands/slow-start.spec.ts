@@ -38,6 +38,15 @@ describe('SlowStart', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
+  it('needs no timer while all may go', async () => {
+    await enter(16);
+    expect([gone.length, jest.getTimerCount()]).toEqual([16, 0]);
+    await enter(1);
+    expect([gone.length, jest.getTimerCount()]).toEqual([16, 1]);
+    await leave(1);
+    expect([gone.length, jest.getTimerCount()]).toEqual([17, 0]);
+  });
+
   it('lets twice as many go each half second, if nobody comes back', async () => {
     await enter(100);
     const numbers: number[] = [];

@@ -2,10 +2,6 @@
  * Mutation testing of one folder: `npm run test:mutation -- src/shapes`. Stryker changes the code in small ways, one at a
  * time. A change that no test sees shows what is not tested, or code that nothing needs.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startRestate } from '../../local/stack/restate.ts';
 import { describeMutant, isUnseen, rangeOf, sameChange, type Mutant } from './mutants.ts';
 import { parseOptions, USAGE, type Options } from './options.ts';
 import { runStryker } from './stryker.ts';
@@ -29,25 +25,25 @@ const HTTP_TESTS: Record<string, string[]> = {
  * The specs of units come first, because they take a second. Only what they do not see is tried with the tests over
  * HTTP, which take ten times as long.
  */
-async function main({ folder, concurrency, unitsOnly }: Options): Promise<Mutant[]> {
+function main({ folder, concurrency, unitsOnly }: Options): Mutant[] {
   const mutate = folder.endsWith('.ts') ? [folder] : [`${folder}/**/*.ts`, `!**/*.spec.ts`];
   const units = runStryker({
     name: 'units',
     mutate,
     testMatch: ['src/**/*.spec.ts'],
     concurrency,
+    withRestate: false,
   });
   const unseen = units.filter(isUnseen);
   const suites = httpTestsOf(folder);
   if (unitsOnly || unseen.length === 0 || suites.length === 0) return units;
-  const overHttp = await withRestate(() =>
-    runStryker({
-      name: 'http',
-      mutate: [...new Set(unseen.map(rangeOf))],
-      testMatch: suites.map((suite) => `test/${suite}/*.e2e-spec.ts`),
-      concurrency,
-    }),
-  );
+  const overHttp = runStryker({
+    name: 'http',
+    mutate: [...new Set(unseen.map(rangeOf))],
+    testMatch: suites.map((suite) => `test/${suite}/*.e2e-spec.ts`),
+    concurrency,
+    withRestate: true,
+  });
   return units.map((unit) =>
     isUnseen(unit) ? (overHttp.find((other) => sameChange(unit, other)) ?? unit) : unit,
   );
@@ -57,23 +53,6 @@ function httpTestsOf(folder: string): string[] {
   const names = Object.keys(HTTP_TESTS).filter((name) => `${folder}/`.startsWith(`${name}/`));
   const longest = names.sort((one, other) => other.length - one.length)[0];
   return longest ? (HTTP_TESTS[longest] ?? []) : [];
-}
-
-/** The tests share one Restate, as those of `npm test` do. Stryker's processes inherit its addresses. */
-async function withRestate<T>(use: () => T): Promise<T> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'gateway-mutation-'));
-  try {
-    const restate = await startRestate({ dataDir });
-    process.env.TEST_RESTATE_INGRESS_URL = restate.ingressUrl;
-    process.env.TEST_RESTATE_ADMIN_URL = restate.adminUrl;
-    try {
-      return use();
-    } finally {
-      await restate.stop();
-    }
-  } finally {
-    await rm(dataDir, { recursive: true, force: true });
-  }
 }
 
 function report(mutants: Mutant[]): void {
@@ -94,4 +73,4 @@ try {
   process.stderr.write(`${(error as Error).message}\n\n${USAGE}`);
   process.exitCode = 2;
 }
-if (options) report(await main(options));
+if (options) report(main(options));

@@ -15,6 +15,8 @@ export interface Round {
   /** Jest's patterns of the files with tests. */
   testMatch: string[];
   concurrency: number;
+  /** Whether the tests need a Restate. */
+  withRestate: boolean;
 }
 
 /** Runs the tests once for each mutant. Throws if Stryker could not. */
@@ -33,7 +35,10 @@ export function runStryker(round: Round): Mutant[] {
   return mutantsOf(JSON.parse(readFileSync(reportFile, 'utf8')) as Report);
 }
 
-function configOf({ mutate, testMatch, concurrency }: Round, reportFile: string): object {
+function configOf(
+  { mutate, testMatch, concurrency, withRestate }: Round,
+  reportFile: string,
+): object {
   return {
     plugins: [join(FOLDER, 'node_modules/@stryker-mutator/jest-runner/dist/src/index.js')],
     testRunner: 'jest',
@@ -41,7 +46,13 @@ function configOf({ mutate, testMatch, concurrency }: Round, reportFile: string)
     testRunnerNodeArgs: ['--experimental-vm-modules', '--no-warnings'],
     jest: {
       configFile: 'test/mutation/jest.config.js',
-      config: { testMatch: testMatch.map((pattern) => `<rootDir>/${pattern}`) },
+      config: {
+        testMatch: testMatch.map((pattern) => `<rootDir>/${pattern}`),
+        ...(withRestate && {
+          globalSetup: '<rootDir>/test/mutation/restate-setup.ts',
+          globalTeardown: '<rootDir>/test/global-teardown.ts',
+        }),
+      },
       enableFindRelatedTests: true,
     },
     coverageAnalysis: 'perTest',

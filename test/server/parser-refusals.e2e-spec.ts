@@ -52,7 +52,7 @@ describe('what Node itself refuses', () => {
     const wire = await openWire(gateway.port);
     if (what.includes('cut')) wire.socket.end(bytes);
     else await wire.write(bytes);
-    await wire.ended;
+    await wire.over();
     const answer = parseRaw(wire.received);
     expect(answer.status).toBe(status);
     expect(answer.head).toMatch(/\r\nConnection: close/);
@@ -80,7 +80,7 @@ describe('what Node itself refuses', () => {
     await wire.write(
       `POST /streams/a HTTP/1.1\r\nHost: g\r\n${KEY}\r\nX-Request-Id: slow-1\r\nTransfer-Encoding: chunked\r\n\r\n`,
     );
-    await wire.ended;
+    await wire.over();
     const answer = parseRaw(wire.received);
     expect(answer.status).toBe(408);
     expect(answer.head).toMatch(/\r\nX-Request-Id: slow-1\r\n/);

@@ -49,7 +49,7 @@ describe('a request with Upgrade', () => {
     await wire.write(later);
     await untilRead();
     for (const answer of answers.splice(0)) answer();
-    expect(await wire.ended).toBe('end');
+    expect(await wire.over()).toBe('end');
     expect(wire.received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nConnection: close\r\n\r\nok$/);
     expect(wire.received.match(/HTTP\/1\.1/g)).toHaveLength(1);
   }
@@ -103,7 +103,7 @@ describe('a request with Upgrade', () => {
     await wire.write(HIDDEN);
     await untilRead();
     for (const answer of answers) answer();
-    expect(await wire.ended).toBe('end');
+    expect(await wire.over()).toBe('end');
     expect(wire.received.match(/^Connection: .*$/gm)).toEqual([
       'Connection: keep-alive',
       'Connection: close',
@@ -114,7 +114,7 @@ describe('a request with Upgrade', () => {
   it('is refused like any other, and nothing behind it runs', async () => {
     await wire.write(`GET /registry/x HTTP/1.1\r\nHost: g\r\n${UPGRADE}\r\n\r\n${CARRIER}`);
     wire.socket.write(HIDDEN, () => undefined);
-    await wire.ended;
+    await wire.over();
     expect(wire.received).toMatch(/^HTTP\/1\.1 401 [^]*\r\nConnection: close\r\n/);
     expect(wire.received.match(/HTTP\/1\.1/g)).toHaveLength(1);
     await untilRead();
@@ -157,7 +157,7 @@ describe('a request with a thousand headers or more', () => {
     const wire = await openWire(gateway.port);
     await wire.write(`${method} /streams/a HTTP/1.1\r\n${OWN}\r\n${MANY}${last}\r\n\r\n${rest}`);
     wire.socket.write(HIDDEN, () => undefined);
-    await wire.ended;
+    await wire.over();
     expect(wire.received).toMatch(/^HTTP\/1\.1 431 [^]*\r\nConnection: close\r\n\r\n$/);
     await fetch(`${gateway.url}/health`);
     expect(upstream.seen).toEqual([]);

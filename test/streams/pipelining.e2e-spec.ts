@@ -125,7 +125,7 @@ describe('requests that a client sends behind each other without waiting', () =>
     await fetch(`${gateway.url}/health`);
     expect(wire.received).toBe('');
     held[0]?.response.writeHead(201).end('made');
-    expect(await wire.ended).toBe('end');
+    expect(await wire.over()).toBe('end');
     expect(statuses()).toEqual(['201', '400']);
     expect(wire.received).toMatch(/made[^]*"code":"malformed_path"/);
   });
@@ -142,7 +142,7 @@ describe('requests that a client sends behind each other without waiting', () =>
       await untilHeld(1);
       held[0]?.response.end();
     }
-    expect(await wire.ended).toBe('end');
+    expect(await wire.over()).toBe('end');
     await fetch(`${gateway.url}/health`);
     expect(statuses()).toEqual([status]);
     expect(upstream.seen.map(({ method }) => method)).toEqual(status === '200' ? ['POST'] : []);
@@ -162,7 +162,7 @@ describe('requests that a client sends behind each other without waiting', () =>
     await isRefused;
     await fetch(`${gateway.url}/health`);
     held.find(({ request }) => request.url === '/first')?.response.end('one\n');
-    expect(await wire.ended).toBe('end');
+    expect(await wire.over()).toBe('end');
     expect(statuses()).toEqual(['200', '502']);
     const [, length, body] =
       /HTTP\/1\.1 502[^]*?Content-Length: (\d+)\r\n[^]*?\r\n\r\n([^]*)$/.exec(wire.received) ?? [];
@@ -211,7 +211,7 @@ describe('requests that a client sends behind each other without waiting', () =>
       await untilHeld(1);
       await fetch(`${gateway.url}/health`);
       held[0]?.response.writeHead(201).end('made');
-      expect(await wire.ended).toBe('end');
+      expect(await wire.over()).toBe('end');
       expect(statuses()).toEqual(['201', '400']);
     });
 
@@ -219,7 +219,7 @@ describe('requests that a client sends behind each other without waiting', () =>
       await wire.write(get('/streams/a'));
       await untilHeld(1);
       await wire.write(GARBAGE);
-      await wire.ended;
+      await wire.over();
       expect(wire.received).toBe('');
     });
 
@@ -229,14 +229,14 @@ describe('requests that a client sends behind each other without waiting', () =>
       await wire.write(put('/streams/a') + reads + GARBAGE);
       await untilHeld(8);
       for (const { response } of held) response.end('\n');
-      expect(await wire.ended).toBe('end');
+      expect(await wire.over()).toBe('end');
       expect(statuses()).toEqual(Array.from({ length: 8 }, () => '200'));
     });
 
     it('do not begin any more when they wait', async () => {
       const reads = Array.from({ length: 9 }, (_, i) => get(`/streams/n${i}`)).join('');
       await wire.write(reads + put('/streams/late') + GARBAGE);
-      await wire.ended;
+      await wire.over();
       expect(upstream.seen.map(({ method }) => method)).not.toContain('PUT');
     });
   });
@@ -246,7 +246,7 @@ describe('requests that a client sends behind each other without waiting', () =>
     await wire.write(put('/streams/a') + broken);
     await untilHeld(1);
     held[0]?.response.writeHead(201).end('made');
-    expect(await wire.ended).toBe('end');
+    expect(await wire.over()).toBe('end');
     expect(statuses()).toEqual(['201', '400']);
     const lines = logged().filter(({ message }) => message === 'request');
     expect(lines.find(({ status }) => status === 400)).toMatchObject({

@@ -9,6 +9,7 @@ import {
   type Script,
   type ScriptedUpstream,
 } from '../support/scripted-upstream.ts';
+import { awaited } from '../support/until.ts';
 import { openWire } from '../support/wire.ts';
 
 const KEY = `Authorization: Bearer ${API_KEY}`;
@@ -59,7 +60,7 @@ describe('bodies through a proxied route', () => {
     path: string,
     { body, headers = {} }: { body?: Buffer | Buffer[]; headers?: Record<string, string> } = {},
   ): Promise<Answer> {
-    return new Promise((resolve, reject) => {
+    const whole = new Promise<Answer>((resolve, reject) => {
       const request = httpRequest(gateway.url + path, {
         method,
         headers: { ...AUTHORIZED, 'x-request-id': 'bytes-1', ...headers },
@@ -82,6 +83,7 @@ describe('bodies through a proxied route', () => {
         request.end();
       } else request.end(body);
     });
+    return awaited(`the whole answer to ${method} ${path}`, whole);
   }
 
   const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
@@ -202,7 +204,7 @@ describe('bodies through a proxied route', () => {
       await wire.write(
         `POST /streams/x HTTP/1.1\r\nHost: g\r\n${KEY}\r\nX-Request-Id: bytes-1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`,
       );
-      expect(await wire.ended).toBe('end');
+      expect(await wire.over()).toBe('end');
       const answer = parseRaw(wire.received);
       expect(answer.status).toBe(400);
       expect(answer.head).toContain('Connection: close');
@@ -289,7 +291,7 @@ describe('bodies through a proxied route', () => {
         for (let sent = 0; sent < bodyBytes; sent += block.length) await wire.write(block);
         wire.socket.resume();
 
-        expect(await wire.ended).toBe('end');
+        expect(await wire.over()).toBe('end');
         const answer = parseRaw(wire.received);
         expect(answer.status).toBe(status);
         expect(JSON.parse(answer.body)).toMatchObject({ status });
@@ -371,7 +373,7 @@ describe('bodies through a proxied route', () => {
       await wire.write(expecting('POST /streams/x', 5));
       expect(await wire.until('\r\n\r\n')).toBe('HTTP/1.1 100 Continue\r\n\r\n');
       await wire.write('hello');
-      expect(await wire.ended).toBe('end');
+      expect(await wire.over()).toBe('end');
       expect(wire.received).toMatch(/\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
       expect(upstream.seen.map(({ body, headers }) => [String(body), headers.expect])).toEqual([
         ['hello', undefined],
@@ -385,7 +387,7 @@ describe('bodies through a proxied route', () => {
       );
       await wire.until('HTTP/1.1 100 Continue\r\n\r\n');
       await wire.write('5\r\nhello\r\n0\r\n\r\n');
-      expect(await wire.ended).toBe('end');
+      expect(await wire.over()).toBe('end');
       expect(upstream.seen.map(({ body }) => String(body))).toEqual(['hello']);
     });
 
@@ -552,7 +554,7 @@ describe('bodies through a proxied route', () => {
       const head = wire.received;
       wire.socket.on('data', (chunk: string) => (length += chunk.length));
       wire.socket.resume();
-      expect(await wire.ended).toBe('end');
+      expect(await wire.over()).toBe('end');
       expect(head).toBe('');
       expect(length).toBeGreaterThan(blocks * MIB);
       expect(length).toBeLessThan(blocks * MIB + 2_000);

@@ -69,7 +69,7 @@ describe('a client that goes away', () => {
   ])('ends a parked read at once when it %s', async (how, leave) => {
     const { client, server } = await send(`/streams/parked-${how}?live=long-poll`);
     leave(client);
-    await server.ended;
+    await server.over();
     expect(await logged(`/streams/parked-${how}`)).toMatchObject({
       method: 'GET',
       route: '/streams/{*path}',
@@ -84,7 +84,7 @@ describe('a client that goes away', () => {
     await server.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: 1\n\n');
     await client.until('data: 1');
     client.reset();
-    await server.ended;
+    await server.over();
     expect(await logged('/streams/sse')).toMatchObject({ status: 200, broken: true });
   });
 
@@ -99,7 +99,7 @@ describe('a client that goes away', () => {
     const pumping = pump();
     await until('the gateway reads no more', () => server.socket.writableLength > 0);
     client.reset();
-    await server.ended;
+    await server.over();
     server.socket.destroy();
     void pumping;
   });
@@ -112,7 +112,7 @@ describe('a client that goes away', () => {
     });
     await server.until('the first part');
     client.reset();
-    await server.ended;
+    await server.over();
     expect(server.received).not.toContain('\r\n0\r\n');
     expect(await logged('/streams/upload')).toMatchObject({ method: 'POST', status: 499 });
   });
@@ -283,7 +283,7 @@ describe('a real Durable Streams server behind the gateway', () => {
   async function rawStatus(port: number, target: string): Promise<number> {
     const wire = await openWire(port);
     await wire.write(`GET ${target} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n${KEY}\r\n\r\n`);
-    await wire.ended;
+    await wire.over();
     return Number(wire.received.split(' ')[1]);
   }
 });

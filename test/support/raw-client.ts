@@ -1,18 +1,20 @@
 import { connect } from 'node:net';
+import { awaited } from './until.ts';
 
 /**
  * Sends bytes to a server as they are and resolves with everything it answers until it closes the
  * connection. For requests that no HTTP client would send; ask for `Connection: close` in them.
  */
 export function sendRaw(port: number, request: string | Buffer): Promise<string> {
-  return new Promise((resolve, reject) => {
+  let answer = '';
+  const whole = new Promise<string>((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(request));
-    let answer = '';
     socket.setEncoding('latin1');
     socket.on('data', (chunk: string) => (answer += chunk));
     socket.once('close', () => resolve(answer));
     socket.once('error', reject);
   });
+  return awaited(() => `the end of an answer, after ${answer.slice(0, 1_000)}`, whole);
 }
 
 /** Sends a request line and headers as text. `Host` and `Connection: close` are added. */

@@ -56,6 +56,11 @@ export class Wire {
     return this.received;
   }
 
+  /** Resolves as `ended` does, and rejects if it takes too long. */
+  over(): Promise<'end' | 'reset'> {
+    return awaited(() => `the connection ends, after ${this.received.slice(0, 1_000)}`, this.ended);
+  }
+
   /** Breaks it off, as a process does that is killed. */
   reset(): void {
     resetConnection(this.socket);

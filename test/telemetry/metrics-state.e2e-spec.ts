@@ -212,7 +212,7 @@ describe('connections', () => {
     expect(await gateway.value('gateway_connections_accepted_total')).toBe(1);
     expect(await gateway.value('gateway_network_bytes_total', { direction: 'received' })).toBe(0);
     await wire.write(request);
-    await wire.ended;
+    await wire.over();
     await gateway.until('gateway_connections', {}, 0);
     const bytes = (direction: string) =>
       gateway.value('gateway_network_bytes_total', { direction });
@@ -242,7 +242,7 @@ describe('requests that a client sends ahead', () => {
     expect(await gateway.value('gateway_clients_ended_total', ended)).toBe(0);
     const greedy = await openWire(gateway.port);
     await greedy.write(read + 'GET /health HTTP/1.1\r\nHost: g\r\n\r\n'.repeat(1_100));
-    await greedy.ended;
+    await greedy.over();
     await gateway.until('gateway_clients_ended_total', ended, 1);
     expect(await gateway.value('gateway_clients_ended_total', { reason: 'memory' })).toBe(0);
     expect(await gateway.value('gateway_clients_ended_total', { reason: 'stalled' })).toBe(0);

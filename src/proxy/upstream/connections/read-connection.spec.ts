@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createServer, Socket, type AddressInfo, type Server } from 'node:net';
 import {
   createServer as createTlsServer,
@@ -193,6 +194,60 @@ describe('ReadConnection', () => {
   ])('tells what the upstream had answered when it closed (%j)', async (begun, reached) => {
     (await connectToUpstream(begun)).closesBehindAnswer = true;
     expect(await read(connection)).toMatchObject({ error: expect.anything(), reached });
+  });
+
+  describe('that fills its buffer again and again', () => {
+    const FULL = 'x'.repeat(65_536);
+    let resumed: number;
+    let bring: (text: string) => boolean;
+
+    beforeEach(async () => {
+      resumed = 0;
+      connectTo(new URL('http://store.test'), ({ buffer, callback }, onOpen) => {
+        const socket = new Socket();
+        socket.resume = () => (resumed++, socket);
+        socket.write = () => true;
+        bring = (text) => callback((buffer as Buffer).latin1Write(text), buffer as Buffer);
+        process.nextTick(onOpen);
+        return socket;
+      });
+      void read(connection);
+      await nextTurn();
+      bring('HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n');
+      for (let times = 0; times < 64; times++) expect(bring(FULL)).toBe(true);
+    });
+
+    // 600 of them delayed all others for two seconds.
+    it('waits for the next turn, and goes on then', async () => {
+      expect([bring(FULL), resumed]).toEqual([false, 0]);
+      await nextTurn();
+      await nextTurn();
+      expect([bring(FULL), resumed]).toEqual([true, 1]);
+    });
+
+    it('waits for its reader, too, if that has paused it', async () => {
+      expect(bring(FULL)).toBe(false);
+      connection.pause();
+      await nextTurn();
+      await nextTurn();
+      expect(resumed).toBe(0);
+      connection.resume();
+      expect(resumed).toBe(1);
+    });
+
+    it('does not go on in the same turn when its reader resumes it', async () => {
+      expect(bring(FULL)).toBe(false);
+      connection.pause();
+      connection.resume();
+      expect(resumed).toBe(0);
+      await nextTurn();
+      await nextTurn();
+      expect(resumed).toBe(1);
+    });
+
+    it('goes on at once with less than a full buffer', () => {
+      expect(bring(FULL.slice(1))).toBe(true);
+    });
   });
 
   it('stops and continues', async () => {

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { Socket, type AddressInfo } from 'node:net';
+import { awaited } from '../../../../test/support/until.ts';
 import { GatewayError } from '../../../platform/errors/gateway-error.ts';
 import type { ConnectionTaker } from './connection-line.ts';
 import { ConnectTimeout } from './connection-errors.ts';
@@ -14,7 +15,9 @@ const CONNECT_MS = 2_000;
 /** As many requests are answered together. */
 let answeredTogether = 1;
 const held: ServerResponse[] = [];
-const server = createServer((_, response) => {
+const answeredOn: Socket[] = [];
+const server = createServer(({ socket }, response) => {
+  answeredOn.push(socket);
   if (held.push(response) < answeredTogether) return;
   for (const each of held.splice(0)) each.end('here');
 });
@@ -103,6 +106,21 @@ describe('ReadPool', () => {
     );
   });
   afterEach(() => pool.close());
+
+  // The next read would get what belongs to nobody as its answer.
+  it.each<[string, (socket: Socket | undefined) => void]>([
+    ['was closed', (socket) => socket?.end()],
+    ['was reset', (socket) => socket?.resetAndDestroy()],
+    ['has brought what nobody asked for', (socket) => socket?.write('HTTP/1.1 200 OK\r\n\r\n')],
+  ])('takes no kept connection that %s', async (_, leave) => {
+    network.letsIn = true;
+    await new Read(pool).answered;
+    const closed = new Promise((resolve) => network.knocks[0]?.socket.once('close', resolve));
+    leave(answeredOn.at(-1));
+    await awaited('the connection is closed here', closed);
+    expect(await new Read(pool).answered).toBe(200);
+    expect(network.knocks).toHaveLength(2);
+  });
 
   function reads(count: number): Read[] {
     return Array.from({ length: count }, () => new Read(pool));

@@ -1,14 +1,13 @@
 import { parseArgs } from 'node:util';
 
-export const USAGE = `Usage: npm run test:mutation -- FOLDER [--concurrency N] [--units-only]
+export const USAGE = `Usage: npm run test:mutation -- PATH... [--concurrency N] [--units-only]
 
-Changes the code of FOLDER in small ways, such as src/shapes, and shows the changes that no test sees.
-FOLDER may be a single file.
+Changes the code of a folder or a file, such as src/shapes, in small ways, and shows the changes that no test sees.
 `;
 
 export interface Options {
-  /** A folder or a file of `src/`, relative to the project. */
-  folder: string;
+  /** Folders and files of `src/`, relative to the project. */
+  paths: string[];
   /** The number of processes that run tests. */
   concurrency: number;
   /** Leaves out the second round, with the tests over HTTP. */
@@ -25,12 +24,13 @@ export function parseOptions(args: string[]): Options {
       'units-only': { type: 'boolean', default: false },
     },
   });
-  const [folder, ...more] = positionals.map((path) => path.replace(/\/+$/, ''));
-  if (!folder || more.length > 0) throw new Error('Name one folder.');
-  if (!/^src(\/|$)/.test(folder)) throw new Error(`${folder} is not in src/.`);
+  const paths = positionals.map((path) => path.replace(/\/+$/, ''));
+  if (paths.length === 0) throw new Error('Name a folder or a file.');
+  const strange = paths.find((path) => !/^src(\/|$)/.test(path));
+  if (strange !== undefined) throw new Error(`${strange} is not in src/.`);
   const concurrency = Number(values.concurrency);
   if (!(Number.isInteger(concurrency) && concurrency > 0)) {
     throw new Error('--concurrency must be a whole number from 1 on.');
   }
-  return { folder, concurrency, unitsOnly: values['units-only'] };
+  return { paths, concurrency, unitsOnly: values['units-only'] };
 }

@@ -1,5 +1,5 @@
 /**
- * Mutation testing of one folder: `npm run test:mutation -- src/shapes`. Stryker changes the code in small ways, one at a
+ * Mutation testing of a part of `src/`: `npm run test:mutation -- src/shapes`. Stryker changes the code in small ways, one at a
  * time. A change that no test sees shows what is not tested, or code that nothing needs.
  */
 import { describeMutant, isUnseen, rangeOf, sameChange, type Mutant } from './mutants.ts';
@@ -25,17 +25,17 @@ const HTTP_TESTS: Record<string, string[]> = {
  * The specs of units come first, because they take a second. Only what they do not see is tried with the tests over
  * HTTP, which take ten times as long.
  */
-function main({ folder, concurrency, unitsOnly }: Options): Mutant[] {
-  const mutate = folder.endsWith('.ts') ? [folder] : [`${folder}/**/*.ts`, `!**/*.spec.ts`];
+function main({ paths, concurrency, unitsOnly }: Options): Mutant[] {
+  const files = paths.map((path) => (path.endsWith('.ts') ? path : `${path}/**/*.ts`));
   const units = runStryker({
     name: 'units',
-    mutate,
+    mutate: [...files, '!**/*.spec.ts'],
     testMatch: ['src/**/*.spec.ts'],
     concurrency,
     withRestate: false,
   });
   const unseen = units.filter(isUnseen);
-  const suites = httpTestsOf(folder);
+  const suites = [...new Set(paths.flatMap(httpTestsOf))];
   if (unitsOnly || unseen.length === 0 || suites.length === 0) return units;
   const overHttp = runStryker({
     name: 'http',
@@ -49,8 +49,8 @@ function main({ folder, concurrency, unitsOnly }: Options): Mutant[] {
   );
 }
 
-function httpTestsOf(folder: string): string[] {
-  const names = Object.keys(HTTP_TESTS).filter((name) => `${folder}/`.startsWith(`${name}/`));
+function httpTestsOf(path: string): string[] {
+  const names = Object.keys(HTTP_TESTS).filter((name) => `${path}/`.startsWith(`${name}/`));
   const longest = names.sort((one, other) => other.length - one.length)[0];
   return longest ? (HTTP_TESTS[longest] ?? []) : [];
 }

@@ -292,7 +292,7 @@ describe('SharedRequest', () => {
     request.onHead(head('Content-Type', 'text/event-stream'));
     expect(readers.map(({ outcome }) => outcome)).toEqual(['begun', 'begun']);
     expect(read.observer).not.toBe(request);
-    expect(readers.every(({ source }) => source === read.observer)).toBe(true);
+    expect(readers.map(({ source }) => source)).toEqual([read.observer, read.observer]);
     expect(told).toEqual(['start', 'release']);
   });
 });

@@ -203,11 +203,14 @@ describe('ReadConnection', () => {
 
     beforeEach(async () => {
       resumed = 0;
-      connectTo(new URL('http://store.test'), ({ buffer, callback }, onOpen) => {
+      connectTo(new URL('http://store.test'), (onread, onOpen) => {
         const socket = new Socket();
         socket.resume = () => (resumed++, socket);
         socket.write = () => true;
-        bring = (text) => callback((buffer as Buffer).latin1Write(text), buffer as Buffer);
+        bring = (text) => {
+          const buffer = onread.buffer as Buffer;
+          return onread.callback(buffer.write(text, 'latin1'), buffer);
+        };
         process.nextTick(onOpen);
         return socket;
       });

@@ -3,7 +3,9 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { mintReadToken } from '../support/read-tokens.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { awaited, until } from '../support/until.ts';
 import { openWire, type Wire } from '../support/wire.ts';
@@ -78,6 +80,7 @@ describe('equal live reads', () => {
     await gateway.until('gateway_parked_reads', { mode: 'long-poll' }, 0);
     wires.length = 0;
     const readers = await park('long-poll', KEEP, KEEP);
+    expect(upstream.openSockets.size).toBe(1);
     held[1]?.socket?.resetAndDestroy();
     await until('they are sent again', () => held.length === 3);
     held[2]?.writeHead(200, { 'content-length': 3 }).end('new');
@@ -113,6 +116,17 @@ describe('equal live reads', () => {
     expect(held[0]?.destroyed).toBe(false);
     late?.reset();
     await until('the upstream is left', () => held[0]?.destroyed);
+    expect(upstream.seen).toHaveLength(1);
+  });
+
+  it('lose the reader whose token ends, and no other', async () => {
+    const token = await mintReadToken(READ_TOKEN_SECRET, { prefix: '/streams', ttlSeconds: 4 });
+    const [stays, goes] = await park('long-poll', KEEP, token);
+    expect(await ended(goes as Wire)).toBe('end');
+    expect(goes?.received).toMatch(/^HTTP\/1\.1 401 [^]*"code":"token_expired"/);
+    held[0]?.writeHead(200, { 'content-length': 3 }).end('new');
+    expect(await ended(stays as Wire)).toBe('end');
+    expect(stays?.received).toMatch(/\r\n\r\nnew$/);
     expect(upstream.seen).toHaveLength(1);
   });
 

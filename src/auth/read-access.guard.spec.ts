@@ -1,6 +1,6 @@
 import { Reflector } from '@nestjs/core';
 import { SignJWT } from 'jose';
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { executionContext, guardedRequest } from '../../test/support/execution-context.ts';
 import { parseApiKeys } from '../platform/config/secret-lists.ts';
 import { RequiredScope } from './access.decorator.ts';
@@ -41,6 +41,7 @@ describe('ReadAccessGuard', () => {
   let files: { version: number; reads: number; onRead: () => void; readAgain(): Promise<void> };
   let nowMs: number;
   let guard: ReadAccessGuard;
+  let verify: ReturnType<typeof jest.spyOn>;
 
   beforeEach(() => {
     keys = { entries: parseApiKeys(KEY, 'variable').entries };
@@ -56,9 +57,11 @@ describe('ReadAccessGuard', () => {
         files.onRead();
       },
     };
+    const verifier = new ReadTokenVerifier(secrets, undefined, RULES, () => nowMs);
+    verify = jest.spyOn(verifier, 'verify');
     guard = new ReadAccessGuard(
       new ApiKeys(keys),
-      new ReadTokenVerifier(secrets, undefined, RULES, () => nowMs),
+      verifier,
       files as unknown as CredentialFiles,
       new RouteRules(new Reflector()),
     );
@@ -120,6 +123,15 @@ describe('ReadAccessGuard', () => {
     const { context, answer } = ask(await tokenOf(NEW_SECRET));
     await expect(answer()).rejects.toMatchObject({ code: 'invalid_credentials', status: 401 });
     expect([files.reads, context.credential]).toEqual([1, undefined]);
+    // The same lists would say the same.
+    expect(verify).toHaveBeenCalledTimes(1);
+  });
+
+  it('refuses it, too, when the files have changed and it is in none of them', async () => {
+    files.onRead = () => files.version++;
+    const { context, answer } = ask(await tokenOf(NEW_SECRET));
+    await expect(answer()).rejects.toMatchObject({ code: 'invalid_credentials', status: 401 });
+    expect([accessOf(context), verify.mock.calls.length]).toEqual([undefined, 2]);
   });
 
   it.each<[string, () => Promise<string>, () => void]>([
@@ -138,7 +150,9 @@ describe('ReadAccessGuard', () => {
       change();
       files.version++;
     };
-    expect(await ask(await credential()).answer()).toBe(true);
+    const { context, answer } = ask(await credential());
+    expect(await answer()).toBe(true);
+    expect(accessOf(context)).toBeDefined();
   });
 
   // Another request had the files read while this one was judged by the former ones.

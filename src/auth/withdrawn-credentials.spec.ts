@@ -2,58 +2,172 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { parseApiKeys } from '../platform/config/secret-lists.ts';
 import type { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { OpenRequests } from '../platform/server/open-requests.ts';
-import type { RequestContext } from '../platform/server/request-context.ts';
+import { RequestContext } from '../platform/server/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
 import { credentialDigest } from './bearer.ts';
 import type { CredentialFiles } from './credential-files.ts';
+import type { ReadToken } from './read-token.ts';
 import type { ReadTokenVerifier } from './read-token-verifier.ts';
-import { openedByKey } from './request-access.ts';
+import { openedByKey, openedByToken } from './request-access.ts';
 import { WithdrawnCredentials } from './withdrawn-credentials.ts';
 
 const KEY = 'a-key-of-some-length';
 const OTHER = 'another-key-of-some-length';
+const TOKEN = { credentialId: 'token', expiresAtSeconds: 1 } as ReadToken;
 
 describe('WithdrawnCredentials', () => {
   const list = { entries: parseApiKeys(`${KEY},${OTHER}`, 'variable').entries };
   const use = (keys: string) => void (list.entries = parseApiKeys(keys, 'variable').entries);
-  const ended: (string | undefined)[] = [];
-  let onRead: () => void;
+  const verifier = { version: [1, 1], trusts: (_: ReadToken) => true };
+  let ended: GatewayError[];
+  let reads: RequestContext[];
+  let looks: number;
+  let onRead: () => void | Promise<void>;
+  let timesRead: number;
   let withdrawn: WithdrawnCredentials;
+
   beforeEach(() => {
     jest.useFakeTimers();
     use(`${KEY},${OTHER}`);
-    ended.length = 0;
+    Object.assign(verifier, { version: [1, 1], trusts: () => true });
+    ended = [];
+    looks = 0;
+    timesRead = 0;
     onRead = () => undefined;
-    const read = {
-      path: '/streams/x',
-      kept: [],
-      endRead: (error: GatewayError) => ended.push(error.code),
-    } as unknown as RequestContext;
-    openedByKey(read, credentialDigest(OTHER).toString('base64'), 'streams:read');
+    reads = [];
+    const readAgain = async () => {
+      timesRead++;
+      await onRead();
+    };
+    const openReads = () => {
+      looks++;
+      return reads;
+    };
     withdrawn = new WithdrawnCredentials(
       new ApiKeys(list),
-      { version: [] } as unknown as ReadTokenVerifier,
-      { readAgain: async () => onRead() } as CredentialFiles,
-      { reads: () => [read] } as unknown as OpenRequests,
+      verifier as unknown as ReadTokenVerifier,
+      { readAgain } as CredentialFiles,
+      { reads: openReads } as unknown as OpenRequests,
     );
     withdrawn.onModuleInit();
   });
   afterEach(() => {
     withdrawn.onModuleDestroy();
+    expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();
   });
 
-  it('ends the reads of a key that is no longer in its file', async () => {
+  function newRead(): RequestContext {
+    const read = new RequestContext('r1', '/streams/x', '');
+    read.endRead = (error) => void ended.push(error);
+    reads.push(read);
+    return read;
+  }
+  function readWith(key: string): void {
+    openedByKey(newRead(), credentialDigest(key).toString('base64'), 'streams:read');
+  }
+  const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+  const codes = (): unknown[] => ended.map(({ code, reason }) => [code, reason]);
+
+  it('ends the reads of a key that is no longer in its file, and no others', async () => {
+    readWith(OTHER);
+    readWith(KEY);
+    newRead();
     use(KEY);
-    await jest.advanceTimersByTimeAsync(500);
-    expect(ended).toEqual(['invalid_credentials']);
+    await pass(499);
+    expect(codes()).toEqual([]);
+    await pass(1);
+    expect(codes()).toEqual([['invalid_credentials', 'withdrawn']]);
+  });
+
+  it('ends the reads of a key that has lost their scope', async () => {
+    readWith(KEY);
+    use(`${KEY} name=a scopes=commands`);
+    await pass(500);
+    expect(codes()).toEqual([['scope_not_covered', undefined]]);
+  });
+
+  it('ends the reads of a token whose secret or key has gone', async () => {
+    openedByToken(newRead(), TOKEN);
+    readWith(KEY);
+    verifier.version = [1, 2];
+    await pass(1_000);
+    expect(codes()).toEqual([]);
+    verifier.version = [1, 3];
+    verifier.trusts = (token) => token !== TOKEN;
+    await pass(500);
+    expect(codes()).toEqual([['invalid_credentials', 'withdrawn']]);
   });
 
   // A read of a file that was being written ended the reads of keys that came with its next bytes.
   it('reads the file again first, because its key may be back', async () => {
+    readWith(OTHER);
     use(KEY);
     onRead = () => use(`${KEY},${OTHER}`);
-    await jest.advanceTimersByTimeAsync(5_000);
-    expect(ended).toEqual([]);
+    await pass(5_000);
+    expect(codes()).toEqual([]);
+  });
+
+  it('looks at no read while nothing changes', async () => {
+    await pass(10_000);
+    expect([timesRead, looks]).toEqual([0, 0]);
+  });
+
+  it('looks twice after a change, for a read that was being let in meanwhile, and reads the files once', async () => {
+    use(KEY);
+    await pass(500);
+    expect([timesRead, looks]).toEqual([1, 1]);
+    readWith(OTHER);
+    await pass(500);
+    expect([timesRead, looks, ended.length]).toEqual([1, 2, 1]);
+    await pass(10_000);
+    expect([timesRead, looks]).toEqual([1, 2]);
+  });
+
+  it('does not begin again while the files are being read', async () => {
+    const slow = Promise.withResolvers<void>();
+    onRead = () => slow.promise;
+    use(KEY);
+    await pass(2_000);
+    expect([timesRead, looks]).toEqual([1, 0]);
+    slow.resolve();
+    await pass(500);
+    use(OTHER);
+    await pass(1_000);
+    expect(timesRead).toBe(2);
+  });
+
+  it.each([
+    [120, [50, 100, 120]],
+    [4_000, [200, 400, 600]],
+  ])('goes through %i reads in steps', async (count, seen) => {
+    for (let i = 0; i < count; i++) readWith(OTHER);
+    use(KEY);
+    await pass(500);
+    const steps = [ended.length];
+    for (let step = 0; step < 2; step++) {
+      await pass(50);
+      steps.push(ended.length);
+    }
+    expect(steps).toEqual(seen);
+  });
+
+  it('finishes its steps before it looks again', async () => {
+    for (let i = 0; i < 4_000; i++) readWith(OTHER);
+    use(KEY);
+    await pass(1_000);
+    expect([looks, ended.length]).toEqual([1, 2_200]);
+    await pass(450);
+    expect([looks, ended.length]).toEqual([1, 4_000]);
+    await pass(50);
+    expect(looks).toBe(2);
+  });
+
+  it('stops in the middle of its steps when the gateway ends', async () => {
+    for (let i = 0; i < 1_000; i++) readWith(OTHER);
+    use(KEY);
+    await pass(500);
+    withdrawn.onModuleDestroy();
+    expect(jest.getTimerCount()).toBe(0);
   });
 });

@@ -142,6 +142,13 @@ describe('parseCommandBody', () => {
     const refused = refusal(Buffer.from('{"type":"1","id":"/","x":1}'));
     expect(refused.code).toBe('invalid_body');
     expect(refused.errors?.map(({ field }) => field)).toEqual(['x', 'type', 'id']);
+    // Neither the code of the first nor that of the last.
+    const two = refusal(Buffer.from('{"type":7,"id":7}'));
+    expect(two.code).toBe('invalid_body');
+    const [type, id] = two.errors ?? [];
+    expect(two.message).toBe(
+      `The body is not valid: "type" ${type?.message}; "id" ${id?.message}.`,
+    );
   });
 
   it.each(['"stop"', '"Pause"', '""', '7', '["pause"]', '{}'])('refuses the verb %s', (verb) => {
@@ -186,6 +193,8 @@ describe('parseCommandBody', () => {
     expect(refused.errors).toHaveLength(32);
     expect(refused.errors?.[0]?.field).toBe(`${'x'.repeat(128)}…`);
     expect(refused.message.length).toBeLessThan(6_000);
+    const longest = 'y'.repeat(128);
+    expect(refusal(Buffer.from(`{"type":"a","${longest}":1}`)).errors?.[0]?.field).toBe(longest);
   });
 });
 

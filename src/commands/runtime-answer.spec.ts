@@ -41,8 +41,19 @@ describe('interpretAnswer', () => {
     expect(failure(202, text)).toMatchObject({ code: 'upstream_invalid_response', status: 502 });
   });
 
-  it.each([100, 204, 301, 302, 304, 401, 403, 500, 503, 599])('cannot use %d', (status) => {
+  it.each([100, 204, 300, 301, 302, 304, 401, 403, 500, 503, 599])('cannot use %d', (status) => {
     expect(failure(status)).toMatchObject({ code: 'upstream_invalid_response', status: 502 });
+  });
+
+  it('cannot use a 202 in a transfer coding that nobody undoes', () => {
+    const text = '{"invocationId":"inv_1"}';
+    expect(failure(202, text, { 'transfer-encoding': 'gzip' })).toMatchObject({
+      code: 'upstream_invalid_response',
+    });
+  });
+
+  it('takes a 413 for its own limit', () => {
+    expect(failure(413)).toMatchObject({ code: 'body_too_large', reason: 'runtime' });
   });
 
   it.each([400, 405, 408, 409, 415, 422])('hands on the reason of %d', (status) => {
@@ -92,6 +103,7 @@ describe('interpretAnswer', () => {
   ])('answers 429 of %j with Retry-After %j', (headers, retryAfter) => {
     expect(failure(429, '', headers)).toMatchObject({
       code: 'rate_limited',
+      reason: 'runtime',
       status: 429,
       headers: { 'Retry-After': retryAfter },
     });

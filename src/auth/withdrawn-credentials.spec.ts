@@ -18,7 +18,10 @@ const TOKEN = { credentialId: 'token', expiresAtSeconds: 1 } as ReadToken;
 describe('WithdrawnCredentials', () => {
   const list = { entries: parseApiKeys(`${KEY},${OTHER}`, 'variable').entries };
   const use = (keys: string) => void (list.entries = parseApiKeys(keys, 'variable').entries);
-  const verifier = { version: [1, 1], trusts: (_: ReadToken) => true };
+  const verifier: Pick<ReadTokenVerifier, 'trusts'> & { version: number[] } = {
+    version: [1, 1],
+    trusts: () => true,
+  };
   let ended: GatewayError[];
   let reads: RequestContext[];
   let looks: number;

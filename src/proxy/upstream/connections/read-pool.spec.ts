@@ -118,7 +118,7 @@ describe('ReadPool', () => {
     const closed = new Promise((resolve) => network.knocks[0]?.socket.once('close', resolve));
     leave(answeredOn.at(-1));
     await awaited('the connection is closed here', closed);
-    expect(await new Read(pool).answered).toBe(200);
+    expect(await awaited('the second answer', new Read(pool).answered)).toBe(200);
     expect(network.knocks).toHaveLength(2);
   });
 

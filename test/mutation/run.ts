@@ -27,23 +27,25 @@ const HTTP_TESTS: Record<string, string[]> = {
  */
 function main({ paths, concurrency, unitsOnly }: Options): Mutant[] {
   const files = paths.map((path) => (path.endsWith('.ts') ? path : `${path}/**/*.ts`));
+  const mutate = [...files, '!**/*.spec.ts'];
   const units = runStryker({
     name: 'units',
-    mutate: [...files, '!**/*.spec.ts'],
+    mutate,
     testMatch: ['src/**/*.spec.ts'],
     concurrency,
     withRestate: false,
   });
-  const unseen = units.filter(isUnseen);
+  const unseen = units?.filter(isUnseen);
   const suites = [...new Set(paths.flatMap(httpTestsOf))];
-  if (unitsOnly || unseen.length === 0 || suites.length === 0) return units;
+  if (unitsOnly || unseen?.length === 0 || suites.length === 0) return units ?? [];
   const overHttp = runStryker({
     name: 'http',
-    mutate: [...new Set(unseen.map(rangeOf))],
+    mutate: unseen ? [...new Set(unseen.map(rangeOf))] : mutate,
     testMatch: suites.map((suite) => `test/${suite}/*.e2e-spec.ts`),
     concurrency,
     withRestate: true,
   });
+  if (!units || !overHttp) return units ?? overHttp ?? [];
   return units.map((unit) =>
     isUnseen(unit) ? (overHttp.find((other) => sameChange(unit, other)) ?? unit) : unit,
   );

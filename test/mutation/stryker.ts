@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { installStryker } from './install-stryker.ts';
 import { mutantsOf, type Mutant, type Report } from './mutants.ts';
@@ -19,8 +19,8 @@ export interface Round {
   withRestate: boolean;
 }
 
-/** Runs the tests once for each mutant. Throws if Stryker could not. */
-export function runStryker(round: Round): Mutant[] {
+/** Runs the tests once for each mutant. Returns undefined if there are none. Throws if Stryker could not. */
+export function runStryker(round: Round): Mutant[] | undefined {
   const main = installStryker(FOLDER);
   const reportFile = join(FOLDER, `${round.name}.json`);
   const configFile = join(FOLDER, `${round.name}.config.json`);
@@ -32,6 +32,8 @@ export function runStryker(round: Round): Mutant[] {
     stdio: 'inherit',
   });
   if (status !== 0) throw new Error(`Stryker ended with exit code ${status}.`);
+  // Without any test Stryker writes no report.
+  if (!existsSync(reportFile)) return undefined;
   return mutantsOf(JSON.parse(readFileSync(reportFile, 'utf8')) as Report);
 }
 

@@ -8,9 +8,11 @@ import { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { ClientGone } from '../../platform/http/client-gone.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { RequestContext } from '../../platform/server/request-context.ts';
+import type { AnswerRules } from '../headers/response-headers.ts';
+import type { BodySource } from './body-source.ts';
 import { Deadlines } from './deadlines.ts';
-import { ReadHead, type AnswerRules } from './read-head.ts';
-import { Reader, type BodySource } from './reader.ts';
+import { ReadHead } from './read-head.ts';
+import { Reader } from './reader.ts';
 import { SharedBody } from './shared-body.ts';
 import type { ReadCall } from './upstream-read.ts';
 

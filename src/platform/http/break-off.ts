@@ -9,7 +9,8 @@ export function breakOff(response: ServerResponse): void {
   const { socket, useChunkedEncodingByDefault: isHttp11 } = response;
   // The response has no socket yet, because earlier responses on the connection come first.
   if (!socket) response.once('socket', (itsSocket) => itsSocket.destroy());
-  // Node 22 would drop what was written in this turn of the event loop.
+  // Node would drop what was written in this turn of the event loop: Node 22 keeps it in the socket, Node 26 in the response.
+  response.uncork();
   socket?.uncork();
   if (socket && response.headersSent && !isHttp11) resetConnection(socket);
   else destroyAnswer(response);

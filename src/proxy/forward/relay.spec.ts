@@ -25,6 +25,8 @@ class SlowResponse extends EventEmitter {
     return false;
   }
 
+  uncork(): void {}
+
   end(): void {
     this.hasEnded = true;
     this.emit('close');

@@ -17,6 +17,6 @@ export async function answer(handler: Handler, incoming: Incoming, outgoing: Ser
     ...(method === 'POST' && { body: Readable.toWeb(incoming) as ReadableStream, duplex: 'half' }),
   });
   const response = await handler(request);
-  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  outgoing.setHeaders(response.headers).writeHead(response.status);
   outgoing.end(await response.text());
 }

@@ -1,5 +1,10 @@
 import { join } from 'node:path';
-import express, { type Request as PageRequest, type Response as PageResponse } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Request as PageRequest,
+  type RequestHandler,
+  type Response as PageResponse,
+} from 'express';
 import { AgentGateway } from '@agent-gateway/client';
 import { chatBackEnd } from '@agent-gateway/client/server';
 import { answer } from './node-adapter.ts';
@@ -7,6 +12,7 @@ import { signed, userOf } from './session.ts';
 
 const { GATEWAY_URL = '', GATEWAY_API_KEY = '', GATEWAY_READ_TOKEN_SECRETS = '' } = process.env;
 const { AGENT = 'assistant', TOKEN_TTL_SECONDS = '300', PORT = '3000' } = process.env;
+const OWN_HOST = /^(?:127\.0\.0\.1|localhost)(?::\d+)?$/;
 /** A read token opens at most 16 paths: these chats and the catalog. */
 const MAX_CHATS = 15;
 
@@ -40,8 +46,8 @@ function tell(response: PageResponse, user: string | undefined): void {
 
 /** Signing in is only pretended: whoever names a user is that user. Put your own sign-in here. */
 function signIn({ body, secure }: PageRequest, response: PageResponse): void {
-  const { name = '' } = (body ?? {}) as { name?: unknown };
-  const user = String(name).trim().toLowerCase();
+  const { name } = (body ?? {}) as { name?: unknown };
+  const user = typeof name === 'string' ? name.trim().toLowerCase() : '';
   if (!/^[a-z][a-z0-9]{0,30}$/.test(user)) {
     response
       .status(400)
@@ -52,7 +58,26 @@ function signIn({ body, secure }: PageRequest, response: PageResponse): void {
   tell(response, user);
 }
 
-const app = express();
+/**
+ * Nobody proves who they are, so only pages of this machine may ask. Another site can point a name of its own to 127.0.0.1, and
+ * then `Host` has that name. Remove this together with the pretended sign-in.
+ */
+const refuseForeignHost: RequestHandler = ({ headers }, response, next) => {
+  if (OWN_HOST.test(headers.host ?? '')) return next();
+  response.status(421).json({ problem: 'Open this page as 127.0.0.1 or localhost.' });
+};
+
+/** The page gets a sentence. Express itself would send the stack with the paths of this machine. */
+const tellFault: ErrorRequestHandler = (error: { status?: number }, _request, response, next) => {
+  const { status = 500 } = error;
+  if (status >= 500) console.error('chat:', error);
+  if (response.headersSent) return next(error);
+  const problem =
+    status >= 500 ? 'The server has a fault.' : 'The server cannot read this request.';
+  response.status(status).json({ problem });
+};
+
+const app = express().disable('x-powered-by').use(refuseForeignHost);
 // Express' own middleware would read the body of a command, so these come first.
 app.use('/chat', (incoming, outgoing, next) => void answer(chat, incoming, outgoing).catch(next));
 app
@@ -61,11 +86,15 @@ app
   .post(express.json(), signIn)
   .delete((_, response) => tell(response.clearCookie('session'), undefined));
 app.use((_, response, next) => {
-  const policy = `default-src 'self'; img-src 'self' data:; connect-src 'self' ${GATEWAY_URL}; frame-ancestors 'none'`;
+  const policy = `default-src 'self'; img-src 'self' data:; connect-src 'self' ${new URL(GATEWAY_URL).origin}; frame-ancestors 'none'`;
   response.set({ 'content-security-policy': policy, 'x-content-type-options': 'nosniff' });
   next();
 });
 app.use(express.static(join(import.meta.dirname, 'dist')));
+app.use((_, response) => {
+  response.status(404).json({ problem: 'There is nothing at this path.' });
+});
+app.use(tellFault);
 // Only for this machine, because nobody proves who they are.
 const server = app.listen(Number(PORT), '127.0.0.1', (error) => {
   if (error) throw error;

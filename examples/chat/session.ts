@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-const { SESSION_SECRET = randomBytes(32).toString('hex') } = process.env;
+/** An empty variable is none: everybody could sign with an empty secret. */
+const SESSION_SECRET = process.env.SESSION_SECRET || randomBytes(32).toString('hex');
 const LIFETIME_MS = 7 * 24 * 3_600_000;
 
 /** `user.end.signature`: whoever has the secret made it. */

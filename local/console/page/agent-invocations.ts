@@ -39,6 +39,7 @@ export class AgentInvocations {
 
   clear(): void {
     this.#misses.clear();
+    this.#list.clear();
     this.#show([]);
   }
 

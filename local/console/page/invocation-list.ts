@@ -1,6 +1,7 @@
 import type { Invocation } from '../../../packages/client/src/index.ts';
 import { hashOf } from './agent-address.ts';
 import { agentOfInvocation } from './agent-list.ts';
+import { Cancels } from './cancels.ts';
 import { commandGateway, ONCE, reasonOf } from './gateway.ts';
 import { element } from './element.ts';
 import { copyButton, notice } from './notice.ts';
@@ -14,21 +15,23 @@ const DEAF =
 export class InvocationList {
   readonly #list: HTMLElement;
   readonly #shown = new Map<string, HTMLElement>();
-  /** Those that this page has cancelled and that have not ended yet, as they were then. */
-  readonly #cancelled = new Map<string, Invocation>();
-
+  readonly #cancels = new Cancels();
   #latest = new Map<string, Invocation>();
 
   constructor(list: HTMLElement) {
     this.#list = list;
   }
 
+  /** Empties the list, before it shows another agent. */
+  clear(): void {
+    this.#cancels.forget();
+    this.show([]);
+  }
+
   show(invocations: readonly Invocation[]): void {
     const ids = new Set(invocations.map(({ id }) => id));
-    for (const [id, { target }] of this.#cancelled) {
-      if (ids.has(id)) continue;
+    for (const { id, target } of this.#cancels.takeEnded(invocations)) {
       const { tries = 0 } = this.#latest.get(id) ?? {};
-      this.#cancelled.delete(id);
       notice(
         `Cancelled: ${target} has ended after ${tries} ${tries === 1 ? 'attempt' : 'attempts'}.`,
       );
@@ -77,7 +80,7 @@ export class InvocationList {
     if (!pill || !facts || !actions || !deaf) return;
     if (!(failure instanceof HTMLDetailsElement)) return;
     this.#offerKill(invocation, actions, deaf);
-    pill.textContent = this.#cancelled.has(invocation.id) ? 'cancelling' : status;
+    pill.textContent = this.#cancels.has(invocation.id) ? 'cancelling' : status;
     pill.dataset.status = isFailing(invocation) ? 'failing' : status;
     const attempt = tries > 0 ? ` · attempt ${tries}` : '';
     const next = nextTry(nextTryAt);
@@ -91,10 +94,10 @@ export class InvocationList {
   }
 
   /** A handler notices a cancel where it waits for Restate. One that throws before that is tried again and again. */
-  #offerKill({ id, target, tries }: Invocation, actions: HTMLElement, deaf: HTMLElement): void {
-    const cancelled = this.#cancelled.get(id);
+  #offerKill(invocation: Invocation, actions: HTMLElement, deaf: HTMLElement): void {
+    const { target } = invocation;
     const button = actions.lastElementChild;
-    const isDeaf = cancelled !== undefined && tries > cancelled.tries + 1;
+    const isDeaf = this.#cancels.isUnnoticed(invocation);
     if (!isDeaf || !deaf.hidden || !(button instanceof HTMLButtonElement)) return;
     deaf.hidden = false;
     button.textContent = KILL;
@@ -108,13 +111,15 @@ export class InvocationList {
     const { invocations } = commandGateway;
     const kills = button.textContent === KILL;
     button.disabled = true;
+    // Before the answer, at which the list may show another agent already.
+    if (!kills) this.#cancels.add(this.#latest.get(id) ?? invocation);
     try {
       if (kills) await invocations.kill(id, ONCE);
       else await invocations.cancel(id, ONCE);
-      if (!kills) this.#cancelled.set(id, this.#latest.get(id) ?? invocation);
       notice(`Restate has been told to ${kills ? 'kill' : 'end'} ${target}.`);
     } catch (error) {
       button.disabled = false;
+      if (!kills) this.#cancels.delete(id);
       notice(`Not ${kills ? 'killed' : 'cancelled'}: ${reasonOf(error)}`, 'failed');
     }
   }

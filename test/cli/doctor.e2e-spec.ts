@@ -192,9 +192,14 @@ describe('agent-gateway doctor', () => {
     );
   });
 
-  it('tells a web server that takes any path from a history store', async () => {
+  // The admin API and the sync engine "answered".
+  it('tells a web server that takes any path from the servers behind the gateway', async () => {
     const web = await startScriptedUpstream((_, response) => response.end());
-    const own = await startTestGateway({ GATEWAY_HISTORY_URL: web.url });
+    const own = await startTestGateway({
+      GATEWAY_RUNTIME_ADMIN_URL: web.url,
+      GATEWAY_HISTORY_URL: web.url,
+      GATEWAY_SYNC_URL: web.url,
+    });
     const { code, out } = await runCli(['doctor'], { env: reaches(own.url) });
     await own.stop();
     await web.stop();
@@ -203,6 +208,15 @@ describe('agent-gateway doctor', () => {
       '✗ history   200 without Stream-Next-Offset: what answers is no history store\n' +
         '            → Has GATEWAY_HISTORY_URL of the gateway the mount path of the store, such as /v1/stream?\n',
     );
+    for (const [name, what, setting] of [
+      ['registry', "Restate's admin API", 'RUNTIME_ADMIN'],
+      ['catalog ', 'the sync engine', 'SYNC'],
+    ]) {
+      expect(out).toContain(
+        `✗ ${name}  200, but what answers is not ${what}\n` +
+          `            → Is GATEWAY_${setting}_URL of the gateway right?`,
+      );
+    }
   });
 
   // A 401 of the admin API was taken for one of the gateway: the doctor said that the key was wrong.
@@ -323,7 +337,9 @@ describe('agent-gateway doctor', () => {
 
   // Without quotes "Note" is note in SQL: a token that works was called one that does not.
   it('asks for the columns that a read token pins as they are written', async () => {
-    const engine = await startScriptedUpstream((_, response) => response.end('[]'));
+    const engine = await startScriptedUpstream((_, response) =>
+      response.writeHead(200, { 'electric-handle': '1' }).end('[]'),
+    );
     const own = await startTestGateway({ GATEWAY_SYNC_URL: engine.url });
     const token = await mintReadToken(READ_TOKEN_SECRET, {
       prefix: '/shapes/v1/shape',

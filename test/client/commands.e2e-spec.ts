@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { createEndpointHandler } from '@restatedev/restate-sdk';
 import { AgentGateway, APIError } from '../../packages/client/src/index.ts';
 import { startFlakyLink } from '../support/flaky-link.ts';
 import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -147,6 +151,41 @@ describe('deployments of the client, at Restate', () => {
     await deployments.remove(id, { force: true });
     await expect(deployments.remove(id, { force: true })).rejects.toMatchObject({ status: 404 });
     await served.close();
+  });
+
+  // Restate "did not reach" them: it asked without the headers, or by HTTP/2.
+  it('are checked as they are registered', async () => {
+    const headers = { authorization: 'Bearer secret-of-the-agent' };
+    const handler = createEndpointHandler({
+      services: [recordingAgent(`${TYPE}-old`).service],
+      bidirectional: false,
+      logger: () => undefined,
+    });
+    const server = createServer((request, response) => {
+      if (request.headers.authorization === headers.authorization) handler(request, response);
+      else response.writeHead(401).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const body = JSON.stringify({ uri, use_http_11: true, additional_headers: headers });
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+    await fetch(`${restateUrls().adminUrl}/deployments`, init);
+    const { deployments } = client();
+    const own = (await deployments.list()).find((one) => one.uri === uri);
+    if (!own) throw new Error('the deployment is not listed');
+    const revisions = async () =>
+      (await deployments.services())
+        .map(({ name, revision }) => `${name} ${String(revision)}`)
+        .sort();
+    const before = await revisions();
+
+    await deployments.check(own);
+    expect(await revisions()).toEqual(before);
+
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await expect(deployments.check(own, { retryForMs: 0 })).rejects.toBeInstanceOf(APIError);
+    await deployments.remove(own.id, { force: true });
   });
 });
 

@@ -40,11 +40,11 @@ export class DeploymentList {
 
   async #check({ deployments }: Registry): Promise<void> {
     await Promise.all(
-      deployments.slice(0, MOST_CHECKED).map(async ({ id, uri }) => {
+      deployments.slice(0, MOST_CHECKED).map(async (deployment) => {
+        const { id, uri } = deployment;
         if (uri === undefined) return;
         try {
-          const call = { ...ONCE, dryRun: true, force: true };
-          await commandGateway.deployments.register(uri, call);
+          await commandGateway.deployments.check(deployment, ONCE);
           this.#health.set(id, { isWell: true, text: 'Restate reaches it' });
         } catch (error) {
           const text = `Restate does not reach it: ${reasonOf(error)}`;

@@ -57,6 +57,25 @@ export class Deployments {
     return deployment(parseAnswer(text));
   }
 
+  /**
+   * Lets Restate ask a deployment from `list` again, as it is registered: with its headers, and by its version of HTTP. It
+   * registers nothing. Rejects with an `APIError` if Restate does not reach it, or a TypeError for one without a `uri`.
+   */
+  async check(deployment: Deployment, options: RequestOptions = {}): Promise<void> {
+    const { uri, http_version: version, additional_headers: headers } = deployment;
+    if (uri === undefined) throw new TypeError('Only a deployment with a uri can be checked.');
+    const asked = { uri, use_http_11: version === 'HTTP/1.1', additional_headers: headers };
+    await this.#transport.request({
+      ...options,
+      method: 'POST',
+      path: '/registry/deployments',
+      headers: { 'content-type': 'application/json' },
+      // Without force Restate answers from what it knows.
+      body: JSON.stringify({ ...asked, force: true, dry_run: true }),
+      isIdempotent: true,
+    });
+  }
+
   /** All deployments. Rejects with an `APIError`. */
   async list(options: RequestOptions = {}): Promise<Deployment[]> {
     const path = '/registry/deployments';

@@ -46,13 +46,13 @@ async function deploymentFindings({ deployments }: AgentGateway): Promise<Findin
   return [ok('deployed', `Restate reaches every deployment in use (${asked.length})`)];
 }
 
-/** A dry run lets Restate ask the deployment for its services. It registers nothing. */
 async function reachFinding(
-  { id, uri = '', services }: Deployment,
+  deployment: Deployment,
   deployments: AgentGateway['deployments'],
 ): Promise<Finding | undefined> {
+  const { id, uri = '', services } = deployment;
   try {
-    await deployments.register(uri, { ...ONCE, force: true, dryRun: true });
+    await deployments.check(deployment, ONCE);
     return undefined;
   } catch (error) {
     if (!(error instanceof APIError) || error.status === 403) throw error;

@@ -8,7 +8,13 @@ import { agentFindings } from './agent-findings.ts';
 import { bad, ok, warning, type Finding } from './finding.ts';
 import { CONTROL_PLANE, historyFinding, mountFindings } from './history-findings.ts';
 import { inWords, isRefused, probe, type Probed } from './probe.ts';
-import { upstreamFinding, UPSTREAMS, upstreamsSkipped } from './upstream-findings.ts';
+import {
+  answeredFinding,
+  catalogFinding,
+  upstreamFinding,
+  UPSTREAMS,
+  upstreamsSkipped,
+} from './upstream-findings.ts';
 
 /** A deployment that nobody registers: a request to remove it has no effect. */
 const NO_DEPLOYMENT = '/registry/deployments/agent-gateway-doctor';
@@ -59,11 +65,11 @@ export async function apiKeyFindings(connection: Connection): Promise<Finding[]>
     'registry:read': services,
     'registry:write': removal,
   });
-  const registry = upstreamFinding(
+  const registry = answeredFinding(
     UPSTREAMS.registry,
+    parseServices(services) !== undefined,
     services,
-    (status) => status === 200,
-    typesOf(services),
+    typesOf(parseServices(services) ?? []),
   );
   return [
     ok('key', `the API key from ${connection.credential?.from} works; it opens ${inList(opened)}`),
@@ -73,7 +79,7 @@ export async function apiKeyFindings(connection: Connection): Promise<Finding[]>
     registry,
     historyFinding(timeline),
     ...mountFindings(control),
-    upstreamFinding(UPSTREAMS.catalog, catalog, (status) => status === 200),
+    catalogFinding(catalog),
     ...(registry.state === 'ok' ? await agentFindings(connection) : []),
   ];
 }
@@ -136,18 +142,20 @@ function tenantFindings({ tenant }: Connection, command: Probed): Finding[] {
 }
 
 /** The registered entity types: Restate's services that can be spawned. */
-function typesOf(services: Probed): string {
-  if (!services.answered || services.status !== 200) return '';
-  const types = typesAmong(parseServices(services.text));
+function typesOf(services: Service[]): string {
+  const types = typesAmong(services);
   return types.length === 0
     ? '; no entity type is registered yet'
     : `; registered types: ${types.join(', ')}`;
 }
 
-function parseServices(text: string): Service[] {
+/** Undefined for an answer that is not Restate's. */
+function parseServices(probed: Probed): Service[] | undefined {
+  if (!probed.answered || probed.status !== 200) return undefined;
   try {
-    return (JSON.parse(text) as { services?: Service[] }).services ?? [];
+    const { services } = JSON.parse(probed.text) as { services?: Service[] };
+    return services?.every(({ handlers }) => Array.isArray(handlers)) ? services : undefined;
   } catch {
-    return [];
+    return undefined;
   }
 }

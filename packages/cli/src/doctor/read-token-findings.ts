@@ -5,7 +5,7 @@ import { localTime } from '../output/local-time.ts';
 import { bad, ok, skipped, type Finding } from './finding.ts';
 import { historyFinding } from './history-findings.ts';
 import { inWords, isRefused, probe } from './probe.ts';
-import { upstreamFinding, UPSTREAMS, upstreamsSkipped } from './upstream-findings.ts';
+import { catalogFinding, upstreamsSkipped } from './upstream-findings.ts';
 
 type Claims = Record<string, unknown>;
 
@@ -45,9 +45,7 @@ export async function readTokenFindings(
     none('runtime'),
     none('registry'),
     timeline ? historyFinding(timeline) : none('history'),
-    catalog
-      ? upstreamFinding(UPSTREAMS.catalog, catalog, (status) => status === 200)
-      : none('catalog'),
+    catalog ? catalogFinding(catalog) : none('catalog'),
   ];
 }
 

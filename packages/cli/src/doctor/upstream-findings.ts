@@ -65,6 +65,27 @@ export function upstreamFinding(
   return bad(name, exitCodeOf(probed.status), inWords(probed), hintFor(upstream, probed.code));
 }
 
+/** As `upstreamFinding`, for a 200 that another server may have given: a web server has one for any path. */
+export function answeredFinding(
+  upstream: Upstream,
+  isItsOwn: boolean,
+  probed: Probed,
+  more = '',
+): Finding {
+  const { name, what, setting } = upstream;
+  if (probed.answered && probed.status === 200 && !isItsOwn) {
+    const hint = `Is ${setting} of the gateway right?`;
+    return bad(name, EXIT.unreachable, `200, but what answers is not ${what}`, hint);
+  }
+  return upstreamFinding(upstream, probed, (status) => status === 200, more);
+}
+
+/** Whether the sync engine answered a read of the catalog. */
+export function catalogFinding(probed: Probed): Finding {
+  const isItsOwn = probed.answered && probed.headers.has('electric-handle');
+  return answeredFinding(UPSTREAMS.catalog, isItsOwn, probed);
+}
+
 function hintFor({ what, setting, credentialSetting }: Upstream, code = ''): string {
   if (code === 'upstream_invalid_response') {
     return `Are ${setting} and ${credentialSetting} of the gateway right? Its log says what arrived.`;

@@ -88,7 +88,9 @@ function membersOf(checker: ts.TypeChecker, { symbol, isTypeOnly }: PublicName):
     (a, b) => Number(isConstructor(b)) - Number(isConstructor(a)),
   );
   return constructorFirst.filter((member) => {
-    if (isConstructor(member)) return !isTypeOnly && commentOf(checker, member) !== '';
+    // The comment of one that only the library calls says `Created by …`.
+    const comment = isConstructor(member) ? commentOf(checker, member) : '';
+    if (isConstructor(member)) return !isTypeOnly && /^(?!Created by )./.test(comment);
     const declaration = member.declarations?.[0];
     if (!declaration || ts.isTypeParameterDeclaration(declaration)) return false;
     const name = ts.getNameOfDeclaration(declaration);

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import type { PageApi, PageRead, Probe, ProbeInit, ReadRequest } from './page-script.ts';
+import { WAIT_MS } from './waits.ts';
 
-const WAIT_MS = 15_000;
 
 declare const gatewayTest: PageApi;
 

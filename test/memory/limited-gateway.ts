@@ -68,9 +68,12 @@ export async function startLimitedGateway(
   };
 }
 
+/** What the gateway says while memory is short, as `docs/security.md` promises: refused for now, with a time to come back. */
+export const REFUSED_FOR_NOW = '503 overloaded';
+
 /** Another client. It sends small reads all the time and must get its responses. */
 export class SteadyReader {
-  /** How its reads ended: a status, or what `fetch` said. */
+  /** How its reads ended: a status, `REFUSED_FOR_NOW`, or what `fetch` said. */
   readonly outcomes: (number | string)[] = [];
   private readonly url: string;
   private isStopped = false;
@@ -81,10 +84,18 @@ export class SteadyReader {
     this.reading = this.readOn();
   }
 
-  /** Resolves once it has been answered so many times more. */
+  /** Resolves once it has been answered with 200 so many times more, or in a way that is never right. */
   async served(times: number): Promise<void> {
-    const isDone = this.outcomes.length + times;
-    while (this.outcomes.length < isDone) await new Promise((resolve) => setTimeout(resolve, 20));
+    const begin = this.outcomes.length;
+    const after = (): (number | string)[] => this.outcomes.slice(begin);
+    const isDone = (): boolean =>
+      after().filter((outcome) => outcome === 200).length >= times || this.wrong.length > 0;
+    while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  /** The outcomes that are never right. */
+  get wrong(): (number | string)[] {
+    return this.outcomes.filter((outcome) => outcome !== 200 && outcome !== REFUSED_FOR_NOW);
   }
 
   async stop(): Promise<void> {
@@ -94,14 +105,24 @@ export class SteadyReader {
 
   private async readOn(): Promise<void> {
     for (let count = 0; !this.isStopped; count++) {
-      const outcome = await fetch(`${this.url}?table=entities&offset=${count}`, {
-        headers: AUTHORIZED,
-      }).then(
-        async (answer) => (await answer.text()) && answer.status,
-        (error: Error) => `${error.message}: ${String(error.cause)}`,
-      );
-      this.outcomes.push(outcome || 'empty');
+      this.outcomes.push(await this.read(count));
       await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  private async read(offset: number): Promise<number | string> {
+    try {
+      const answer = await fetch(`${this.url}?table=entities&offset=${offset}`, {
+        headers: AUTHORIZED,
+      });
+      const text = await answer.text();
+      if (text === '') return 'empty';
+      if (answer.status !== 503) return answer.status;
+      const { code } = JSON.parse(text) as { code: string };
+      return `503 ${code}${answer.headers.has('retry-after') ? '' : ' without Retry-After'}`;
+    } catch (error) {
+      const { message, cause } = error as Error;
+      return `${message}: ${String(cause)}`;
     }
   }
 }

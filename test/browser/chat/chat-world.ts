@@ -8,10 +8,9 @@ import { AgentGateway } from '../../../packages/client/src/index.ts';
 import { startCuttingProxy, type CuttingProxy } from '../../support/cutting-proxy.ts';
 import { startLocalSystem } from '../../support/local-system.ts';
 import { LAPTOP } from '../console/console-page.ts';
+import { WAIT_MS } from '../waits.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const START_MS = 30_000;
-const WAIT_MS = 20_000;
 /** So short that an answer outlives several tokens. */
 export const TOKEN_TTL_SECONDS = 2;
 
@@ -85,7 +84,7 @@ function runExample(file: string, env: Record<string, string>): RunningProcess {
 
 /** Resolves when the process is ready, with what ends it. */
 async function stopOf(running: RunningProcess, ready: RegExp): Promise<() => Promise<void>> {
-  await untilReady(running, START_MS, () => running.waitForLine((line) => ready.test(line)));
+  await untilReady(running, WAIT_MS, () => running.waitForLine((line) => ready.test(line)));
   return () => running.kill();
 }
 

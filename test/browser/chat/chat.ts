@@ -79,7 +79,7 @@ function assertGrows(seen: string[], whole: string): void {
 
 async function untilAnswered(page: Page, question: string, answer: string): Promise<void> {
   const turn = page.locator('li[data-state="done"]').filter({ hasText: question });
-  await turn.waitFor({ timeout: 60_000 });
+  await turn.waitFor();
   assert.equal((await turn.locator('.said').innerText()).trim(), answer);
 }
 

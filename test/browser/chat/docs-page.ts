@@ -11,11 +11,10 @@ import { parsePage } from '../../docs/markdown.ts';
 import { readProjectFile, ROOT } from '../../docs/pages.ts';
 import type { Checks } from '../../support/checks.ts';
 import { bundlePage } from '../react/bundle.ts';
+import { WAIT_MS } from '../waits.ts';
 import type { ChatWorld } from './chat-world.ts';
 
 const FOLDER = join(ROOT, '.local/docs-chat');
-const START_MS = 20_000;
-const WAIT_MS = 20_000;
 const POLL_MS = 50;
 
 /** What mounts the programs of the page. */
@@ -85,7 +84,7 @@ async function onServer(
   });
   const origin = `http://127.0.0.1:${port}`;
   try {
-    await untilReady(server, START_MS, (signal) => untilItAnswers(origin, signal));
+    await untilReady(server, WAIT_MS, (signal) => untilItAnswers(origin, signal));
     await use(origin);
   } finally {
     await server.kill();

@@ -7,9 +7,6 @@ import type { LocalSystem } from '../../support/local-system.ts';
 import { serveAgents } from '../../support/restate.ts';
 import { openConsole, say, type ConsoleWorld } from './console-page.ts';
 
-/** Whoever opens the console knows by then what is wrong. */
-const SOON = { timeout: 10_000 };
-
 /** Before, an agent that had thrown 92 times was green, and a message to a dead agent was never seen again. */
 export async function checkAgentFaults(
   checks: Checks,
@@ -47,25 +44,25 @@ async function checkThrowing(
     async () => {
       // The agent is unknown until the runtime has work for it.
       await gateway.agents.send('boom/b1', { kind: 'message', content: [] });
-      await row.getByText('the model is out of order').waitFor(SOON);
-      await page.getByTestId('agent-status').getByText('failing').waitFor(SOON);
+      await row.getByText('the model is out of order').waitFor();
+      await page.getByTestId('agent-status').getByText('failing').waitFor();
       const reason = page.getByTestId('failure-reason');
-      await reason.getByText('the model is out of order').waitFor(SOON);
+      await reason.getByText('the model is out of order').waitFor();
       assert.match(await reason.innerText(), /\n\s+at /);
       await page
         .getByTestId('failure-facts')
         .getByText(/attempt \d+/)
-        .waitFor(SOON);
+        .waitFor();
       await say(page, 'second');
       await state
         .getByText(/^Accepted by Restate, not taken by the agent yet \(pending\)/)
-        .waitFor(SOON);
+        .waitFor();
       await assertDoctorSays(
         local,
         /^✗ agents {4}boom\/b1 fails since .* tries: .*the model is out of order/m,
       );
       await page.reload();
-      await page.getByTestId('sent-message').getByText('second').waitFor(SOON);
+      await page.getByTestId('sent-message').getByText('second').waitFor();
     },
   );
 
@@ -80,20 +77,20 @@ async function checkThrowing(
 
   await checks.check('its process is killed: the cause changes, and nothing is lost', async () => {
     await agents.close();
-    await row.getByText(/Connection refused|connection/).waitFor(SOON);
+    await row.getByText(/Connection refused|connection/).waitFor();
     await page
       .getByTestId('failure-reason')
       .getByText(/Connection refused/)
-      .waitFor(SOON);
-    await page.getByTestId('sent-message').getByText('second').waitFor(SOON);
+      .waitFor();
+    await page.getByTestId('sent-message').getByText('second').waitFor();
   });
 
   await checks.check('its deployment is unreachable: its page says so', async () => {
     await page.getByTestId('deployments-link').click();
     const deployment = page.getByTestId('deployment').filter({ hasText: new URL(agents.uri).port });
-    await deployment.getByText(/Restate does not reach it: .*Connection refused/).waitFor(SOON);
+    await deployment.getByText(/Restate does not reach it: .*Connection refused/).waitFor();
     const invocations = page.getByTestId('deployments').getByTestId('invocation');
-    await invocations.first().getByText('boom/b1/wake').waitFor(SOON);
+    await invocations.first().getByText('boom/b1/wake').waitFor();
     await assertDoctorSays(local, /^✗ deployed {2}Restate does not reach \S+ \(boom\): .*refused/m);
   });
 
@@ -139,7 +136,7 @@ async function checkTokenFault(
         }),
       );
       const said = /No read token: The token service is down\./;
-      await page.getByTestId('banner').getByText(said).waitFor(SOON);
+      await page.getByTestId('banner').getByText(said).waitFor();
       await say(page, 'without a token');
       await page.unroute(/\/token$/);
       await page.getByTestId('banner').waitFor({ state: 'hidden' });

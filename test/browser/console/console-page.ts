@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { AgentGateway } from '../../../packages/client/src/index.ts';
 import { startLocalSystem, type LocalSystem } from '../../support/local-system.ts';
+import { WAIT_MS } from '../waits.ts';
 
 export const LAPTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
-export const WAIT_MS = 20_000;
 
 /** The console of a local system, and its gateway with the developer's API key. */
 export interface ConsoleWorld {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
-import { LAPTOP, WAIT_MS, type ConsoleWorld } from './console-page.ts';
+import { WAIT_MS } from '../waits.ts';
+import { LAPTOP, type ConsoleWorld } from './console-page.ts';
 import { withOwnKeyConsole } from './own-key-console.ts';
 
 /** Over HTTP/1.1 a browser has six connections per host name, and each tab holds two or three. */

@@ -2,7 +2,6 @@ import type { Browser, Page } from 'playwright-core';
 import type { PageApi, PageRead, Probe, ProbeInit, ReadRequest } from './page-script.ts';
 import { WAIT_MS } from './waits.ts';
 
-
 declare const gatewayTest: PageApi;
 
 /** The test's page in a browser. Its functions run in the page. */

@@ -30,7 +30,7 @@ async function drill(browser: Browser, world: DrillWorld, fault: Fault, id: stri
     await page.locator('[data-what="spawned"]').waitFor();
     await fault.begin(world);
     try {
-        await Promise.all([
+      await Promise.all([
         timed('the page', pageSays(page, fault, text)),
         timed('the deployments', deploymentsSay(second.page, fault)),
         timed('the doctor', doctorSays(world, fault)),

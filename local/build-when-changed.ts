@@ -1,6 +1,7 @@
 /**
- * Builds the gateway and the command line unless they are newer than all their sources. The local system and the
- * test suites start the built files, so one build serves all of them, also those that run at the same time.
+ * Builds the gateway and the command line, or the parts that the arguments name, unless they are newer than all their
+ * sources. The local system and the test suites start the built files, so one build serves all of them, also those that
+ * run at the same time.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
@@ -26,11 +27,42 @@ function buildWhenChanged(output: string, inputs: string[], command: string, arg
   if (builtMs <= changedMs) execFileSync(command, args, { cwd: ROOT, stdio: [...stdio] });
 }
 
-const nest = join(ROOT, 'node_modules/.bin/nest');
-buildWhenChanged('dist/main.js', ['src', ...SETTINGS], nest, ['build']);
-buildWhenChanged(
-  'packages/cli/dist/packages/cli/src/main.js',
-  ['packages/cli/src', 'packages/cli/build.ts', 'packages/client/src', 'src', ...SETTINGS],
-  process.execPath,
-  ['packages/cli/build.ts'],
-);
+const bin = (name: string): string => join(ROOT, 'node_modules/.bin', name);
+
+/** A library of `packages/`, with what it is made of. */
+const library =
+  (name: string, main: string, ...uses: string[]) =>
+  () => {
+    const folders = [name, ...uses].map((each) => join('packages', each));
+    const inputs = folders.flatMap((folder) => [
+      join(folder, 'src'),
+      join(folder, 'tsconfig.json'),
+    ]);
+    const args = ['-p', join(ROOT, 'packages', name)];
+    buildWhenChanged(
+      join('packages', name, 'dist', main),
+      [...inputs, ...SETTINGS],
+      bin('tsc'),
+      args,
+    );
+  };
+
+/** In the order in which they build on each other. */
+const PARTS: Record<string, () => void> = {
+  gateway: () => buildWhenChanged('dist/main.js', ['src', ...SETTINGS], bin('nest'), ['build']),
+  client: library('client', 'index.js'),
+  react: library('react', 'index.js', 'client'),
+  'ai-sdk': library('ai-sdk', 'index.js', 'client'),
+  mcp: library('mcp', 'main.js', 'client'),
+  cli: () =>
+    buildWhenChanged(
+      'packages/cli/dist/packages/cli/src/main.js',
+      ['packages/cli/src', 'packages/cli/build.ts', 'packages/client/src', 'src', ...SETTINGS],
+      process.execPath,
+      ['packages/cli/build.ts'],
+    ),
+};
+
+const args = process.argv.slice(2);
+const wanted = args.length > 0 ? args : ['gateway', 'cli'];
+for (const [name, build] of Object.entries(PARTS)) if (wanted.includes(name)) build();

@@ -1,10 +1,11 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { ApiKeys } from './api-keys.ts';
-import { bearerCredential, credentialDigest, invalidCredentials } from './bearer.ts';
+import { invalidCredentials } from './bearer.ts';
 import { CredentialFiles } from './credential-files.ts';
 import { letInWithKey } from './key-access.ts';
 import { RouteRules } from './route-rules.ts';
+import { sentCredential } from './sent-credential.ts';
 
 /** Lets in a request with one of the deployment's API keys that has the route's scope, else 401 or 403. */
 @Injectable()
@@ -17,12 +18,11 @@ export class ApiKeyGuard implements CanActivate {
 
   canActivate(executionContext: ExecutionContext): true | Promise<true> {
     const request = executionContext.switchToHttp().getRequest<ClientRequest>();
-    const credential = bearerCredential(request);
-    const digest = credentialDigest(credential);
+    const { credential, digest, id } = sentCredential(request);
     const letIn = (): boolean => {
       const key = this.apiKeys.keyOf(credential, digest);
       if (!key) return false;
-      letInWithKey(key, digest.toString('base64'), request, this.rules.scopeOf(executionContext));
+      letInWithKey(key, id, request, this.rules.scopeOf(executionContext));
       return true;
     };
     if (letIn()) return true;

@@ -3,7 +3,6 @@ import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { requestContext } from '../platform/server/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
-import { bearerCredential, credentialDigest } from './bearer.ts';
 import { CredentialFiles } from './credential-files.ts';
 import { letInWithKey } from './key-access.ts';
 import { checkReadAccess } from './read-access.ts';
@@ -11,6 +10,7 @@ import type { ReadToken } from './read-token.ts';
 import { openedByToken, sentWithToken } from './request-access.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { RouteRules } from './route-rules.ts';
+import { sentCredential, type SentCredential } from './sent-credential.ts';
 
 /** Lets in an API key that has the route's scope, and a read token for reads of what its prefix covers. */
 @Injectable()
@@ -54,20 +54,6 @@ export class ReadAccessGuard implements CanActivate {
   private async letInWithToken(request: ClientRequest, sent: SentCredential): Promise<true> {
     return letIn(request, await this.readTokens.verify(sent.credential, sent.id));
   }
-}
-
-interface SentCredential {
-  credential: string;
-  /** Its SHA-256. */
-  digest: Buffer;
-  /** The digest in base64. */
-  id: string;
-}
-
-function sentCredential(request: ClientRequest): SentCredential {
-  const credential = bearerCredential(request);
-  const digest = credentialDigest(credential);
-  return { credential, digest, id: digest.toString('base64') };
 }
 
 /** Throws if the token does not open the request. */

@@ -18,14 +18,13 @@ import type { ControlDto } from './dto/control.dto.ts';
 import type { SpawnDto } from './dto/spawn.dto.ts';
 import { IdempotencyKeyInterceptor } from './idempotency-key.interceptor.ts';
 import { OpenCommandInterceptor } from './open-command.interceptor.ts';
-import { RawBodyInterceptor } from './raw-body.interceptor.ts';
 
 /** Commands, plain and fully qualified by tenant. */
 @Controller('api')
 @Access('api-key')
 @RequiredScope('commands')
 @UseGuards(CommandAddressGuard)
-@UseInterceptors(OpenCommandInterceptor, IdempotencyKeyInterceptor, RawBodyInterceptor)
+@UseInterceptors(IdempotencyKeyInterceptor, OpenCommandInterceptor)
 export class CommandsController {
   constructor(private readonly commands: CommandsService) {}
 

@@ -9,7 +9,8 @@ export function guardedRequest(
   headers: Record<string, string> = {},
 ): { request: ClientRequest; context: RequestContext } {
   const rawHeaders = Object.entries(headers).flat();
-  const request = { method, url: path, headers, rawHeaders } as unknown as ClientRequest;
+  const socket = {};
+  const request = { method, url: path, headers, rawHeaders, socket } as unknown as ClientRequest;
   const context = new RequestContext('r1', path, '');
   setRequestContext(request, context);
   return { request, context };
@@ -24,7 +25,7 @@ export function executionContext<Name extends string>(
   return {
     getClass: () => controller,
     getHandler: () => controller.prototype[name],
-    switchToHttp: () => ({ getRequest: () => request }),
+    switchToHttp: () => ({ getRequest: () => request, getResponse: () => ({}) }),
   } as unknown as ExecutionContext;
 }
 

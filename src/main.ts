@@ -1,3 +1,6 @@
+import module from 'node:module';
+import { join } from 'node:path';
+
 // These handlers come before every import, because the imports take most of a second. Without a handler a process with
 // PID 1 ignores a signal, and any other process ends at once.
 const firstSignal = new Promise<NodeJS.Signals>((resolve) => {
@@ -5,6 +8,10 @@ const firstSignal = new Promise<NodeJS.Signals>((resolve) => {
 });
 // Without a handler Node opens its debugger at this signal.
 process.on('SIGUSR1', () => undefined);
+
+// At its end Node keeps what it has compiled beside the program, which saves a fifth of the next start. It goes without where
+// the folder cannot be written, as in the image. Node 20 has no such cache, and is told below that it is too old.
+module.enableCompileCache?.(join(import.meta.dirname, '.compile-cache'));
 
 const { runOnOwnNode } = await import('./platform/process/own-node.ts');
 // Everything else is imported later. On a Node that is too old or differs, an import would fail with a stack trace
@@ -20,5 +27,3 @@ if (!runOnOwnNode(firstSignal)) {
     process.exitCode = 1;
   }
 }
-
-export {};

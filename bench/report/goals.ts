@@ -198,5 +198,5 @@ function commandGoals({ rows }: Measurements['commands']): Goal[] {
 }
 
 function startGoals({ firstAnswerMs }: Measurements['start']): Goal[] {
-  return [atMost('start to the first answer', 1_000, firstAnswerMs.median, ' ms')];
+  return [atMost('start to the first answer', 500, firstAnswerMs.median, ' ms')];
 }

@@ -3,12 +3,15 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   copyFile,
+  cp,
   mkdir,
   mkdtemp,
+  readdir,
   readFile,
   readlink,
   realpath,
   rm,
+  symlink,
   writeFile,
 } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
@@ -191,6 +194,43 @@ describe('the start', () => {
         'agent-gateway: cannot listen on 192.0.2.1, port 0 (GATEWAY_PORT): ' +
         'this machine has no such address (GATEWAY_HOST)\n',
     });
+  });
+});
+
+describe('what Node has compiled', () => {
+  const NO_KEYS =
+    /^the gateway cannot start, a setting is wrong:\n {2}- GATEWAY_API_KEYS is required/;
+
+  /** A copy of the built gateway in a folder of its own. */
+  async function copyOfDist(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'gateway-dist-'));
+    closings.push(() => rm(folder, { recursive: true }));
+    const root = dirname(dirname(built.main));
+    const filter = (path: string): boolean => !path.includes('.compile-cache');
+    await cp(join(root, 'dist'), join(folder, 'dist'), { recursive: true, filter });
+    await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+    return join(folder, 'dist');
+  }
+
+  const said = (dist: string): Promise<string> =>
+    new Promise((resolve) => {
+      const args = [join(dist, 'main.js')];
+      execFile(process.execPath, args, { env: {} }, (_error, _out, stderr) => resolve(stderr));
+    });
+
+  it('is kept beside the program for its next start', async () => {
+    const dist = await copyOfDist();
+    await expect(said(dist)).resolves.toMatch(NO_KEYS);
+    const [version = ''] = await readdir(join(dist, '.compile-cache'));
+    await expect(readdir(join(dist, '.compile-cache', version))).resolves.not.toEqual([]);
+    await expect(said(dist)).resolves.toMatch(NO_KEYS);
+  });
+
+  it('is not kept where it cannot be written', async () => {
+    const dist = await copyOfDist();
+    await writeFile(join(dist, '.compile-cache'), '');
+    await expect(said(dist)).resolves.toMatch(NO_KEYS);
   });
 });
 

@@ -1,7 +1,13 @@
 import type { Reader } from './reader.ts';
 
+/** What has a reader: the request that it waits for, and from then on the source of its response. */
+export interface ReaderPlace {
+  /** The reader has disconnected, or has its whole response. */
+  leave(reader: Reader): void;
+}
+
 /** The source of a reader's response. The reader takes one piece after the other, as fast as its client reads. */
-export interface BodySource {
+export interface BodySource extends ReaderPlace {
   /** The next piece, if there is one. A string is latin1. Called as long as the reader is not full. */
   next(reader: Reader): Buffer | string | undefined;
   /** Whether the body is complete with the last piece of `next`. */
@@ -10,6 +16,4 @@ export interface BodySource {
   onTaken(reader: Reader, bytes: number): void;
   /** The reader must end where it can resume. */
   endSoon(reader: Reader, reason: Error): void;
-  /** The reader has disconnected, or has its whole response. */
-  leave(reader: Reader): void;
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { HeldBytes, PIECE_OVERHEAD_BYTES } from '../../platform/memory/held-bytes.ts';
-import type { SlowClient } from '../../platform/memory/slow-clients.ts';
+import { RequestContext } from '../../platform/server/request-context.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import { ClientAnswer } from './client-answer.ts';
 import { SharedBody } from './shared-body.ts';
@@ -10,6 +10,8 @@ import { SharedBody } from './shared-body.ts';
 class SlowResponse {
   readonly taken: ((error?: Error) => void)[] = [];
   readonly ends: unknown[] = [];
+  resets = 0;
+  readonly socket = { destroyed: false, resetAndDestroy: () => void this.resets++ };
 
   write(_piece: string, _encoding: string, onTaken: (error?: Error) => void): void {
     this.taken.push(onTaken);
@@ -25,18 +27,17 @@ describe('ClientAnswer', () => {
   let nowMs: number;
   let response: SlowResponse;
   let answer: ClientAnswer;
-  let shed: number;
+  let context: RequestContext;
   let takenBytes: number;
 
   beforeEach(() => {
     nowMs = 10_000;
-    shed = 0;
+    context = new RequestContext('r1', '/x', '');
     takenBytes = 0;
     held = new HeldBytes(100_000, () => nowMs);
     response = new SlowResponse();
-    const client: SlowClient = { slowPlace: undefined, shed: () => void shed++ };
     const rules = {} as AnswerRules;
-    answer = new ClientAnswer(response as unknown as ServerResponse, rules, held, client);
+    answer = new ClientAnswer(response as unknown as ServerResponse, context, rules, held);
   });
   const state = () => [answer.isSending, answer.isFull];
   const write = (bytes: number): void =>
@@ -99,10 +100,11 @@ describe('ClientAnswer', () => {
     answer.end(undefined);
     expect(response.ends).toEqual([undefined]);
     nowMs += 2_000;
-    expect([held.tryTake('bodies', 10_000), shed]).toEqual([false, 1]);
+    expect([held.tryTake('bodies', 10_000), response.resets]).toEqual([false, 1]);
+    expect(context.errorReason).toBe('slow_reader');
     answer.end(undefined);
     answer.onClosed();
     held.hold('bodies', 200_000);
-    expect(shed).toBe(1);
+    expect(response.resets).toBe(1);
   });
 });

@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../platform/memory/held-bytes.ts';
 import type { SlowClient } from '../../platform/memory/slow-clients.ts';
 import type { RequestContext } from '../../platform/server/request-context.ts';
-import { writeAnswerHead } from '../headers/answer-head.ts';
+import { breakOff, dropClient } from '../../platform/http/break-off.ts';
+import { flushAnswerHead, writeAnswerHead } from '../headers/answer-head.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import type { ReadHead } from './read-head.ts';
 import type { SharedBody } from './shared-body.ts';
@@ -15,25 +16,37 @@ const MAX_BYTES = 65_536;
  * The response to one reader's client, and how many bytes of it the client has not read yet. The source of the response
  * counts them in the budget until it has no more; after that they count here.
  */
-export class ClientAnswer {
+export class ClientAnswer implements SlowClient {
+  slowPlace: SlowClient['slowPlace'];
   isHeadSent = false;
   /** The shared body of the response. Its bytes count there. */
   shared: SharedBody | undefined;
   private readonly response: ServerResponse;
+  private readonly context: RequestContext;
   private readonly rules: AnswerRules;
   private readonly held: HeldBytes;
-  private readonly client: SlowClient;
   /** What the kernel has not accepted yet. */
   private pieces = 0;
   private bytes = 0;
   /** What counts in the budget from the end of the response until its connection is free. */
   private lastBytes = 0;
+  private dropTimer: NodeJS.Timeout | undefined;
 
-  constructor(response: ServerResponse, rules: AnswerRules, held: HeldBytes, client: SlowClient) {
+  constructor(
+    response: ServerResponse,
+    context: RequestContext,
+    rules: AnswerRules,
+    held: HeldBytes,
+  ) {
     this.response = response;
+    this.context = context;
     this.rules = rules;
     this.held = held;
-    this.client = client;
+  }
+
+  /** Whether the client has disconnected. */
+  get isDestroyed(): boolean {
+    return this.response.destroyed;
   }
 
   /** Whether it has bytes that the kernel has not accepted yet. */
@@ -47,14 +60,19 @@ export class ClientAnswer {
   }
 
   /** `bodyLength` is the length of a complete body. Throws `upstream_invalid_response` if the head cannot be sent. */
-  sendHead(head: ReadHead, context: RequestContext, bodyLength: number | undefined): void {
-    writeAnswerHead(this.response, context, {
+  sendHead(head: ReadHead, bodyLength: number | undefined): void {
+    writeAnswerHead(this.response, this.context, {
       status: head.statusCode,
       headers: head.headersFor(this.rules),
       isEventStream: head.isEventStream,
       contentLength: head.contentLength === undefined ? bodyLength : undefined,
     });
     this.isHeadSent = true;
+  }
+
+  /** Sends the head now, because no piece of the body has arrived that could go with it. */
+  flushHead(): void {
+    flushAnswerHead(this.response);
   }
 
   /** Writes a piece. `onTaken` is called when the kernel has accepted it. */
@@ -77,15 +95,41 @@ export class ClientAnswer {
     const ownBytes = this.shared ? 0 : lastPieceBytes;
     this.lastBytes = PIECE_OVERHEAD_BYTES + ownBytes + this.bytes;
     this.held.hold('answers', this.lastBytes);
-    this.held.addSlow(this.client);
+    this.held.addSlow(this);
     this.held.sent(lastPieceBytes);
     if (lastPiece === undefined) this.response.end();
     else this.response.end(lastPiece, 'latin1');
   }
 
+  /** Breaks off a response that has begun, so that its client cannot take the part for the whole. */
+  breakOff(): void {
+    breakOff(this.response);
+  }
+
+  /** Disconnects a client that does not read, because other clients need the memory that is held for it. */
+  shed(): void {
+    this.context.errorReason = 'slow_reader';
+    dropClient(this.response);
+  }
+
+  /** Disconnects the client after this time, unless the response is closed by then. `onDrop` is called before. */
+  dropIn(timeoutMs: number, onDrop: () => void): void {
+    if (this.response.closed) return;
+    clearTimeout(this.dropTimer);
+    this.dropTimer = setTimeout(() => {
+      onDrop();
+      dropClient(this.response);
+    }, timeoutMs);
+  }
+
+  callOffDrop(): void {
+    clearTimeout(this.dropTimer);
+  }
+
   /** The response is closed. */
   onClosed(): void {
-    this.held.deleteSlow(this.client);
+    this.callOffDrop();
+    this.held.deleteSlow(this);
     this.held.release('answers', this.lastBytes);
     this.lastBytes = 0;
     this.shared?.leave();

@@ -73,7 +73,7 @@ class FakeReader {
     this.leave('broken');
   }
 
-  breakOffSoon(): void {}
+  breakOffIn(): void {}
 
   leave(outcome: FakeReader['outcome']): void {
     if (this.outcome !== 'open') return;

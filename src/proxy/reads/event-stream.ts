@@ -5,7 +5,7 @@ import type { SlowClient } from '../../platform/memory/slow-clients.ts';
 import { EventLog } from './event-log.ts';
 import type { ReadGroup } from './read-group.ts';
 import type { ReadHead } from './read-head.ts';
-import { SseBoundary } from './sse-boundary.ts';
+import { SseBoundary, STALLED_EVENT_MS } from './sse-boundary.ts';
 import type { BodySource } from './body-source.ts';
 import type { Reader } from './reader.ts';
 import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
@@ -37,9 +37,8 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   private readonly group: Pick<ReadGroup, 'close'> | undefined;
   /** Whether later readers may join: the log is kept from its beginning. */
   private isJoinable = true;
-  private hasEnded = false;
-  /** The upstream broke off: no more bytes will come, and the stream is not complete. */
-  private hasFailed = false;
+  /** Whether the upstream has ended it, and has not broken it off. */
+  private isComplete = false;
   private isDue = false;
   private deliveredTo = 0;
   private isTrimDue = false;
@@ -73,7 +72,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   add(reader: Reader): void {
     this.readers.add(reader);
     reader.begin(this.head, this);
-    if (!this.hasEnded) this.read.resume();
+    this.read.resume();
   }
 
   onHead(): void {
@@ -97,14 +96,12 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   }
 
   onEnd(): void {
-    this.hasEnded = true;
+    this.isComplete = true;
     this.stopReplay();
     this.deliver();
   }
 
   onFailure(error: GatewayError): void {
-    this.hasEnded = true;
-    this.hasFailed = true;
     this.stopReplay();
     for (const reader of this.readers) reader.fail(error);
   }
@@ -123,9 +120,8 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
       return;
     }
     this.held.addSlow(this);
-    if (behind === this.readers.size) {
-      if (!this.hasEnded) this.read.pause();
-    } else this.endTooSlow();
+    if (behind === this.readers.size) this.read.pause();
+    else this.endTooSlow();
   }
 
   next(reader: Reader): Buffer | undefined {
@@ -138,7 +134,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   }
 
   isWhole(reader: Reader): boolean {
-    return this.hasEnded && !this.hasFailed && reader.writtenTo === this.log.end;
+    return this.isComplete && reader.writtenTo === this.log.end;
   }
 
   onTaken(reader: Reader, bytes: number): void {
@@ -161,7 +157,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     }
     this.ending ??= new Set();
     this.ending.add(reader);
-    reader.breakOffSoon();
+    reader.breakOffIn(STALLED_EVENT_MS);
   }
 
   leave(reader: Reader): void {
@@ -175,7 +171,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     this.stopReplay();
     this.log.trim(this.log.end);
     this.held.deleteSlow(this);
-    if (!this.hasEnded) this.read.cancel();
+    this.read.cancel();
   }
 
   /** Lets no further reader join. */
@@ -215,7 +211,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
 
   /** The upstream continues as soon as one reader has everything. */
   private resumeFor(reader: Reader): void {
-    if (!this.hasEnded && reader.writtenTo === this.log.end) this.read.resume();
+    if (reader.writtenTo === this.log.end) this.read.resume();
   }
 
   private endAt(reader: Reader, end: number): void {

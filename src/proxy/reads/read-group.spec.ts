@@ -10,8 +10,8 @@ const MAX_WAITING_BYTES = 65_536;
 
 /** A reader as far as a group and its requests know it. */
 class FakeReader {
-  readonly call = {} as ReadCall;
-  source: Reader['source'];
+  readonly call = { upstream: { protocol: { safeEvent: undefined } } } as ReadCall;
+  place: Reader['place'];
   share: string | undefined;
   outcome: 'waiting' | 'answered' | 'failed' | 'gone' = 'waiting';
 
@@ -35,7 +35,7 @@ class FakeReader {
 
   leave(outcome: FakeReader['outcome'] = 'gone'): void {
     this.outcome = outcome;
-    this.source?.leave(this as unknown as Reader);
+    this.place?.leave(this as unknown as Reader);
   }
 }
 
@@ -44,9 +44,10 @@ class FakeRequest {
   isCancelled = false;
   isOver = false;
   observer: ReadObserver;
-  readonly call = { upstream: { protocol: { safeEvent: undefined } } };
+  readonly call: ReadCall;
 
-  constructor(observer: ReadObserver) {
+  constructor(call: ReadCall, observer: ReadObserver) {
+    this.call = call;
     this.observer = observer;
   }
 
@@ -88,8 +89,8 @@ function newGroup({ isLive = false } = {}) {
   const sharing = {
     groups,
     sender: {
-      prepare: (_call: ReadCall, observer: ReadObserver): UpstreamRead => {
-        const request = new FakeRequest(observer);
+      prepare: (call: ReadCall, observer: ReadObserver): UpstreamRead => {
+        const request = new FakeRequest(call, observer);
         requests.push(request);
         return request as unknown as UpstreamRead;
       },

@@ -4,6 +4,7 @@ import { tokenExpired } from '../../auth/bearer.ts';
 import { awakeMs } from '../../platform/clock/awake-clock.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { ReadShareMetrics } from '../../platform/telemetry/read-share-metrics.ts';
+import { ClientAnswer } from './client-answer.ts';
 import { Deadlines } from './deadlines.ts';
 import { upstreamError } from '../upstream/upstream-error.ts';
 import { Reader } from './reader.ts';
@@ -31,18 +32,18 @@ export class ReadService {
     const { context, upstream } = call;
     const timeoutMs = context.live ? upstream.liveTimeoutMs : upstream.timeoutMs;
     const { tokenEndsAtMs } = context;
-    const reader = new Reader(call, response, rules, this.held, this.counts);
+    const clientAnswer = new ClientAnswer(response, context, rules, this.held);
+    const reader = new Reader(call, clientAnswer, this.counts);
+    response.on('close', () => reader.onClose());
     context.endRead = (error) => reader.endEarly(error);
-    reader.setDeadlines(
-      this.timeouts.add(awakeMs() + timeoutMs, () =>
-        reader.fail(upstreamError(call, { reached: 'sent', timeoutMs })),
-      ),
-      // An API key has no end.
-      tokenEndsAtMs === undefined
-        ? undefined
-        : this.tokenEnds.add(tokenEndsAtMs, () => reader.endEarly(tokenExpired())),
+    reader.timeout = this.timeouts.add(awakeMs() + timeoutMs, () =>
+      reader.fail(upstreamError(call, { reached: 'sent', timeoutMs })),
     );
+    // An API key has no end.
+    if (tokenEndsAtMs !== undefined) {
+      reader.expiry = this.tokenEnds.add(tokenEndsAtMs, () => reader.endEarly(tokenExpired()));
+    }
     this.sharing.add(reader);
-    return reader.answerBegan;
+    return reader.began.promise;
   }
 }

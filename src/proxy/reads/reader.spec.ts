@@ -10,6 +10,7 @@ import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { RequestContext } from '../../platform/server/request-context.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import type { BodySource } from './body-source.ts';
+import { ClientAnswer } from './client-answer.ts';
 import { Deadlines } from './deadlines.ts';
 import { ReadHead } from './read-head.ts';
 import { Reader } from './reader.ts';
@@ -93,9 +94,11 @@ describe('Reader', () => {
     const call = { context: new RequestContext('r1', '/x', '') } as ReadCall;
     call.context.live = 'sse';
     const counts = { count: (...count: unknown[]) => counted.push(count) };
-    const made = new Reader(call, response, RULES, held, counts as never);
+    const answer = new ClientAnswer(response, call.context, RULES, held);
+    const made = new Reader(call, answer, counts as never);
+    response.on('close', () => made.onClose());
     made.setShare('first');
-    began = made.answerBegan.then(
+    began = made.began.promise.then(
       () => 'began',
       (error: unknown) => error,
     );
@@ -178,7 +181,7 @@ describe('Reader', () => {
     const LOST = new GatewayError('upstream_unreachable', 'lost');
 
     it('rejects with the error before its response, and is counted once', async () => {
-      reader.source = source;
+      reader.place = source;
       reader.fail(LOST);
       reader.fail(EXPIRED);
       expect(await began).toBe(LOST);
@@ -208,7 +211,7 @@ describe('Reader', () => {
       reader.begin(EVENTS, source);
       reader.endEarly(EXPIRED);
       reader.endEarly(EXPIRED);
-      expect([source.asksToEnd, reader.isEnding]).toEqual([[EXPIRED], true]);
+      expect(source.asksToEnd).toEqual([EXPIRED]);
       reader.endWith(Buffer.from('tail'));
       expect(await bodyOf('tail')).toContain('tail');
       expect([await began, source.hasLeft]).toEqual(['began', 1]);
@@ -226,7 +229,7 @@ describe('Reader', () => {
     });
 
     it.each([
-      ['2 s after it was to end soon', () => reader.breakOffSoon(), 2_000, 0],
+      ['when its event does not end in time', () => reader.breakOffIn(2_000), 2_000, 0],
       ['30 s after its last bytes, if its client does not take them', endCorked, 30_000, 1],
     ])('is broken off %s', async (_, end, timeoutMs, left) => {
       reader.begin(EVENTS, source);
@@ -262,6 +265,22 @@ describe('Reader', () => {
       response.end();
     });
 
+    // Its source had taken it from the list of slow clients after the list had got it for its last bytes.
+    it('is reset after the end of its response, while its client does not take the last bytes', async () => {
+      held.addSlow(reader);
+      source.leave = () => held.deleteSlow(reader);
+      response.socket?.cork();
+      reader.begin(FINITE, source);
+      reader.open();
+      source.pieces.push(Buffer.alloc(MIB));
+      source.hasEnded = true;
+      reader.wake();
+      held.hold('bodies', 10 * MIB);
+      held.release('bodies', 10 * MIB);
+      expect(reader.call.context.errorReason).toBe('slow_reader');
+      expect(await client.ended).toBe('reset');
+    });
+
     it('is reset within its response', async () => {
       reader.begin(EVENTS, source);
       await client.until('\r\n\r\n');
@@ -272,7 +291,7 @@ describe('Reader', () => {
 
   describe('whose client goes', () => {
     it('rejects before its response, lets its source go and is counted', async () => {
-      reader.source = source;
+      reader.place = source;
       client.reset();
       expect(await began).toBeInstanceOf(ClientGone);
       expect([source.hasLeft, counted]).toEqual([1, [['sse', 'first']]]);
@@ -303,7 +322,7 @@ describe('Reader', () => {
 
     it('calls the first off when its response begins, and the other at its end', () => {
       const [timeout, expiry] = [add(), add()];
-      reader.setDeadlines(timeout, expiry);
+      Object.assign(reader, { timeout, expiry });
       reader.begin(EVENTS, source);
       expect([timeout.isCalledOff, expiry.isCalledOff]).toEqual([true, false]);
       reader.endWith(undefined);
@@ -312,7 +331,7 @@ describe('Reader', () => {
 
     it('calls both off when it is refused', async () => {
       const [timeout, expiry] = [add(), add()];
-      reader.setDeadlines(timeout, expiry);
+      Object.assign(reader, { timeout, expiry });
       reader.fail(EXPIRED);
       expect([timeout.isCalledOff, expiry.isCalledOff]).toEqual([true, true]);
       expect(await began).toBe(EXPIRED);

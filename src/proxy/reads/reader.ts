@@ -1,19 +1,13 @@
-import type { ServerResponse } from 'node:http';
 import type { UnorderedListItem } from '../../platform/collections/unordered-list.ts';
 import { TurnQueue } from '../../platform/collections/turn-queue.ts';
-import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import type { SlowClient } from '../../platform/memory/slow-clients.ts';
 import { overloaded } from '../../platform/errors/gateway-error.ts';
-import { breakOff, dropClient } from '../../platform/http/break-off.ts';
 import { ClientGone } from '../../platform/http/client-gone.ts';
 import type { ReadShare, ReadShareMetrics } from '../../platform/telemetry/read-share-metrics.ts';
-import { flushAnswerHead } from '../headers/answer-head.ts';
-import type { BodySource } from './body-source.ts';
-import { ClientAnswer } from './client-answer.ts';
+import type { BodySource, ReaderPlace } from './body-source.ts';
+import type { ClientAnswer } from './client-answer.ts';
 import type { Deadline } from './deadlines.ts';
 import { joinedWithHead } from './joined-body.ts';
-import { STALLED_EVENT_MS } from './sse-boundary.ts';
-import type { AnswerRules } from '../headers/response-headers.ts';
 import type { ReadHead } from './read-head.ts';
 import type { SharedBody } from './shared-body.ts';
 import type { ReadCall } from './upstream-read.ts';
@@ -35,52 +29,35 @@ export class Reader implements UnorderedListItem, SlowClient {
   listIndex: number | undefined;
   readonly call: ReadCall;
   /** Resolves when the head is written. Rejects with the error to answer instead, or with `ClientGone`. */
-  readonly answerBegan: Promise<void>;
-  source: BodySource | undefined;
-  /** Whether its event stream must end at the next safe place. */
-  isEnding = false;
+  readonly began = Promise.withResolvers<void>();
+  /** What it must tell when it leaves. */
+  place: ReaderPlace | undefined;
+  /** Called off when the response begins. */
+  timeout: Deadline | undefined;
+  /** Called off at the end of the read. */
+  expiry: Deadline | undefined;
   /** Positions in an event stream: after what was written, and after what the client has read. */
   writtenTo = 0;
   takenTo = 0;
+  private source: BodySource | undefined;
   private share: ReadShare | undefined;
-  private readonly response: ServerResponse;
   private readonly clientAnswer: ClientAnswer;
   private readonly counts: ReadShareMetrics;
   private stage: 'waiting' | 'answering' | 'over' = 'waiting';
-  private resolve!: () => void;
-  private reject!: (error: Error) => void;
+  /** Whether its event stream must end at the next safe place. */
+  private isEnding = false;
   private head: ReadHead | undefined;
-  private timer: NodeJS.Timeout | undefined;
-  private timeout: Deadline | undefined;
-  private expiry: Deadline | undefined;
 
-  constructor(
-    call: ReadCall,
-    response: ServerResponse,
-    rules: AnswerRules,
-    held: HeldBytes,
-    counts: ReadShareMetrics,
-  ) {
+  /** `onClose` must be called when the response is closed. */
+  constructor(call: ReadCall, clientAnswer: ClientAnswer, counts: ReadShareMetrics) {
     this.call = call;
-    this.response = response;
-    this.clientAnswer = new ClientAnswer(response, rules, held, this);
+    this.clientAnswer = clientAnswer;
     this.counts = counts;
-    this.answerBegan = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
-    response.on('close', () => this.onClose());
-  }
-
-  /** Timers and listeners to cancel: one set when the response begins, the other at the end of the read. */
-  setDeadlines(timeout: Deadline, expiry: Deadline | undefined): void {
-    this.timeout = timeout;
-    this.expiry = expiry;
   }
 
   /**
    * Notes which upstream request answers it, as far as is known: one of its own, or `first`, the request of another
-   * reader. It is counted once, when its response begins or it disconnects.
+   * reader.
    */
   setShare(share: ReadShare, first?: ReadCall): void {
     this.call.context.sharedWith = first?.context;
@@ -97,13 +74,9 @@ export class Reader implements UnorderedListItem, SlowClient {
     return this.clientAnswer.isFull;
   }
 
-  private get isHeadSent(): boolean {
-    return this.clientAnswer.isHeadSent;
-  }
-
   /** Whether it may write a piece at once. */
   get isReady(): boolean {
-    return this.isHeadSent && this.stage === 'answering' && !this.isFull;
+    return this.clientAnswer.isHeadSent && this.stage === 'answering' && !this.isFull;
   }
 
   /**
@@ -112,7 +85,7 @@ export class Reader implements UnorderedListItem, SlowClient {
    */
   begin(head: ReadHead, source: BodySource): void {
     this.startAnswer(head);
-    this.source = source;
+    this.place = this.source = source;
     answersToSend.add(this);
   }
 
@@ -140,7 +113,7 @@ export class Reader implements UnorderedListItem, SlowClient {
     } else if (this.stage === 'answering') {
       this.open();
       this.finish();
-      if (this.isHeadSent) breakOff(this.response);
+      if (this.clientAnswer.isHeadSent) this.clientAnswer.breakOff();
     }
   }
 
@@ -159,33 +132,33 @@ export class Reader implements UnorderedListItem, SlowClient {
 
   /** Ends its event stream with these bytes, although its source may continue. */
   endWith(tail: Buffer | undefined): void {
-    if (!this.isHeadSent && !this.sendHead()) return;
+    if (!this.clientAnswer.isHeadSent && !this.sendHead()) return;
     this.end(tail);
     this.breakOffIn(LAST_BYTES_MS);
   }
 
-  /** Breaks its event stream off unless it has ended by then. */
-  breakOffSoon(): void {
-    this.breakOffIn(STALLED_EVENT_MS);
+  /** Disconnects its client unless its event stream has ended by then. */
+  breakOffIn(timeoutMs: number): void {
+    this.clientAnswer.dropIn(timeoutMs, () => this.finish());
   }
 
   /** Its client is too slow, and other clients need the memory that is held for it. */
   shed(): void {
-    this.call.context.errorReason = 'slow_reader';
-    if (this.stage === 'waiting' || (this.stage === 'answering' && !this.isHeadSent)) {
+    if (this.stage !== 'over' && !this.clientAnswer.isHeadSent) {
+      this.call.context.errorReason = 'slow_reader';
       this.refuse(overloaded('slow_reader', 'This reader is too slow'));
       return;
     }
     this.finish();
-    dropClient(this.response);
+    this.clientAnswer.shed();
   }
 
   /** Sends the head together with the part of the body that has arrived. */
   open(): void {
     const { source } = this;
-    if (this.isHeadSent || this.stage !== 'answering' || !source) return;
-    if (this.response.destroyed) {
-      this.reject(new ClientGone());
+    if (this.clientAnswer.isHeadSent || this.stage !== 'answering' || !source) return;
+    if (this.clientAnswer.isDestroyed) {
+      this.began.reject(new ClientGone());
       return;
     }
     const piece = source.next(this);
@@ -194,7 +167,7 @@ export class Reader implements UnorderedListItem, SlowClient {
       return;
     }
     if (!this.sendHead()) return;
-    if (piece === undefined) flushAnswerHead(this.response);
+    if (piece === undefined) this.clientAnswer.flushHead();
     else this.write(piece);
   }
 
@@ -202,29 +175,28 @@ export class Reader implements UnorderedListItem, SlowClient {
     this.stage = 'answering';
     this.head = head;
     this.call.context.answeredAtMs ??= performance.now();
-    this.timeout?.callOff();
-    this.countShare();
+    this.onWaited();
   }
 
   /**
-   * The read is counted only now, because a reader that joined others gets a request of its own if it cannot share
-   * their response.
+   * Its response begins, or it will get none. The read is counted only now, because a reader that joined others gets a
+   * request of its own if it cannot share their response.
    */
-  private countShare(): void {
+  private onWaited(): void {
+    this.timeout?.callOff();
     if (this.share) this.counts.count(this.call.context.live, this.share);
-    this.share = undefined;
   }
 
   /** `bodyLength` is the length of a complete body. Returns false if the head cannot be sent. */
   private sendHead(bodyLength?: number): boolean {
     if (!this.head) return false;
     try {
-      this.clientAnswer.sendHead(this.head, this.call.context, bodyLength);
+      this.clientAnswer.sendHead(this.head, bodyLength);
     } catch (error) {
       this.refuse(error as Error);
       return false;
     }
-    this.resolve();
+    this.began.resolve();
     return true;
   }
 
@@ -249,39 +221,28 @@ export class Reader implements UnorderedListItem, SlowClient {
     this.finish();
   }
 
-  private breakOffIn(timeoutMs: number): void {
-    if (this.response.closed) return;
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.finish();
-      dropClient(this.response);
-    }, timeoutMs);
-  }
-
-  private onClose(): void {
-    clearTimeout(this.timer);
+  onClose(): void {
     this.clientAnswer.onClosed();
     const wasWaiting = this.stage === 'waiting';
     this.finish();
-    if (wasWaiting) this.reject(new ClientGone());
+    if (wasWaiting) this.began.reject(new ClientGone());
   }
 
   /** Answers with the error instead of the upstream's response. */
   private refuse(error: Error): void {
     this.finish();
-    this.reject(error);
+    this.began.reject(error);
   }
 
   private finish(): void {
     if (this.stage === 'over') return;
-    if (this.stage === 'waiting') this.timeout?.callOff();
+    if (this.stage === 'waiting') this.onWaited();
     this.stage = 'over';
-    this.countShare();
-    clearTimeout(this.timer);
+    this.clientAnswer.callOffDrop();
     this.expiry?.callOff();
-    const { source } = this;
-    this.source = undefined;
-    source?.leave(this);
+    const { place } = this;
+    this.place = this.source = undefined;
+    place?.leave(this);
   }
 }
 

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { durableStreams } from '../upstream/protocols/durable-streams.ts';
+import type { BodySource } from './body-source.ts';
 import type { ReadGroup } from './read-group.ts';
 import { ReadHead } from './read-head.ts';
 import type { Reader } from './reader.ts';
@@ -15,8 +16,9 @@ const LOST = new GatewayError('upstream_unreachable', 'lost');
 
 /** A reader that takes the pieces of its source when the test says so. */
 class FakeReader {
-  readonly call = { context: {} } as ReadCall;
-  source: Reader['source'];
+  readonly call = { context: {}, upstream: { protocol: durableStreams } } as ReadCall;
+  place: Reader['place'];
+  source: BodySource | undefined;
   share: string | undefined;
   received = '';
   outcome: 'waiting' | 'begun' | 'whole' | 'gone' | Error = 'waiting';
@@ -32,8 +34,8 @@ class FakeReader {
     this.share = share;
   }
 
-  begin(_: ReadHead, source: Reader['source']): void {
-    this.source = source;
+  begin(_: ReadHead, source: BodySource): void {
+    this.place = this.source = source;
     this.outcome = 'begun';
   }
 
@@ -65,12 +67,12 @@ class FakeReader {
 
   fail(error: Error): void {
     this.outcome = error;
-    this.source?.leave(this.self);
+    this.place?.leave(this.self);
   }
 
   leave(): void {
     this.outcome = 'gone';
-    this.source?.leave(this.self);
+    this.place?.leave(this.self);
   }
 }
 
@@ -81,6 +83,7 @@ describe('SharedRequest', () => {
   let read: {
     isPaused: boolean;
     isCancelled: boolean;
+    isOver: boolean;
     observer: ReadObserver;
     call: unknown;
     start(): void;
@@ -97,16 +100,17 @@ describe('SharedRequest', () => {
     const sharing = {
       held,
       sender: {
-        prepare: (_: ReadCall, observer: ReadObserver): UpstreamRead => {
+        prepare: (call: ReadCall, observer: ReadObserver): UpstreamRead => {
           read = {
             isPaused: false,
             isCancelled: false,
+            isOver: false,
             observer,
-            call: { upstream: { protocol: durableStreams } },
+            call,
             start: () => told.push('start'),
             pause: () => void (read.isPaused = true),
             resume: () => void (read.isPaused = false),
-            cancel: () => void (read.isCancelled = true),
+            cancel: () => void (read.isCancelled ||= !read.isOver),
           };
           return read as unknown as UpstreamRead;
         },
@@ -114,7 +118,8 @@ describe('SharedRequest', () => {
       sendAlone: (reader: FakeReader) => void alone.push(reader),
     } as unknown as ReadSharing;
     const group = {
-      close: () => told.push('close'),
+      // Nobody can join it after the first, so the group ignores the others.
+      close: () => void (told.includes('close') || told.push('close')),
       release: () => told.push('release'),
       offer: () => true,
     } as unknown as ReadGroup;
@@ -127,17 +132,21 @@ describe('SharedRequest', () => {
     request.launch('first');
     return readers;
   }
+  function end(): void {
+    read.isOver = true;
+    read.observer.onEnd();
+  }
   const head = (...headers: string[]): ReadHead => new ReadHead(200, headers);
 
   describe('for one reader', () => {
     it('passes the body on as it comes, and closes its group once', () => {
       const [reader] = launch(1);
-      request.onHead(head());
+      read.observer.onHead(head());
       expect(told).toEqual(['start', 'close']);
-      request.onChunk(Buffer.from('one'));
+      read.observer.onChunk(Buffer.from('one'));
       reader?.take();
-      request.onChunk(Buffer.from('two'));
-      request.onEnd();
+      read.observer.onChunk(Buffer.from('two'));
+      end();
       reader?.take();
       expect([reader?.received, reader?.outcome]).toEqual(['onetwo', 'whole']);
       expect(told).toEqual(['start', 'close', 'release']);
@@ -146,14 +155,14 @@ describe('SharedRequest', () => {
 
     it('writes a piece at once while the reader is ready and nothing waits', () => {
       const [reader] = launch(1);
-      request.onHead(head());
+      read.observer.onHead(head());
       if (reader) reader.isReady = true;
-      request.onChunk(Buffer.from('at once'));
+      read.observer.onChunk(Buffer.from('at once'));
       expect([reader?.received, held.total]).toEqual(['at once', 7]);
       if (reader) reader.isReady = false;
-      request.onChunk(Buffer.from(', later'));
+      read.observer.onChunk(Buffer.from(', later'));
       if (reader) reader.isReady = true;
-      request.onChunk(Buffer.from(', last'));
+      read.observer.onChunk(Buffer.from(', last'));
       expect(reader?.received).toBe('at once');
       reader?.source?.onTaken(reader.self, 7);
       reader?.take();
@@ -163,10 +172,10 @@ describe('SharedRequest', () => {
     // A large body stopped for good, or came into memory as a whole for a client that does not read.
     it('has the upstream wait from 64 KiB on, and go on when the client has read', () => {
       const [reader] = launch(1);
-      request.onHead(head());
-      request.onChunk(Buffer.alloc(63 * KIB));
+      read.observer.onHead(head());
+      read.observer.onChunk(Buffer.alloc(63 * KIB));
       expect([read.isPaused, told.includes('release')]).toEqual([false, false]);
-      request.onChunk(Buffer.alloc(KIB));
+      read.observer.onChunk(Buffer.alloc(KIB));
       // Those who wait for their turn do not wait for this client.
       expect([read.isPaused, told.includes('release')]).toEqual([true, true]);
       reader?.take();
@@ -175,8 +184,8 @@ describe('SharedRequest', () => {
 
     it('lets go of the upstream and of what waits when the reader leaves', () => {
       const [reader] = launch(1);
-      request.onHead(head());
-      request.onChunk(Buffer.alloc(100 * KIB));
+      read.observer.onHead(head());
+      read.observer.onChunk(Buffer.alloc(100 * KIB));
       reader?.leave();
       expect([read.isCancelled, held.total]).toEqual([true, 0]);
       expect(told).toEqual(['start', 'close', 'release']);
@@ -184,18 +193,18 @@ describe('SharedRequest', () => {
 
     it('does not cancel a response that has come whole', () => {
       const [reader] = launch(1);
-      request.onHead(head());
-      request.onChunk(Buffer.alloc(KIB));
-      request.onEnd();
+      read.observer.onHead(head());
+      read.observer.onChunk(Buffer.alloc(KIB));
+      end();
       reader?.leave();
       expect([read.isCancelled, held.total]).toEqual([false, 0]);
     });
 
     it('is not whole when the upstream breaks off', () => {
       const [reader] = launch(1);
-      request.onHead(head());
-      request.onFailure(LOST);
-      expect([reader?.outcome, request.isWhole()]).toEqual([LOST, false]);
+      read.observer.onHead(head());
+      read.observer.onFailure(LOST);
+      expect([reader?.outcome, reader?.source?.isWhole(reader.self)]).toEqual([LOST, false]);
     });
   });
 
@@ -203,11 +212,11 @@ describe('SharedRequest', () => {
     it('sends for the first, and gives each the whole body', () => {
       const readers = launch(3);
       expect(readers.map(({ share }) => share)).toEqual(['first', 'joined', 'joined']);
-      request.onHead(head());
-      request.onChunk(Buffer.from('one'));
-      request.onChunk(Buffer.from('two'));
+      read.observer.onHead(head());
+      read.observer.onChunk(Buffer.from('one'));
+      read.observer.onChunk(Buffer.from('two'));
       expect(readers.map(({ outcome }) => outcome)).toEqual(['waiting', 'waiting', 'waiting']);
-      request.onEnd();
+      end();
       expect(readers.map(({ received }) => received)).toEqual(['onetwo', 'onetwo', 'onetwo']);
       expect([held.total, alone]).toEqual([0, []]);
       expect(told).toEqual(['start', 'close', 'release']);
@@ -215,8 +224,8 @@ describe('SharedRequest', () => {
 
     it('goes on without those who leave, and is cancelled with the last of them', () => {
       const readers = launch(2);
-      request.onHead(head());
-      request.onChunk(Buffer.from('one'));
+      read.observer.onHead(head());
+      read.observer.onChunk(Buffer.from('one'));
       readers[0]?.leave();
       expect(read.isCancelled).toBe(false);
       readers[1]?.leave();
@@ -226,20 +235,20 @@ describe('SharedRequest', () => {
 
     it('fails for each of them', () => {
       const readers = launch(2);
-      request.onFailure(LOST);
+      read.observer.onFailure(LOST);
       expect(readers.map(({ outcome }) => outcome)).toEqual([LOST, LOST]);
       expect(told).toEqual(['start', 'close', 'release']);
     });
 
     it.each([
-      ['declares', () => request.onHead(head('Content-Length', String(MIB + 1)))],
+      ['declares', () => read.observer.onHead(head('Content-Length', String(MIB + 1)))],
       [
         'brings',
         () => {
-          request.onHead(head());
-          request.onChunk(Buffer.alloc(MIB));
+          read.observer.onHead(head());
+          read.observer.onChunk(Buffer.alloc(MIB));
           expect(alone).toEqual([]);
-          request.onChunk(Buffer.alloc(1));
+          read.observer.onChunk(Buffer.alloc(1));
         },
       ],
     ])('leaves a response that %s more than a mebibyte to the first of them', (_, come) => {
@@ -253,18 +262,18 @@ describe('SharedRequest', () => {
 
     it('collects a response of a mebibyte', () => {
       const readers = launch(2);
-      request.onHead(head('Content-Length', String(MIB)));
-      request.onChunk(Buffer.alloc(MIB));
-      request.onEnd();
+      read.observer.onHead(head('Content-Length', String(MIB)));
+      read.observer.onChunk(Buffer.alloc(MIB));
+      end();
       expect([alone, readers.map(({ received }) => received.length)]).toEqual([[], [MIB, MIB]]);
     });
 
     it('leaves a response that depends on its reader to the one that it was sent for', () => {
       const [first, second] = launch(2);
-      request.onHead(head('Vary', 'User-Agent'));
+      read.observer.onHead(head('Vary', 'User-Agent'));
       expect(alone).toEqual([second]);
-      request.onChunk(Buffer.from('mine'));
-      request.onEnd();
+      read.observer.onChunk(Buffer.from('mine'));
+      end();
       first?.take();
       expect(first?.received).toBe('mine');
     });
@@ -272,14 +281,14 @@ describe('SharedRequest', () => {
     it('gives such a response to nobody if that one has gone', () => {
       const [first, second] = launch(2);
       first?.leave();
-      request.onHead(head('Vary', 'User-Agent'));
+      read.observer.onHead(head('Vary', 'User-Agent'));
       expect([alone, read.isCancelled]).toEqual([[second], true]);
     });
 
     it('refuses them where the budget has no room for the body', () => {
       held.hold('bodies', 9 * MIB);
       const readers = launch(2);
-      request.onHead(head('Content-Length', '100000'));
+      read.observer.onHead(head('Content-Length', '100000'));
       for (const { outcome } of readers) {
         expect(outcome).toMatchObject({ code: 'overloaded', reason: 'memory' });
       }
@@ -289,7 +298,7 @@ describe('SharedRequest', () => {
 
   it('hands an event stream over with all its readers', () => {
     const readers = launch(2);
-    request.onHead(head('Content-Type', 'text/event-stream'));
+    read.observer.onHead(head('Content-Type', 'text/event-stream'));
     expect(readers.map(({ outcome }) => outcome)).toEqual(['begun', 'begun']);
     expect(read.observer).not.toBe(request);
     expect(readers.map(({ source }) => source)).toEqual([read.observer, read.observer]);

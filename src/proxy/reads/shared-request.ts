@@ -3,45 +3,33 @@ import type { GatewayError } from '../../platform/errors/gateway-error.ts';
 import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import type { ReadShare } from '../../platform/telemetry/read-share-metrics.ts';
 import { EventStream } from './event-stream.ts';
-import { PieceQueue } from './piece-queue.ts';
 import type { ReadGroup } from './read-group.ts';
 import type { ReadHead } from './read-head.ts';
 import { dependsOnReader } from './read-key.ts';
-import type { BodySource } from './body-source.ts';
+import type { ReaderPlace } from './body-source.ts';
 import { joinedWithHead } from './joined-body.ts';
 import type { Reader } from './reader.ts';
 import type { ReadSharing } from './read-sharing.ts';
 import { MAX_SHARED_BODY_BYTES, SharedBody } from './shared-body.ts';
+import { SoleBody } from './sole-body.ts';
 import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
 
-/** With this many bytes waiting for its client, the upstream's response is paused. */
-const MAX_WAITING_BYTES = 65_536;
-
 /**
- * One upstream request and the readers that wait for its response. A single reader gets the response directly, at
- * its own pace. For several readers it is collected, up to a limit.
+ * One upstream request and the readers that wait for its response. A `SoleBody` passes it on to a single reader, and
+ * an `EventStream` to the readers of events. For several readers of anything else it is collected, up to a limit.
  */
-export class SharedRequest implements ReadObserver, BodySource {
+export class SharedRequest implements ReadObserver, ReaderPlace {
   private readonly sharing: ReadSharing;
-  private readonly group: ReadGroup | undefined;
+  /** Undefined as soon as the group no longer waits for this request. */
+  private group: ReadGroup | undefined;
   private readonly held: HeldBytes;
   private readonly readers = new UnorderedList<Reader>();
   /** Undefined while its readers wait for it to be sent. */
   private read: UpstreamRead | undefined;
   private head: ReadHead | undefined;
-  /** The reader whose request was sent to the upstream. */
-  private sentFor: Reader | undefined;
-  /** The single reader that gets the response directly, and the pieces that wait for its client. */
-  private sole: Reader | undefined;
-  private queue: PieceQueue | undefined;
   /** The body that is collected for several readers. */
   private shared: SharedBody | undefined;
   private bodyBytes = 0;
-  private hasEnded = false;
-  /** The upstream broke off: no more bytes will come, and the body is not complete. */
-  private hasFailed = false;
-  private isClosed = false;
-  private isReleased = false;
 
   /** `group` has the readers that may join it. Without a group it is for one reader. */
   constructor(sharing: ReadSharing, group?: ReadGroup) {
@@ -58,20 +46,19 @@ export class SharedRequest implements ReadObserver, BodySource {
   launch(share: ReadShare): void {
     const { first } = this.readers;
     if (!first) return;
-    this.sentFor = first;
+    this.read = this.sharing.sender.prepare(first.call, this);
     for (const reader of this.readers) {
       if (reader === first) reader.setShare(share);
       else reader.setShare('joined', first.call);
     }
-    this.read = this.sharing.sender.prepare(first.call, this);
     this.read.start();
   }
 
   /** Adds a reader. Call it only before the response has begun. */
   join(reader: Reader): void {
-    reader.source = this;
+    reader.place = this;
     this.readers.add(reader);
-    if (this.sentFor) reader.setShare('joined', this.sentFor.call);
+    if (this.read) reader.setShare('joined', this.read.call);
   }
 
   onHead(head: ReadHead): void {
@@ -93,82 +80,24 @@ export class SharedRequest implements ReadObserver, BodySource {
 
   onChunk(chunk: Buffer): void {
     this.bodyBytes += chunk.length;
-    const isLarge = this.bodyBytes > MAX_SHARED_BODY_BYTES;
-    if (this.sole) {
-      this.passOn(chunk);
-      if (isLarge) this.release();
-      return;
-    }
     this.collect(() => this.shared?.add(chunk));
-    if (isLarge && this.head) this.split(this.head);
+    if (this.bodyBytes > MAX_SHARED_BODY_BYTES && this.head) this.split(this.head);
   }
 
   onEnd(): void {
-    this.close();
-    this.hasEnded = true;
-    if (this.sole) this.sole.wake();
-    else if (this.head) this.answerAll(this.head);
+    if (this.head) this.answerAll(this.head);
     this.release();
   }
 
   onFailure(error: GatewayError): void {
     this.close();
-    this.hasEnded = true;
-    this.hasFailed = true;
     this.failAll(error);
     this.release();
   }
 
-  next(reader: Reader): Buffer | undefined {
-    const piece = this.queue?.next();
-    if (piece) this.held.addSlow(reader);
-    return piece;
-  }
-
-  isWhole(): boolean {
-    return this.hasEnded && !this.hasFailed && (this.queue?.isEmpty ?? true);
-  }
-
-  onTaken(reader: Reader, bytes: number): void {
-    this.held.deleteSlow(reader);
-    if (reader.isSending) this.held.addSlow(reader);
-    this.queue?.taken(bytes);
-    if (!this.hasEnded && (this.queue?.bytes ?? 0) < MAX_WAITING_BYTES) this.read?.resume();
-  }
-
-  endSoon(): void {
-    // Its response is finite and may finish.
-  }
-
   leave(reader: Reader): void {
     this.readers.delete(reader);
-    if (reader === this.sole) {
-      this.held.deleteSlow(reader);
-      this.queue?.clear();
-    }
     this.endIfLeft();
-  }
-
-  private passTo(reader: Reader, head: ReadHead): void {
-    this.sole = reader;
-    this.queue = new PieceQueue(this.held);
-    reader.begin(head, this);
-  }
-
-  private passOn(chunk: Buffer): void {
-    const { sole, queue } = this;
-    if (sole?.isReady && queue?.isEmpty) {
-      queue.pass(chunk);
-      this.held.addSlow(sole);
-      sole.write(chunk);
-    } else {
-      queue?.add(chunk);
-      sole?.wake();
-    }
-    if ((queue?.bytes ?? 0) < MAX_WAITING_BYTES) return;
-    this.read?.pause();
-    // A slow client must not delay the readers that wait for their turn.
-    this.release();
   }
 
   /** Reserves room in the budget for each of the readers, or refuses them. */
@@ -191,18 +120,18 @@ export class SharedRequest implements ReadObserver, BodySource {
     this.shared?.release();
     this.shared = undefined;
     this.sendOthersAlone(first);
-    if (first) this.passTo(first, head);
-    if (collected) this.passOn(collected);
-    this.release();
+    const body = first && this.passTo(first, head);
+    if (collected) body?.onChunk(collected);
+    body?.release();
   }
 
   /**
    * All readers except one send a request of their own. The exception is the reader whose headers the request had,
    * if it is still there.
    */
-  private sendOthersAlone(stays = this.sentFor): void {
+  private sendOthersAlone(stays: Pick<Reader, 'call'> | undefined = this.read): void {
     for (const reader of this.readers.snapshot()) {
-      if (reader === stays) continue;
+      if (reader.call === stays?.call) continue;
       this.readers.delete(reader);
       this.sharing.sendAlone(reader);
     }
@@ -218,6 +147,16 @@ export class SharedRequest implements ReadObserver, BodySource {
     const readers = this.readers.snapshot();
     shared.giveTo(readers.length);
     for (const reader of readers) reader.answer(head, body, shared);
+  }
+
+  /** From here on the body receives the response, and has the reader. */
+  private passTo(reader: Reader, head: ReadHead): SoleBody | undefined {
+    const { read } = this;
+    if (!read) return undefined;
+    const body = new SoleBody(reader, read, this.held, this.group);
+    read.observer = body;
+    reader.begin(head, body);
+    return body;
   }
 
   /** From here on the event stream receives the response, and has the readers. */
@@ -236,19 +175,16 @@ export class SharedRequest implements ReadObserver, BodySource {
     this.close();
     this.shared?.release();
     this.shared = undefined;
-    if (!this.hasEnded) this.read.cancel();
+    this.read.cancel();
     this.release();
   }
 
   private close(): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
     this.group?.close(this);
   }
 
   private release(): void {
-    if (this.isReleased) return;
-    this.isReleased = true;
     this.group?.release();
+    this.group = undefined;
   }
 }

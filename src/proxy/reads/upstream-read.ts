@@ -82,7 +82,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.failAt('nowhere', error);
   }
 
-  /** Pauses the body. Bytes that were already read may still arrive. */
+  /** Pauses the body. Bytes that were already read may still arrive. Once the read is over, it does nothing. */
   pause(): void {
     this.isPaused = true;
     this.connection?.pause();
@@ -94,7 +94,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
     this.connection?.resume();
   }
 
-  /** Ends the read and its connection. The observer gets no further call. */
+  /** Ends the read and its connection, unless it is over. The observer gets no further call. */
   cancel(): void {
     if (this.isOver) return;
     this.isOver = true;

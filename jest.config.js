@@ -15,6 +15,6 @@ export default {
   setupFiles: ['<rootDir>/test/support/patient-fetch.ts'],
   globalSetup: '<rootDir>/test/global-setup.ts',
   globalTeardown: '<rootDir>/test/global-teardown.ts',
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   maxWorkers: 2,
 };

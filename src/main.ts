@@ -10,7 +10,7 @@ const firstSignal = new Promise<NodeJS.Signals>((resolve) => {
 process.on('SIGUSR1', () => undefined);
 
 // At its end Node keeps what it has compiled beside the program, which saves a fifth of the next start. It goes without where
-// the folder cannot be written, as in the image. Node 20 has no such cache, and is told below that it is too old.
+// the folder cannot be written, as in the image. Node 20 has no such cache. It does not get far, because the check below refuses it.
 module.enableCompileCache?.(join(import.meta.dirname, '.compile-cache'));
 
 const { runOnOwnNode } = await import('./platform/process/own-node.ts');

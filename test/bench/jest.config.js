@@ -4,6 +4,6 @@ import { jestBase } from '../jest-base.js';
 export default {
   ...jestBase,
   rootDir: '../..',
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   testMatch: ['<rootDir>/bench/**/*.spec.ts'],
 };

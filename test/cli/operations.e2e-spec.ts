@@ -22,7 +22,7 @@ beforeAll(async () => {
   system = await startLocalSystem(join(folder, 'data'));
   gateway = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
   env = { AGENT_GATEWAY_URL: system.baseUrl, AGENT_GATEWAY_KEY: system.apiKey };
-}, 60_000);
+});
 afterAll(async () => {
   await killAllClis();
   await system.process.stop();

@@ -171,7 +171,7 @@ describe('no credential', () => {
       `${out}${err}`.includes('you said Bearer [key]'),
     );
     expect(repeated).toHaveLength(7);
-  }, 90_000);
+  });
 
   it('is in the arguments of a process that reads it from standard input', async () => {
     const cli = startCli(['tail', 'chat/a1', '--key-file', '-', '--url', gateway.url], {

@@ -77,7 +77,7 @@ describe('agent-gateway tail', () => {
       expect(err).toContain('agent-gateway: Connected again.\n');
     }
     // Six starts of a gateway and of the command line take their time on a busy machine.
-  }, 120_000);
+  });
 
   it.each(['sse', 'long-poll'])(
     'loses and repeats nothing when its connection breaks within an answer: %s',

@@ -71,7 +71,7 @@ describe('the catalog of the client', () => {
     isReading = false;
     await disturbing;
     expect([...states].sort()).toEqual(['connecting', 'live', 'waiting']);
-  }, 120_000);
+  });
 
   it('gives a slow consumer the newest rows, and ends without an error when its signal aborts', async () => {
     const controller = new AbortController();

@@ -94,7 +94,7 @@ describe('commands of the client, at Restate', () => {
       ...messages,
       'the end',
     ]);
-  }, 120_000);
+  });
 
   it('are the same command with the same key', async () => {
     const { agents: commands } = client();

@@ -85,7 +85,7 @@ describe.each(['sse', 'long-poll'] as const)('a timeline of the client, by %s', 
     expect(gaps).toEqual([]);
     expect(minted).toBeGreaterThan(1);
     expect([...states].sort()).toEqual(['connecting', 'live', 'waiting']);
-  }, 120_000);
+  });
 
   it('continues behind a bookmark, also in the middle of what came at once', async () => {
     const writer = writerOf(`bookmark-${live}`);

@@ -5,6 +5,6 @@ export default {
   ...jestBase,
   rootDir: '../..',
   testMatch: ['<rootDir>/test/dev/*.dev-spec.ts'],
-  testTimeout: 60_000,
+  testTimeout: 180_000,
   maxWorkers: 1,
 };

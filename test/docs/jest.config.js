@@ -5,6 +5,6 @@ export default {
   ...jestBase,
   rootDir: '../..',
   testMatch: ['<rootDir>/test/docs/*.docs-spec.ts'],
-  testTimeout: 60_000,
+  testTimeout: 180_000,
   maxWorkers: 2,
 };

@@ -247,7 +247,7 @@ describe('a runtime that does not know its services yet', () => {
     expect(before).toBeGreaterThan(5);
     expect((await sendCommand(gateway.url, KEYED)).status).toBe(404);
     expect(runtime.targets.length).toBe(before + 1);
-  }, 20_000);
+  });
 
   it('is believed at once without an outage before', async () => {
     const runtime = await startRuntime((_, response) => response.writeHead(404).end(UNKNOWN_TYPE));

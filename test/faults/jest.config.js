@@ -5,7 +5,7 @@ export default {
   ...jestBase,
   rootDir: '../..',
   testMatch: ['<rootDir>/test/faults/*.fault-spec.ts'],
-  testTimeout: 60_000,
+  testTimeout: 180_000,
   // One after the other: they measure time and memory.
   maxWorkers: 1,
 };

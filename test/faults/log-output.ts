@@ -7,7 +7,7 @@ import { parseExposition, sampleValue } from '../support/exposition.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 const START_TIMEOUT_MS = 20_000;
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 /** Makes a log line of about 700 bytes. */
 const REQUEST = `GET /nothing/${'a'.repeat(490)} HTTP/1.1\r\nHost: gateway.test\r\n\r\n`;
 const REQUESTS_AT_ONCE = 8;

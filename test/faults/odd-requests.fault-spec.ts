@@ -180,7 +180,7 @@ describe('requests that HTTP allows and nobody sends', () => {
     expect(grown).toBeLessThan(ALLOWED_GROWTH_BYTES);
     const warnings = gateway.process.lastLines().filter((line) => /Warning/.test(line));
     expect(warnings).toEqual([]);
-  }, 120_000);
+  });
 });
 
 /** Pipelines a batch of requests, waits for all responses, and continues with the next batch. */

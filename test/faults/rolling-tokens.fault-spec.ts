@@ -81,7 +81,7 @@ describe('three gateways behind a load balancer, restarted one after the other w
       log.filter(({ level }) => level === 'error' || level === 'fatal'),
     );
     expect(failed).toEqual([]);
-  }, 120_000);
+  });
 
   async function write(url: string, method: string, body?: string): Promise<number> {
     const headers = { ...AUTHORIZED, 'content-type': 'application/json' };

@@ -111,7 +111,7 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
     catalogReader.stop();
     expect(catalogReader.errors).toEqual([]);
     expect(catalogReader.steppedBack).toEqual([]);
-  }, 90_000);
+  });
 
   async function status(url: string, method: string, body?: string): Promise<number> {
     const headers = { ...AUTHORIZED, 'content-type': 'application/json' };

@@ -2,7 +2,7 @@ import { askHoldings, type Holdings } from '../soak/holdings.ts';
 import { parseExposition, type Family } from '../support/exposition.ts';
 
 /** The gateway releases everything within this time, on any machine. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 /** The resources that a gateway holds for clients. All are 0 when no client is connected. */
 export async function heldOf(managementUrl: string): Promise<Record<string, number>> {

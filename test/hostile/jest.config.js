@@ -12,7 +12,7 @@ export default {
   ...jestBase,
   rootDir: '../..',
   testMatch: ['<rootDir>/test/hostile/*.hostile-spec.ts'],
-  testTimeout: 60_000,
+  testTimeout: 180_000,
   // One after the other: they count what a gateway holds.
   maxWorkers: 1,
 };

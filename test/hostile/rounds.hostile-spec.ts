@@ -34,5 +34,5 @@ describe(`random clients before random upstreams (HOSTILE_SEED=${SEED})`, () => 
 
   it('leaves the gateway as it was', async () => {
     expect(await world.faultsAtEnd()).toEqual([]);
-  }, 90_000);
+  });
 });

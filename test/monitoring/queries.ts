@@ -4,7 +4,7 @@ import { readDashboard } from '../support/monitoring-files.ts';
 import type { RunningPrometheus } from './prometheus.ts';
 
 /** The longest wait until Prometheus has enough samples for every rate. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 interface Vector {
   result: { metric: Record<string, string>; value: [number, string] }[];

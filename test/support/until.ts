@@ -1,10 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
 /** Longer than a busy machine takes, and shorter than the time of a test: so the error says what did not happen. */
-export const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = 60_000;
 
 /**
- * Looks again after each turn of the event loop, or after each `next`, until it holds. After 20 s it rejects with an error
+ * Looks again after each turn of the event loop, or after each `next`, until it holds. After a minute it rejects with an error
  * that names `what` it waited for.
  */
 export async function until(
@@ -19,7 +19,7 @@ export async function until(
   }
 }
 
-/** Settles as the promise does. After 20 s it rejects with an error that names `what` it waited for. */
+/** Settles as the promise does. After a minute it rejects with an error that names `what` it waited for. */
 export function awaited<T>(what: string | (() => string), promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(inVain(typeof what === 'string' ? what : what()));

@@ -37,6 +37,6 @@ export default {
     },
   ],
   // Of all projects: Jest ignores it in one.
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   maxWorkers: 2,
 };

@@ -21,7 +21,7 @@ beforeAll(async () => {
   execFileSync('npm', ['run', '--silent', 'build', ...build], { cwd: ROOT });
   system = await startLocalSystem(folder);
   client = await connect(system.baseUrl);
-}, 90_000);
+});
 afterAll(async () => {
   await client.close();
   await system.process.stop();

@@ -4,13 +4,13 @@ import type { Event } from './event-text.ts';
 import { notice } from './notice.ts';
 import type { Outbox, Sent } from './outbox.ts';
 
-/** The stopped reply comes right after the verb. */
+/** The stopped reply comes right after the verb. One that is later on a busy machine corrects what was said. */
 const REPLY_WITHIN_MS = 1_500;
 
 /** Reports what became of the commands of this page, from the events that name their requests. */
 export class Outcomes {
   readonly #outbox: Outbox;
-  /** Interrupts that the agent has applied, until it is known whether they stopped something. */
+  /** Interrupts that the agent has applied, until it is known that they stopped something. */
   readonly #stops = new Map<string, ReturnType<typeof setTimeout>>();
 
   constructor(outbox: Outbox) {
@@ -46,10 +46,10 @@ export class Outcomes {
     this.#outbox.forget(key);
     if (what === 'message') return;
     if (what !== 'interrupt') return notice(`${name} has been applied: ${String(status)}.`);
-    const timer = setTimeout(() => {
-      this.#stops.delete(key);
-      notice('Interrupt: there was no answer under way.');
-    }, REPLY_WITHIN_MS);
+    const timer = setTimeout(
+      () => notice('Interrupt: there was no answer under way.'),
+      REPLY_WITHIN_MS,
+    );
     this.#stops.set(key, timer);
   }
 }

@@ -15,6 +15,13 @@ const READ_TIMEOUT_MS = 1_000;
 /** `others` are the entries of the variable, which are valid in addition to those of the file. */
 type Parse<Entry> = (text: string, form: ListForm, others: readonly Entry[]) => ParsedList<Entry>;
 
+/** What a test sets. */
+export interface SecretListOptions {
+  intervalMs?: number;
+  readTimeoutMs?: number;
+  readText?: (path: string) => Promise<string>;
+}
+
 /** A list of secrets. Its file is read again while the gateway runs. */
 export class SecretList<Entry> implements OnModuleDestroy {
   /** Whether the file was valid when it was last read. */
@@ -31,8 +38,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
     private readonly source: SecretSource<Entry>,
     private readonly parse: Parse<Entry>,
     private readonly logger: Logger,
-    private readonly intervalMs: number,
-    private readonly readText: (path: string) => Promise<string>,
+    private readonly options: Required<SecretListOptions>,
   ) {
     this.all = source.inline;
   }
@@ -43,10 +49,14 @@ export class SecretList<Entry> implements OnModuleDestroy {
     source: SecretSource<Entry>,
     parse: Parse<Entry>,
     logger: Logger,
-    intervalMs = REREAD_INTERVAL_MS,
-    readText = readSmallFile,
+    options: SecretListOptions = {},
   ): Promise<SecretList<Entry>> {
-    const list = new SecretList(name, source, parse, logger, intervalMs, readText);
+    const list = new SecretList(name, source, parse, logger, {
+      intervalMs: REREAD_INTERVAL_MS,
+      readTimeoutMs: READ_TIMEOUT_MS,
+      readText: readSmallFile,
+      ...options,
+    });
     if (source.file !== undefined) {
       await list.read(source.file);
       list.scheduleReread();
@@ -82,12 +92,13 @@ export class SecretList<Entry> implements OnModuleDestroy {
   }
 
   private async inTime(reading: Promise<void>): Promise<void> {
+    const { readTimeoutMs } = this.options;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(() => {
-        this.keepOld('unanswered', `cannot be read in ${READ_TIMEOUT_MS} ms`);
+        this.keepOld('unanswered', `cannot be read in ${readTimeoutMs} ms`);
         resolve();
-      }, READ_TIMEOUT_MS).unref();
+      }, readTimeoutMs).unref();
     });
     await Promise.race([reading, late]);
     clearTimeout(timer);
@@ -98,13 +109,15 @@ export class SecretList<Entry> implements OnModuleDestroy {
       void this.reread().finally(() => {
         if (this.timer) this.scheduleReread();
       });
-    }, this.intervalMs);
+    }, this.options.intervalMs);
     this.timer.unref();
   }
 
   /** If the file is invalid, empty or missing, the list stays as it was, and one log line says so. */
   private async read(file: string): Promise<void> {
-    const text = await this.readText(file).catch((error: NodeJS.ErrnoException) => ({ error }));
+    const text = await this.options
+      .readText(file)
+      .catch((error: NodeJS.ErrnoException) => ({ error }));
     if (typeof text !== 'string') {
       this.keepOld(`unreadable:${text.error.code}`, `cannot be read (${text.error.code})`);
       return;

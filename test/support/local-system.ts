@@ -2,7 +2,15 @@ import { join } from 'node:path';
 import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
 
 const MAIN = join(import.meta.dirname, '../../local/main.ts');
-const READY_TIMEOUT_MS = 25_000;
+/** A bound for what never comes: a machine that runs other suites starts six processes slowly. */
+const READY_TIMEOUT_MS = 60_000;
+/**
+ * The system gives its parts 3 s and kills those that still run. A system that is killed meanwhile leaves parts that write into the
+ * folder that the test removes.
+ */
+const STOP_GRACE_MS = 30_000;
+/** The assistant takes little time between two words, but enough for a test to interrupt it. */
+const WORD_DELAY_MS = 5;
 
 export interface LocalSystem {
   readonly process: RunningProcess;
@@ -21,8 +29,19 @@ export interface LocalSystem {
 
 /** Runs `local/main.ts` on free ports, with its data in that folder, until it says it is ready. */
 export async function startLocalSystem(dataDir: string, ...args: string[]): Promise<LocalSystem> {
+  return untilItIsReady((onLine) => runMain(dataDir, args, onLine));
+}
+
+/** The same with an assistant that talks as slowly as this, so that an answer does not end before a test has looked at it. */
+export async function startSlowSystem(dataDir: string, wordDelayMs: number): Promise<LocalSystem> {
+  return untilItIsReady((onLine) => runMain(dataDir, [], onLine, wordDelayMs));
+}
+
+async function untilItIsReady(
+  run: (onLine: (line: string) => void) => RunningProcess,
+): Promise<LocalSystem> {
   const said: string[] = [];
-  const main = runMain(dataDir, args, (line) => said.push(line));
+  const main = run((line) => said.push(line));
   await untilReady(main, READY_TIMEOUT_MS, () =>
     main.waitForLine((line) => line.startsWith('Ctrl-C')),
   );
@@ -34,7 +53,7 @@ export async function startLocalSystem(dataDir: string, ...args: string[]): Prom
   const baseUrl = find(/^The gateway is at (\S+)$/);
   const apiKey = find(/^Development API key: (\S+)$/);
   return {
-    process: main,
+    process: { ...main, stop: (graceMs = STOP_GRACE_MS) => main.stop(graceMs) },
     said,
     baseUrl,
     apiKey,
@@ -49,14 +68,18 @@ export function runMain(
   dataDir: string,
   args: string[],
   onLine: (line: string) => void = () => {},
+  wordDelayMs = WORD_DELAY_MS,
 ): RunningProcess {
   return startProcess({
     name: 'npm run local',
     command: process.execPath,
     args: [MAIN, '--any-ports', '--data', dataDir, ...args],
-    // The assistant takes little time between two words, but enough for a test to interrupt it. What a shell has set for another
-    // gateway is not for this one.
-    env: { ...process.env, AGENT_WORD_DELAY_MS: '5', GATEWAY_TENANT: 'of-another-gateway' },
+    // What a shell has set for another gateway is not for this one.
+    env: {
+      ...process.env,
+      AGENT_WORD_DELAY_MS: String(wordDelayMs),
+      GATEWAY_TENANT: 'of-another-gateway',
+    },
     onLine,
   });
 }

@@ -6,13 +6,16 @@ import { build } from 'vite';
 import { startProcess, untilReady, type RunningProcess } from '../../../local/stack/process.ts';
 import { AgentGateway } from '../../../packages/client/src/index.ts';
 import { startCuttingProxy, type CuttingProxy } from '../../support/cutting-proxy.ts';
-import { startLocalSystem } from '../../support/local-system.ts';
+import { startSlowSystem } from '../../support/local-system.ts';
 import { LAPTOP } from '../console/console-page.ts';
-import { WAIT_MS } from '../waits.ts';
+import { WAIT_MS, WORD_DELAY_MS } from '../waits.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
-/** So short that an answer outlives several tokens. */
-export const TOKEN_TTL_SECONDS = 2;
+/**
+ * So short that an answer outlives several tokens. A token expires at a whole second and is renewed at half its life, so a
+ * request has a second to arrive with it.
+ */
+export const TOKEN_TTL_SECONDS = 4;
 
 /** The chat of `examples/chat` with the agent of `examples/llm-agent`, on a local system. */
 export interface ChatWorld {
@@ -36,7 +39,7 @@ export async function withChat(work: (world: ChatWorld) => Promise<void>): Promi
   const dataDir = await mkdtemp(join(tmpdir(), 'gateway-chat-'));
   const stops: (() => Promise<void>)[] = [() => rm(dataDir, { recursive: true })];
   try {
-    const local = await startLocalSystem(dataDir);
+    const local = await startSlowSystem(dataDir, WORD_DELAY_MS);
     stops.push(() => local.process.stop());
     const exported = Object.fromEntries(
       [...local.said.join('\n').matchAll(/\b([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [
@@ -138,6 +141,14 @@ export async function newChat(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'New chat' }).click();
   await page.getByRole('heading', { name, exact: true }).waitFor();
   await page.getByRole('link', { name }).waitFor();
+}
+
+/** Waits until the newest answer has had this many texts. */
+export async function untilAnswersSeen(page: Page, count: number): Promise<void> {
+  await page.waitForFunction(
+    (wanted) => (globalThis as unknown as Recorded).answers.length >= wanted,
+    count,
+  );
 }
 
 /** Sends a message with the page's form. The answers that were seen before are forgotten. */

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { AgentGateway } from '../../../packages/client/src/index.ts';
-import { startLocalSystem, type LocalSystem } from '../../support/local-system.ts';
-import { WAIT_MS } from '../waits.ts';
+import { startSlowSystem, type LocalSystem } from '../../support/local-system.ts';
+import { WAIT_MS, WORD_DELAY_MS } from '../waits.ts';
 
 export const LAPTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
@@ -27,7 +27,7 @@ export interface ConsolePage {
 
 export async function withConsole(work: (world: ConsoleWorld) => Promise<void>): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'gateway-console-'));
-  const local = await startLocalSystem(dataDir);
+  const local = await startSlowSystem(dataDir, WORD_DELAY_MS);
   try {
     const gateway = new AgentGateway({ url: local.baseUrl, apiKey: local.apiKey });
     await work({ local, url: consoleUrl(local), gateway });
@@ -82,6 +82,15 @@ export function isAtGateway({ baseUrl }: LocalSystem): (url: URL) => boolean {
 export async function say(page: Page, text: string): Promise<void> {
   await page.getByTestId('send-text').fill(text);
   await page.getByTestId('send-submit').click();
+}
+
+/** Does this, and waits until the page says so at its bottom. It says it for four seconds only, so the wait begins before. */
+export async function untilNotice(
+  page: Page,
+  said: string | RegExp,
+  act: () => Promise<void>,
+): Promise<void> {
+  await Promise.all([page.getByTestId('notice').getByText(said).waitFor(), act()]);
 }
 
 /** Checks that no element is wider than the screen. */

@@ -21,6 +21,7 @@ export interface TestPage {
 
 export async function openPage(browser: Browser, url: string): Promise<TestPage> {
   const context = await browser.newContext();
+  context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   await page.goto(url);
   await page.waitForFunction(() => 'gatewayTest' in globalThis, undefined, { timeout: WAIT_MS });

@@ -7,13 +7,18 @@ import { openPage, type TestPage } from './open-page.ts';
 import type { ProbeInit } from './page-script.ts';
 import type { Timeline, World } from './world.ts';
 
+/** Longer than all these checks take on any machine. */
+const TTL_SECONDS = 3_600;
 const FAILED = { failed: 'TypeError' };
 
 /** Checks what page script must not read, and the errors that it must be able to distinguish. */
 export async function checkRefusals(checks: Checks, browser: Browser, world: World): Promise<void> {
   const page = await openPage(browser, world.pages.origin);
   const timeline = await world.newTimeline(2);
-  const token = await mintReadToken(READ_TOKEN_SECRET, { prefix: timeline.prefix, ttlSeconds: 60 });
+  const token = await mintReadToken(READ_TOKEN_SECRET, {
+    prefix: timeline.prefix,
+    ttlSeconds: TTL_SECONDS,
+  });
   await checkErrors(checks, page, world, timeline);
   await checkWrites(checks, page, world, timeline, token);
   await checkCommands(checks, page, world, token);
@@ -26,16 +31,28 @@ async function checkErrors(checks: Checks, page: TestPage, world: World, timelin
   const shape = `${world.gatewayUrl}/shapes/v1/shape`;
   const mint = async (covered: string, ttlSeconds: number) =>
     bearer(await mintReadToken(READ_TOKEN_SECRET, { prefix: covered, ttlSeconds }));
-  const good = await mint(prefix, 60);
+  const good = await mint(prefix, TTL_SECONDS);
   const stale = '?table=entities&offset=7_0&handle=unknown';
   const cases: [string, number, string | undefined, string, ProbeInit][] = [
     ['no credential', 401, 'missing_credentials', url, {}],
     ['an unknown one', 401, 'invalid_credentials', url, bearer('nonsense')],
     ['an expired token', 401, 'token_expired', url, await mint(prefix, -5)],
-    ['a token for elsewhere', 403, 'prefix_not_covered', url, await mint('/streams/other', 60)],
+    [
+      'a token for elsewhere',
+      403,
+      'prefix_not_covered',
+      url,
+      await mint('/streams/other', TTL_SECONDS),
+    ],
     ['a malformed path', 400, 'malformed_path', `${url}//x`, good],
-    ['a stream that is not there', 404, undefined, `${url}-none`, await mint('/streams', 60)],
-    ['a stale shape', 409, undefined, `${shape}${stale}`, await mint('/shapes', 60)],
+    [
+      'a stream that is not there',
+      404,
+      undefined,
+      `${url}-none`,
+      await mint('/streams', TTL_SECONDS),
+    ],
+    ['a stale shape', 409, undefined, `${shape}${stale}`, await mint('/shapes', TTL_SECONDS)],
   ];
   for (const [what, status, code, target, init] of cases) {
     await checks.check(`page script sees ${what} as ${status} ${code ?? ''}`.trim(), async () => {

@@ -6,6 +6,7 @@ import type { Checks } from '../../support/checks.ts';
 import type { SeenRequest } from '../../support/scripted-upstream.ts';
 import { bundlePage, modules } from '../react/bundle.ts';
 import { startReactWorld, type ReactWorld } from '../react/react-world.ts';
+import { WAIT_MS } from '../waits.ts';
 import type { AiSdkPage } from './page-script.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -48,11 +49,13 @@ export async function checkAiSdk(checks: Checks, browser: Browser, version: 6 | 
     ['failed', 'a failure is an error of the chat; nothing is thrown', checkFailed],
   ];
   const agents = cases.map(([id]) => id);
-  const world = await startReactWorld(files, { agents, ttlSeconds: 1 });
+  // A token of one second, which expires at a whole one, can be over before a busy machine has sent it.
+  const world = await startReactWorld(files, { agents, ttlSeconds: 2 });
   try {
     for (const [, name, check] of cases) {
       await checks.check(name, async () => {
         const context = await browser.newContext();
+        context.setDefaultTimeout(WAIT_MS);
         await check(context, world);
         await context.close();
       });

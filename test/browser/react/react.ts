@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
+import { WAIT_MS } from '../waits.ts';
 import { bundleReact } from './bundle.ts';
 import type { ReactPage } from './page-script.ts';
 import { startReactWorld, type ReactWorld } from './react-world.ts';
@@ -38,6 +39,7 @@ export async function checkReact(
 /** A page with the components for one agent. */
 async function open(browser: Browser, world: ReactWorld, id: string): Promise<Page> {
   const context = await browser.newContext();
+  context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   await page.goto(world.pageUrl);
   await page.waitForFunction(() => 'reactTest' in globalThis);
@@ -78,7 +80,7 @@ async function checkWords(browser: Browser, world: ReactWorld): Promise<void> {
   assert.equal(await page.getAttribute('#right', 'data-status'), 'idle');
   await page.waitForFunction("document.querySelector('footer').textContent === '5 events, 0 rows'");
   // One read for both chats and one for the events, although the strict mode subscribes each twice.
-  await page.waitForFunction(() => reactTest.open > 0);
+  await page.waitForFunction(() => reactTest.open >= 2);
   assert.equal(await page.evaluate(() => reactTest.open), 2);
   assert.deepEqual(await page.evaluate(() => reactTest.unhandled), []);
   await page.context().close();

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { object } from '@restatedev/restate-sdk';
 import type { Browser } from 'playwright-core';
+import type { Invocation } from '../../../packages/client/src/index.ts';
 import type { Checks } from '../../support/checks.ts';
 import { runCli } from '../../support/cli.ts';
 import type { LocalSystem } from '../../support/local-system.ts';
 import { serveAgents } from '../../support/restate.ts';
-import { openConsole, say, type ConsoleWorld } from './console-page.ts';
+import { until } from '../../support/until.ts';
+import { openConsole, say, untilNotice, type ConsoleWorld } from './console-page.ts';
 
 /** Before, an agent that had thrown 92 times was green, and a message to a dead agent was never seen again. */
 export async function checkAgentFaults(
@@ -69,10 +71,15 @@ async function checkThrowing(
   await checks.check('an interrupt waits behind the handler, and the page says so', async () => {
     await page.getByTestId('failure-advice').getByText('an interrupt waits behind it').waitFor();
     await gateway.agents.control('boom/b1', 'interrupt');
-    const open = await gateway.invocations.list({ agent: 'boom/b1' });
-    const control = open.find(({ target }) => target === 'boom/b1/control');
-    assert.equal(control?.status, 'pending');
-    await gateway.invocations.cancel(control.id);
+    let control: Invocation | undefined;
+    // Restate takes a command before its list of invocations has it.
+    await until('the interrupt is among the invocations', async () => {
+      const open = await gateway.invocations.list({ agent: 'boom/b1' });
+      control = open.find(({ target }) => target === 'boom/b1/control');
+      return control;
+    });
+    assert.equal(control!.status, 'pending');
+    await gateway.invocations.cancel(control!.id);
   });
 
   await checks.check('its process is killed: the cause changes, and nothing is lost', async () => {
@@ -98,12 +105,13 @@ async function checkThrowing(
     await page.goto(`${url}/#/boom/b1`);
     await page.getByTestId('show-invocations').click();
     const first = page.getByTestId('agent-invocations').getByTestId('invocation').first();
-    const notice = page.getByTestId('notice');
-    await first.getByRole('button', { name: 'Cancel' }).click();
-    await notice.getByText('Restate has been told to end boom/b1/wake.').waitFor();
+    await untilNotice(page, 'Restate has been told to end boom/b1/wake.', () =>
+      first.getByRole('button', { name: 'Cancel' }).click(),
+    );
     await first.getByText('It has not noticed the cancel').waitFor();
-    await first.getByRole('button', { name: 'Kill' }).click();
-    await notice.getByText(/Cancelled: boom\/b1\/wake has ended after \d+ attempts\./).waitFor();
+    await untilNotice(page, /Cancelled: boom\/b1\/wake has ended after \d+ attempts\./, () =>
+      first.getByRole('button', { name: 'Kill' }).click(),
+    );
   });
   for (const { id } of await gateway.invocations.list({ agent: 'boom/b1' })) {
     await gateway.invocations.kill(id);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
-import { openConsole, say, type ConsoleWorld } from './console-page.ts';
+import { openConsole, say, untilNotice, type ConsoleWorld } from './console-page.ts';
 
 /** Checks the actions on an agent, and the messages for an agent that refuses, is unknown, or lacks events. */
 export async function checkAgents(
@@ -62,11 +62,9 @@ export async function checkAgents(
       await page.getByTestId('agent-status').getByText('archived').waitFor();
       assert.equal(await page.getByTestId('send-text').isDisabled(), true);
       await page.getByTestId('send-hint').getByText('archived').waitFor();
-      await say(late.page, 'Hello?');
-      await late.page
-        .getByTestId('notice')
-        .getByText('was refused by the agent: archived')
-        .waitFor();
+      await untilNotice(late.page, 'was refused by the agent: archived', () =>
+        say(late.page, 'Hello?'),
+      );
       await late.page.getByTestId('sent-state').getByText('Refused: archived.').waitFor();
       await late.close();
     },

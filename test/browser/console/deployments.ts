@@ -3,7 +3,7 @@ import { object, type ObjectContext } from '@restatedev/restate-sdk';
 import type { Browser } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
 import { serveAgents } from '../../support/restate.ts';
-import { openConsole, type ConsoleWorld } from './console-page.ts';
+import { openConsole, untilNotice, type ConsoleWorld } from './console-page.ts';
 
 /** Checks the page of deployments: types and handlers, registration, and invocations that hang. */
 export async function checkDeployments(
@@ -44,9 +44,10 @@ export async function checkDeployments(
     await started.promise;
     const hanging = page.getByTestId('invocation');
     await hanging.getByText('sleeper/s1/spawn').waitFor();
-    await hanging.getByRole('button', { name: 'Cancel' }).click();
+    await untilNotice(page, 'Cancelled: sleeper/s1/spawn has ended', () =>
+      hanging.getByRole('button', { name: 'Cancel' }).click(),
+    );
     await hanging.waitFor({ state: 'detached' });
-    await page.getByTestId('notice').getByText('Cancelled: sleeper/s1/spawn has ended').waitFor();
     await agents.close();
     const gone = page.getByTestId('deployment').filter({ hasText: new URL(agents.uri).port });
     await gone.getByText(/Restate does not reach it: .*Connection refused/).waitFor();

@@ -6,6 +6,7 @@ import type { Browser } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
 import { listeningPorts } from '../../support/listening-ports.ts';
 import { REBOUND_HOST } from '../chromium.ts';
+import { WAIT_MS } from '../waits.ts';
 import type { ConsoleWorld } from './console-page.ts';
 
 const PARTS = ['restate', 'history', 'catalog', 'agents'];
@@ -85,6 +86,7 @@ export async function checkForeignPages(
       for (const path of READS) {
         // A page each: the browser's own page of an error would interrupt the next one.
         const page = await browser.newPage();
+        page.setDefaultTimeout(WAIT_MS);
         const read = await page.goto(`http://${REBOUND_HOST}:${port}${path}`).then(
           (answer) => answer?.status(),
           (error: unknown) => String(error),

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
 import { WAIT_MS } from '../waits.ts';
@@ -50,7 +49,7 @@ async function allLive(
         await page.getByTestId('message').getByText(text).waitFor();
         await page.getByTestId('connection').getByText('Live').waitFor();
         // The list is live, too.
-        assert.ok((await page.getByTestId('catalog-row').count()) > 0);
+        await page.getByTestId('catalog-row').first().waitFor();
       }),
     );
   });

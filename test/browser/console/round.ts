@@ -9,6 +9,7 @@ import {
   openConsole,
   PHONE,
   say,
+  untilNotice,
   type ConsolePage,
   type ConsoleWorld,
 } from './console-page.ts';
@@ -38,8 +39,9 @@ export async function checkRound(
     await say(page, 'Please count to 1000');
     await page.locator('[data-testid="reply"][data-state="writing"]').waitFor();
     await screenshot(page, 'console-laptop');
-    await page.getByTestId('control-interrupt').click();
-    await page.getByTestId('notice').getByText('Interrupted the answer to “Please count').waitFor();
+    await untilNotice(page, 'Interrupted the answer to “Please count', () =>
+      page.getByTestId('control-interrupt').click(),
+    );
     await page.locator('[data-testid="reply"][data-state="stopped"]').waitFor();
     await page.getByTestId('agent-status').getByText('idle').waitFor();
   });
@@ -70,8 +72,8 @@ async function events(page: Page): Promise<void> {
   const last = page.locator('[data-testid="event"][data-kind="reply"]').last();
   await last.waitFor();
   await last.locator('.line').click();
-  await last.getByText('Copy event').click();
-  await last.getByText('Copied').waitFor();
+  // The button says so for a second and a half only.
+  await Promise.all([last.getByText('Copied').waitFor(), last.getByText('Copy event').click()]);
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   const { kind, stopped } = JSON.parse(copied) as { kind: string; stopped?: { verb: string } };
   assert.deepEqual([kind, stopped?.verb], ['reply', 'interrupt']);

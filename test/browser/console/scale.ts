@@ -23,6 +23,8 @@ export async function checkScale(
       await withRows(page, ROWS);
       await page.reload();
       await page.getByTestId('catalog-count').getByText(String(ROWS), { exact: true }).waitFor();
+      // The page draws the rows in the frame after the count.
+      await page.getByTestId('catalog-row').first().waitFor();
       const inPage = await page.getByTestId('catalog-row').count();
       assert.ok(inPage > 5 && inPage < MAX_IN_PAGE, `${inPage} rows are in the page`);
       await page.getByTestId('catalog-row').first().locator('.open').focus();

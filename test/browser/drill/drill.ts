@@ -64,8 +64,9 @@ async function pageSays(
     agent && page.getByTestId('failure-reason').getByText(agent).waitFor(),
     message && page.getByTestId('sent-state').getByText(message).waitFor(),
   ]);
-  // What is said of one part is said of no other.
-  if (banner) assert.equal(await page.locator('#banner-problems li').count(), 1);
+  // What is said of one part is said of no other, but where a busy machine made that one late for a moment.
+  const others = page.locator('#banner-problems li').filter({ hasNotText: banner });
+  if (banner) await others.first().waitFor({ state: 'detached' });
   if (stopsCommands) assert.deepEqual(await enabledActions(page), []);
 }
 

@@ -9,7 +9,7 @@ import {
   type ScriptedUpstream,
 } from '../support/scripted-upstream.ts';
 
-const BUDGET_MS = 400;
+const BUDGET_MS = 1_500;
 const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
 const UNUSABLE =
   'The runtime gave an answer that cannot be used; nothing is known of the command. ' +

@@ -56,7 +56,7 @@ describe('CORS', () => {
     });
     const env = {
       // A command waits so long for the runtime, which is not there.
-      GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '500',
+      GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '1500',
       GATEWAY_HISTORY_URL: upstream.url,
       GATEWAY_SYNC_URL: upstream.url,
       GATEWAY_RUNTIME_ADMIN_URL: upstream.url,

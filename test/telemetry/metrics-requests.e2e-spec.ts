@@ -26,7 +26,7 @@ beforeEach(async () => {
     GATEWAY_RUNTIME_INGRESS_URL: upstream.url,
     GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
     GATEWAY_MAX_BODY_BYTES: '100',
-    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '300',
+    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '1500',
   });
 });
 afterEach(() => gateway.stop());

@@ -10,11 +10,12 @@ import { rawRequest, sendRaw } from '../support/raw-client.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
-const DRAIN_MS = 4_000;
+/** So long that a busy machine reaches no phase of it before the test has done what belongs to the phase before. */
+const DRAIN_MS = 15_000;
 const LAME_DUCK_ENDS_MS = 0.2 * DRAIN_MS;
 const SOFT_DEADLINE_MS = 0.8 * DRAIN_MS;
-/** The delay that timers and a busy machine may add. */
-const LATE_MS = 400;
+/** A bound for what never comes: without its hard deadline a gateway would wait for the upstream. */
+const LATE_MS = 15_000;
 /** Node's timers count whole milliseconds, and each process has its own clock. */
 const EARLY_MS = 5;
 const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
@@ -73,12 +74,13 @@ describe('the drain', () => {
     const { headers, body } = await parked;
     expect(headers).toMatch(/\r\nConnection: close\r\n/i);
     expect(body).toBe('in the end');
-    expect(sinceSignalMs()).toBeLessThan(LAME_DUCK_ENDS_MS);
+    // All that was before the listener closed.
+    (await open()).destroy();
 
     expect(await gateway.exited).toEqual({ code: 0, signal: null });
     expect(sinceSignalMs()).toBeGreaterThanOrEqual(LAME_DUCK_ENDS_MS - EARLY_MS);
     // Nothing was left to wait for.
-    expect(sinceSignalMs()).toBeLessThan(LAME_DUCK_ENDS_MS + LATE_MS);
+    expect(sinceSignalMs()).toBeLessThan(SOFT_DEADLINE_MS);
   });
 
   it('then closes its listener and idle connections, used or not, and finishes what is under way', async () => {
@@ -99,7 +101,7 @@ describe('the drain', () => {
     });
     for (const closedAtMs of await Promise.all(closed)) {
       expect(closedAtMs).toBeGreaterThanOrEqual(LAME_DUCK_ENDS_MS - EARLY_MS);
-      expect(closedAtMs).toBeLessThan(LAME_DUCK_ENDS_MS + LATE_MS);
+      expect(closedAtMs).toBeLessThan(SOFT_DEADLINE_MS);
     }
     await expect(open()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 
@@ -118,14 +120,19 @@ describe('the drain', () => {
     // Part of an event is out, its rest comes after the soft deadline.
     stream.write('event: data\ndata: 1\n\nevent: control\nda');
     const READS = 10;
+    let answered = 0;
     const reads = Array.from({ length: READS }, async (_, index) => {
       const answer = await fetchWhole(`/streams/held/${index}`);
+      answered++;
       return { ...answer, atMs: sinceSignalMs() };
     });
     for (let index = 0; index < READS; index++) await untilHeld(`/held/${index}`);
     terminate();
 
     await Promise.race(reads);
+    // Ten of them over 15 % of the time: when the gateway has answered something else after the first, others still wait.
+    await ready();
+    expect(answered).toBeLessThan(READS);
     stream.write('ta: {}\n\nevent: data\ndata: 2\n\n');
     const { body: eventsRead } = await events;
     expect(unchunked(eventsRead)).toBe('event: data\ndata: 1\n\nevent: control\ndata: {}\n\n');
@@ -146,11 +153,9 @@ describe('the drain', () => {
         requestId: /\r\nX-Request-Id: (\S+)\r\n/i.exec(headers)?.[1],
       });
     }
-    const times = answers.map(({ atMs }) => atMs).sort((a, b) => a - b);
-    expect(times[0]).toBeGreaterThanOrEqual(SOFT_DEADLINE_MS - EARLY_MS);
-    expect(times.at(-1)).toBeLessThan(DRAIN_MS);
-    // Ten of them over 15 % of the time.
-    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(0.1 * DRAIN_MS);
+    // At the hard deadline they would have had no answer.
+    const times = answers.map(({ atMs }) => atMs);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(SOFT_DEADLINE_MS - EARLY_MS);
 
     expect(await gateway.exited).toEqual({ code: 0, signal: null });
     expect(sinceSignalMs()).toBeLessThan(DRAIN_MS + LATE_MS);
@@ -197,11 +202,14 @@ describe('the drain', () => {
     // A request under way keeps the connection; another one is sent behind it.
     kept.write(request('POST /api/a/held/1/send', 'Content-Length: 0'));
     const runtime = await untilHeld('/held/1/wake/send');
+    const parked = fetchWhole('/streams/held');
+    await untilHeld('/held');
     terminate();
-    await sleepUntil(SOFT_DEADLINE_MS + 20);
+    // Its answer comes at the soft deadline.
+    expect((await parked).headers).toMatch(/^HTTP\/1\.1 503 /);
     kept.write(request('POST /api/a/echo/2/send', 'Content-Length: 2') + '{}');
-    // Until the gateway has read it: the answers come in the order of the requests.
-    await sleepUntil(SOFT_DEADLINE_MS + 200);
+    // The gateway has read it before it answers what came later. The answers on one connection come in the order of the requests.
+    expect(await ready()).toBe(503);
     runtime.end(ACCEPTED);
     await once(kept, 'close');
     const text = answers.join('');
@@ -209,7 +217,7 @@ describe('the drain', () => {
       '202',
       '503',
     ]);
-    expect(upstream.seen.map(({ target }) => target)).toEqual(['/held/1/wake/send']);
+    expect(upstream.seen.map(({ target }) => target)).toEqual(['/held/1/wake/send', '/held']);
   });
 
   it('answers every pipelined request that it took, and closes behind the last', async () => {
@@ -255,11 +263,11 @@ describe('the drain', () => {
     await untilHeld('/held');
     terminate();
     while ((await ready()) !== 503);
-    await sleepUntil(1_200);
+    // Two signals within half a second are one. The gateway has had the first.
+    await sleepUntil(sinceSignalMs() + 600);
     gateway.signal('SIGTERM');
-    const secondAtMs = sinceSignalMs();
     expect(await gateway.exited).toEqual({ code: 1, signal: null });
-    expect(sinceSignalMs() - secondAtMs).toBeLessThan(LATE_MS);
+    expect(sinceSignalMs()).toBeLessThan(SOFT_DEADLINE_MS);
     expect((await parked).headers).toBe('');
   });
 
@@ -341,6 +349,8 @@ function environment(upstreamUrl: string): Record<string, string> {
     GATEWAY_HISTORY_URL: upstreamUrl,
     GATEWAY_RUNTIME_INGRESS_URL: upstreamUrl,
     GATEWAY_DRAIN_TIMEOUT_MS: String(DRAIN_MS),
+    // What the upstream holds back must be ended by the drain alone.
+    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '600000',
   };
 }
 

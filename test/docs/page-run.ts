@@ -10,7 +10,7 @@ import { ShellSession } from './shell-session.ts';
 import { projectLookalike, readersEnvironment, type World } from './world.ts';
 
 /** The effect of a command takes a moment. A read is repeated this long until it shows the effect. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 30_000;
 const PAUSE_MS = 100;
 const COMMAND_TIMEOUT_MS = 40_000;
 

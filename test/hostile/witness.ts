@@ -5,7 +5,7 @@ import { patternBytes } from './pattern.ts';
 import type { AnswerPlan } from './plan.ts';
 
 /** The witness gets each response within this time, on any machine. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
 const LENGTHS = [10, 2_000, 40_000];
 
 /** The number in the id of a witness is the length of its responses. */

@@ -15,7 +15,7 @@ import { startSlowStore } from './slow-store.ts';
 
 const MEBIBYTE = 1_048_576;
 const MAX_IMAGE_BYTES = 154 * MEBIBYTE;
-const DRAIN_TIMEOUT_MS = 5_000;
+const DRAIN_TIMEOUT_MS = 20_000;
 const API_KEY = 'image-test-key-0123456789';
 
 const [root, configFile] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-import { jestBase } from './test/jest-base.js';
+import { jestBase, WORKER_EXIT_MS } from './test/jest-base.js';
 
 /**
  * `npm test`: the specs beside the code, and the gateway's contract over real HTTP. What takes its time, or starts whole systems,
@@ -17,4 +17,5 @@ export default {
   globalTeardown: '<rootDir>/test/global-teardown.ts',
   testTimeout: 120_000,
   maxWorkers: 2,
+  workerGracefulExitTimeout: WORKER_EXIT_MS,
 };

@@ -10,7 +10,7 @@ import { ask, type Asked, type Sent } from '../client/chat-world.ts';
 import { API_KEY, READ_TOKEN_SECRET } from '../support/gateway.ts';
 
 const SERVER = join(import.meta.dirname, '../../examples/chat/server.ts');
-const START_MS = 20_000;
+const START_MS = 50_000;
 const FOREIGN = { problem: 'Open this page as 127.0.0.1 or localhost.' };
 
 /** The server of `examples/chat`. What `test/browser/chat` does in Chromium is not repeated here. */

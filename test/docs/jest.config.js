@@ -1,4 +1,4 @@
-import { jestBase } from '../jest-base.js';
+import { jestBase, WORKER_EXIT_MS } from '../jest-base.js';
 
 /** @type {import('jest').Config} */
 export default {
@@ -7,4 +7,5 @@ export default {
   testMatch: ['<rootDir>/test/docs/*.docs-spec.ts'],
   testTimeout: 180_000,
   maxWorkers: 2,
+  workerGracefulExitTimeout: WORKER_EXIT_MS,
 };

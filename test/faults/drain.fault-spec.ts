@@ -349,6 +349,8 @@ function environment(upstreamUrl: string): Record<string, string> {
     GATEWAY_HISTORY_URL: upstreamUrl,
     GATEWAY_RUNTIME_INGRESS_URL: upstreamUrl,
     GATEWAY_DRAIN_TIMEOUT_MS: String(DRAIN_MS),
+    // What the upstream holds back must be ended by the drain alone.
+    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '600000',
   };
 }
 

@@ -1,4 +1,4 @@
-import { jestBase } from '../jest-base.js';
+import { jestBase, WORKER_EXIT_MS } from '../jest-base.js';
 
 // Once for all files, each of which may run in a process of its own.
 process.env.FENCE_SEED ??= String(Date.now() % 1_000_000);
@@ -14,4 +14,5 @@ export default {
   // A property with its thousands of rounds takes two minutes beside others.
   testTimeout: 600_000,
   maxWorkers: 2,
+  workerGracefulExitTimeout: WORKER_EXIT_MS,
 };

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 
-import { jestBase } from '../jest-base.js';
+import { jestBase, WORKER_EXIT_MS } from '../jest-base.js';
 
 // What is promised of access, CORS, errors and limits holds whoever finds the handler of a read; see `GatewayOptions`.
 const SUITES_OF_BOTH_WAYS = [
@@ -39,4 +39,5 @@ export default {
   // Of all projects: Jest ignores it in one.
   testTimeout: 120_000,
   maxWorkers: 2,
+  workerGracefulExitTimeout: WORKER_EXIT_MS,
 };

@@ -11,7 +11,7 @@ export interface Settings {
 }
 
 /** A name that the browser does not know, or another machine's, gets no answer in this time. */
-const NAME_TRIAL_MS = 2_000;
+const NAME_TRIAL_MS = 5_000;
 
 /** One attempt, for what an open page asks again within seconds. */
 export const ONCE = { retryForMs: 0, timeoutMs: 8_000 };

@@ -5,7 +5,7 @@ import { until } from '../../../test/support/until.ts';
 import { gcMetric } from './gc-metrics.ts';
 
 setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
+const collectGarbage = runInNewContext('gc') as (options: { type: 'minor' }) => void;
 
 const LONG_MS = 120_000;
 

@@ -63,7 +63,7 @@ async function words(page: Page): Promise<void> {
 }
 
 async function reload(page: Page): Promise<void> {
-  // Ten seconds: the answer goes on over all reloads. On a machine that is so slow that it does not, each load shows the whole.
+  // The answer takes ten seconds, longer than the reloads. On a machine where it is done before, each load shows the whole.
   const whole = counted(500);
   await say(page, 'count to 500');
   for (const last of [20, 80, 140]) {
@@ -130,7 +130,7 @@ async function tokens(page: Page): Promise<void> {
   for (const _ of [1, 2, 3]) {
     const { length } = await answersSeen(page);
     await minted();
-    // It goes on with the new token.
+    // The answer continues with the new token.
     await untilAnswersSeen(page, length + 1);
   }
   const turn = await stopAnswer(page);

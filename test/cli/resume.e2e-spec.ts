@@ -76,7 +76,6 @@ describe('agent-gateway tail', () => {
       expect({ code, seqs: seqs({ out }) }).toEqual({ code: 130, seqs: upTo(writer.count) });
       expect(err).toContain('agent-gateway: Connected again.\n');
     }
-    // Six starts of a gateway and of the command line take their time on a busy machine.
   });
 
   it.each(['sse', 'long-poll'])(

@@ -1,8 +1,8 @@
 import type { LookupFunction } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { diag, DiagLogLevel } from '@opentelemetry/api';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
+import { within } from '../../clock/within.ts';
 import type { GatewayConfig } from '../../config/gateway-config.ts';
 import type { TraceConfig } from '../../config/trace-config.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -44,12 +44,9 @@ export class OpenTelemetryTracing implements Tracing {
   }
 
   async shutdown(timeoutMs: number): Promise<void> {
-    const late = new AbortController();
     // Failed exports have already been logged.
     const flushed = this.provider.shutdown().catch(() => undefined);
-    const timeout = sleep(timeoutMs, undefined, { signal: late.signal }).catch(() => undefined);
-    await Promise.race([flushed, timeout]);
-    late.abort();
+    await within(timeoutMs, flushed);
   }
 }
 

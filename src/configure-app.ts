@@ -3,7 +3,7 @@ import { ApiKeys } from './auth/api-keys.ts';
 import type { GatewayConfig } from './platform/config/gateway-config.ts';
 import { corsStep } from './platform/cors/cors.step.ts';
 import { LoggedPaths } from './platform/log/logged-paths.ts';
-import { LOGGER } from './platform/log/log.module.ts';
+import { LOGGER } from './platform/log/create-logger.ts';
 import { admissionStep } from './platform/server/admission.step.ts';
 import { ConnectionCap } from './platform/server/connection-cap.ts';
 import { Connections } from './platform/server/connections.ts';

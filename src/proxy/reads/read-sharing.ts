@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { InjectConfig, type GatewayConfig } from '../../platform/config/gateway-config.ts';
-import { LOGGER } from '../../platform/log/log.module.ts';
+import { LOGGER } from '../../platform/log/create-logger.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { UpstreamCalls } from '../../platform/telemetry/upstream-calls.ts';
 import { ReadGroup } from './read-group.ts';

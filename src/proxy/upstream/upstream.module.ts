@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { CONFIG, type GatewayConfig } from '../../platform/config/gateway-config.ts';
-import { LOGGER } from '../../platform/log/log.module.ts';
+import { LOGGER } from '../../platform/log/create-logger.ts';
 import { NameResolver } from '../../platform/names/name-resolver.ts';
 import { UpstreamCredentials } from './upstream-credentials.ts';
 import { Upstreams } from './upstreams.ts';

@@ -56,11 +56,8 @@ export async function drain(parts: DrainParts): Promise<void> {
   await within(untilShare(1), closed);
   clearTimeout(closesUnused);
   endReads.callOff();
-  if (openRequests.count > 0) {
-    parts.logger.warn(
-      { requests: openRequests.count },
-      'requests broken off at the drain deadline',
-    );
+  if (openRequests.size > 0) {
+    parts.logger.warn({ requests: openRequests.size }, 'requests broken off at the drain deadline');
   }
   connections.destroyAll();
   // Waits until the log has a line for each broken request.

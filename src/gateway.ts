@@ -137,10 +137,9 @@ async function createManagement(
   { config, logger, telemetry, names, log, options }: ManagementSources,
 ): Promise<INestApplication> {
   const parts = app.get(GatewayParts);
-  const { state, secretFiles } = parts;
   const probes = new UpstreamProbes(config, names.lookup);
   const management = await NestFactory.create(
-    ManagementModule.with({ state, secretFiles, probes, telemetry }, logger),
+    ManagementModule.with({ parts, probes, telemetry }, logger),
     new ExpressAdapter(createExpress()),
     options,
   );

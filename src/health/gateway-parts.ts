@@ -14,13 +14,12 @@ import { GatewayState } from '../platform/server/gateway-state.ts';
 import { OpenRequests } from '../platform/server/open-requests.ts';
 import { StalledClients } from '../platform/server/stalled-clients.ts';
 import { UpstreamCredentials } from '../proxy/upstream/upstream-credentials.ts';
-import type { SecretFiles } from './secret-files.ts';
 
-/** The parts of the public port's application that its metrics and its drain use. */
+/** The parts of the public port's application that its metrics, its drain and the management port use. */
 @Injectable()
 export class GatewayParts {
   /** The lists of secrets that have a file. */
-  readonly secretFiles: SecretFiles;
+  readonly secretFiles: readonly Pick<SecretList<unknown>, 'name' | 'isFileGood'>[];
 
   readonly limits: GatewayConfig['limits'];
 

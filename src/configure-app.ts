@@ -66,10 +66,5 @@ export function configureApp(
 
 /** Writes paths without the API keys of this deployment. */
 export function loggedPaths(app: INestApplication): LoggedPaths {
-  const apiKeys = app.get(ApiKeys, { strict: false });
-  return new LoggedPaths({
-    canBeCredential: (text) => apiKeys.canBeKey(text),
-    isCredential: (text) => apiKeys.has(text),
-    version: () => apiKeys.version,
-  });
+  return new LoggedPaths(app.get(ApiKeys, { strict: false }));
 }

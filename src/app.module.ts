@@ -10,9 +10,8 @@ import { ProblemFilter } from './platform/server/problem.filter.ts';
 import { GatewayParts } from './health/gateway-parts.ts';
 import { HealthModule } from './health/health.module.ts';
 import { LimitsModule } from './platform/limits/limits.module.ts';
-import { LogModule } from './platform/log/log.module.ts';
-import type { NameResolver } from './platform/names/name-resolver.ts';
-import { NamesModule } from './platform/names/names.module.ts';
+import { LOGGER } from './platform/log/create-logger.ts';
+import { NameResolver } from './platform/names/name-resolver.ts';
 import { RegistryModule } from './registry/registry.module.ts';
 import { BodyCapGuard } from './platform/limits/body-cap.guard.ts';
 import { RateLimit } from './platform/limits/rate-limit.ts';
@@ -22,8 +21,9 @@ import type { GatewayState } from './platform/server/gateway-state.ts';
 import { ServerModule } from './platform/server/server.module.ts';
 import { ShapesModule } from './shapes/shapes.module.ts';
 import { StreamsModule } from './streams/streams.module.ts';
-import { TelemetryModule } from './platform/telemetry/telemetry.module.ts';
+import { ReadShareMetrics } from './platform/telemetry/read-share-metrics.ts';
 import type { Telemetry } from './platform/telemetry/telemetry.ts';
+import { UpstreamCalls } from './platform/telemetry/upstream-calls.ts';
 import { UpstreamModule } from './proxy/upstream/upstream.module.ts';
 
 /** The modules of the public port's application. */
@@ -42,11 +42,10 @@ export class AppModule {
   static with({ config, logger, names, telemetry, adapter, state }: AppParts): DynamicModule {
     return {
       module: AppModule,
+      // Every module may inject what it exports.
+      global: true,
       imports: [
         GatewayConfigModule.with(config),
-        LogModule.with(logger),
-        NamesModule.with(names),
-        TelemetryModule.with(telemetry),
         ServerModule.with(adapter, state),
         LimitsModule,
         AuthModule,
@@ -58,6 +57,10 @@ export class AppModule {
         UpstreamModule,
       ],
       providers: [
+        { provide: LOGGER, useValue: logger },
+        { provide: NameResolver, useValue: names },
+        { provide: UpstreamCalls, useValue: telemetry.upstreamCalls },
+        { provide: ReadShareMetrics, useValue: telemetry.sharedReads },
         GatewayParts,
         { provide: APP_GUARD, useExisting: AccessGuard },
         BodyCapGuard,
@@ -66,6 +69,7 @@ export class AppModule {
         ...rateLimit(config),
         { provide: APP_FILTER, useExisting: ProblemFilter },
       ],
+      exports: [LOGGER, NameResolver, UpstreamCalls, ReadShareMetrics],
     };
   }
 }

@@ -3,7 +3,7 @@ import { ApiKeys } from './auth/api-keys.ts';
 import type { GatewayConfig } from './platform/config/gateway-config.ts';
 import { corsStep } from './platform/cors/cors.step.ts';
 import { LoggedPaths } from './platform/log/logged-paths.ts';
-import { LOGGER } from './platform/log/log.module.ts';
+import { LOGGER } from './platform/log/create-logger.ts';
 import { admissionStep } from './platform/server/admission.step.ts';
 import { ConnectionCap } from './platform/server/connection-cap.ts';
 import { Connections } from './platform/server/connections.ts';
@@ -66,10 +66,5 @@ export function configureApp(
 
 /** Writes paths without the API keys of this deployment. */
 export function loggedPaths(app: INestApplication): LoggedPaths {
-  const apiKeys = app.get(ApiKeys, { strict: false });
-  return new LoggedPaths({
-    canBeCredential: (text) => apiKeys.canBeKey(text),
-    isCredential: (text) => apiKeys.has(text),
-    version: () => apiKeys.version,
-  });
+  return new LoggedPaths(app.get(ApiKeys, { strict: false }));
 }

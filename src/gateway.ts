@@ -1,10 +1,11 @@
 import type { AddressInfo } from 'node:net';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import type { INestApplication, NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express/adapters/express-adapter.js';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
+import { within } from './platform/clock/within.ts';
 import type { GatewayConfig } from './platform/config/gateway-config.ts';
 import { configureApp, loggedPaths } from './configure-app.ts';
 import { GatewayParts } from './health/gateway-parts.ts';
@@ -115,10 +116,7 @@ export async function startGateway(
       await drain({ server, connections, openRequests, state, logger, hasLameDuck, timeoutMs });
       const leftMs = Math.max(MIN_CLOSE_MS, endsAtMs - performance.now());
       // The end of the process closes what a module cannot close in time.
-      await Promise.race([
-        close(Math.min(leftMs, MAX_FLUSH_MS)),
-        sleep(leftMs, undefined, { ref: false }),
-      ]);
+      await within(leftMs, close(Math.min(leftMs, MAX_FLUSH_MS)));
     },
     close: () => close(),
   };
@@ -139,10 +137,9 @@ async function createManagement(
   { config, logger, telemetry, names, log, options }: ManagementSources,
 ): Promise<INestApplication> {
   const parts = app.get(GatewayParts);
-  const { state, secretFiles } = parts;
   const probes = new UpstreamProbes(config, names.lookup);
   const management = await NestFactory.create(
-    ManagementModule.with({ state, secretFiles, probes, telemetry }, logger),
+    ManagementModule.with({ parts, probes, telemetry }, logger),
     new ExpressAdapter(createExpress()),
     options,
   );

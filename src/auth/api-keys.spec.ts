@@ -40,12 +40,12 @@ describe('ApiKeys', () => {
     const some = apiKeys(list);
     const texts = [OLD, NEW, HASHED, `${OLD}x`, OLD.slice(0, -1), 'old-key-012345678x', ''];
     for (const text of texts) {
-      expect([text, some.has(text)]).toEqual([
+      expect([text, some.isCredential(text)]).toEqual([
         text,
         some.find(credentialDigest(text)) !== undefined,
       ]);
     }
-    expect(some.has(OLD)).toBe(true);
+    expect(some.isCredential(OLD)).toBe(true);
   });
 
   it('lets nobody in with an empty list', () => {

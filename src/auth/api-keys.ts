@@ -1,10 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isKey, type ApiKey } from '../platform/config/api-key.ts';
+import type { CurrentCredentials } from '../platform/log/logged-paths.ts';
 import type { SecretList } from '../platform/config/secret-list.ts';
 import { credentialDigest } from './bearer.ts';
 
 /** The API keys of this deployment. All are valid at the same time, so that keys rotate without downtime. */
-export class ApiKeys {
+export class ApiKeys implements CurrentCredentials {
   private readonly keys: Pick<SecretList<ApiKey>, 'entries'>;
 
   constructor(keys: Pick<SecretList<ApiKey>, 'entries'>) {
@@ -17,13 +18,13 @@ export class ApiKeys {
   }
 
   /** Whether a text has the length of a key. A key that is given as its digest can have any. */
-  canBeKey(text: string): boolean {
+  canBeCredential(text: string): boolean {
     return this.keys.entries.some(({ length = text.length }) => length === text.length);
   }
 
   /** Whether a text of any kind is a key. It takes a digest of what can be one. */
-  has(text: string): boolean {
-    return this.canBeKey(text) && this.find(credentialDigest(text)) !== undefined;
+  isCredential(text: string): boolean {
+    return this.canBeCredential(text) && this.find(credentialDigest(text)) !== undefined;
   }
 
   /** The key that this credential is. `digest` is its SHA-256. */

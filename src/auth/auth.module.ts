@@ -5,7 +5,7 @@ import { CONFIG, type GatewayConfig } from '../platform/config/gateway-config.ts
 import type { ApiKey } from '../platform/config/api-key.ts';
 import { SecretList } from '../platform/config/secret-list.ts';
 import { parseApiKeys, parseReadTokenSecrets } from '../platform/config/secret-lists.ts';
-import { LOGGER } from '../platform/log/log.module.ts';
+import { LOGGER } from '../platform/log/create-logger.ts';
 import { NameResolver } from '../platform/names/name-resolver.ts';
 import { AccessGuard } from './access.guard.ts';
 import { ApiKeyGuard } from './api-key.guard.ts';

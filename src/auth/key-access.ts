@@ -6,7 +6,7 @@ import { pathProblem } from '../platform/http/request-path.ts';
 import { isControlPlanePath, scopeCovers } from '../platform/http/path-scope.ts';
 import { requestContext } from '../platform/server/request-context.ts';
 import { durableStreams } from '../proxy/upstream/protocols/durable-streams.ts';
-import { openedByKey, sentWithKey } from './request-access.ts';
+import { setAccess } from './request-access.ts';
 
 /** The only other header of a request that names a stream: the stream that a new one is forked from. */
 const FORK_SOURCE = durableStreams.mappedHeader?.name ?? '';
@@ -22,9 +22,9 @@ export function letInWithKey(
   scope: Scope,
 ): void {
   const context = requestContext(request);
-  sentWithKey(context, key.name);
+  context.credential = key.name;
   checkKeyAccess(key, scope, context.path, request);
-  openedByKey(context, credentialId, scope);
+  setAccess(context, { credentialId, scope });
 }
 
 /** Refuses a request that a valid API key does not open. Throws `scope_not_covered`. */

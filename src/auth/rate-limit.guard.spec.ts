@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { executionContext, guardedRequest } from '../../test/support/execution-context.ts';
 import { RateLimit } from '../platform/limits/rate-limit.ts';
 import { RateLimitGuard } from './rate-limit.guard.ts';
-import { openedByKey } from './request-access.ts';
+import { setAccess } from './request-access.ts';
 
 describe('RateLimitGuard', () => {
   let nowMs = 0;
@@ -10,7 +10,7 @@ describe('RateLimitGuard', () => {
     const guard = new RateLimitGuard(new RateLimit(perSecond, () => nowMs));
     return (credentialId?: string) => {
       const { request, context } = guardedRequest('GET', '/streams/x');
-      if (credentialId) openedByKey(context, credentialId, 'streams:read');
+      if (credentialId) setAccess(context, { credentialId });
       return guard.canActivate(executionContext(request));
     };
   }

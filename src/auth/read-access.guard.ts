@@ -7,7 +7,7 @@ import { CredentialFiles } from './credential-files.ts';
 import { letInWithKey } from './key-access.ts';
 import { checkReadAccess } from './read-access.ts';
 import type { ReadToken } from './read-token.ts';
-import { openedByToken, sentWithToken } from './request-access.ts';
+import { setAccess } from './request-access.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { RouteRules } from './route-rules.ts';
 import { sentCredential, type SentCredential } from './sent-credential.ts';
@@ -59,8 +59,10 @@ export class ReadAccessGuard implements CanActivate {
 /** Throws if the token does not open the request. */
 function letIn(request: ClientRequest, token: ReadToken): true {
   const context = requestContext(request);
-  sentWithToken(context, token.subject);
+  context.credential = 'read-token';
+  context.subject = token.subject;
   checkReadAccess(token, request.method, context.path);
-  openedByToken(context, token);
+  context.tokenEndsAtMs = token.expiresAtSeconds * 1_000;
+  setAccess(context, { credentialId: token.credentialId, readToken: token });
   return true;
 }

@@ -19,24 +19,7 @@ export function accessOf(context: Pick<RequestContext, 'kept'>): RequestAccess |
   return ACCESS.of(context);
 }
 
-/** Notes that the request has a valid API key, whether or not the key opens the route. */
-export function sentWithKey(context: RequestContext, name: string): void {
-  context.credential = name;
-}
-
-/** Notes that the request has a valid read token, whether or not the token opens the route. */
-export function sentWithToken(context: RequestContext, subject: string | undefined): void {
-  context.credential = 'read-token';
-  context.subject = subject;
-}
-
-/** Notes that an API key opened the request. `credentialId` is the base64 of the key's SHA-256. */
-export function openedByKey(context: RequestContext, credentialId: string, scope: Scope): void {
-  ACCESS.set(context, { credentialId, scope });
-}
-
-/** Notes that a read token opened the request. */
-export function openedByToken(context: RequestContext, readToken: ReadToken): void {
-  ACCESS.set(context, { credentialId: readToken.credentialId, readToken });
-  context.tokenEndsAtMs = readToken.expiresAtSeconds * 1_000;
+/** Notes that the credential has opened the request. */
+export function setAccess(context: Pick<RequestContext, 'kept'>, access: RequestAccess): void {
+  ACCESS.set(context, access);
 }

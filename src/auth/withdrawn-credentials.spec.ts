@@ -8,7 +8,7 @@ import { credentialDigest } from './bearer.ts';
 import type { CredentialFiles } from './credential-files.ts';
 import type { ReadToken } from './read-token.ts';
 import type { ReadTokenVerifier } from './read-token-verifier.ts';
-import { openedByKey, openedByToken } from './request-access.ts';
+import { setAccess } from './request-access.ts';
 import { WithdrawnCredentials } from './withdrawn-credentials.ts';
 
 const KEY = 'a-key-of-some-length';
@@ -67,7 +67,8 @@ describe('WithdrawnCredentials', () => {
     return read;
   }
   function readWith(key: string): void {
-    openedByKey(newRead(), credentialDigest(key).toString('base64'), 'streams:read');
+    const credentialId = credentialDigest(key).toString('base64');
+    setAccess(newRead(), { credentialId, scope: 'streams:read' });
   }
   const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
   const codes = (): unknown[] => ended.map(({ code, reason }) => [code, reason]);
@@ -91,7 +92,7 @@ describe('WithdrawnCredentials', () => {
   });
 
   it('ends the reads of a token whose secret or key has gone', async () => {
-    openedByToken(newRead(), TOKEN);
+    setAccess(newRead(), { credentialId: TOKEN.credentialId, readToken: TOKEN });
     readWith(KEY);
     verifier.version = [1, 2];
     await pass(1_000);

@@ -1,14 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { upstreamsWith } from '../../test/support/upstreams.ts';
 import type { RuntimeApi } from '../platform/config/gateway-config.ts';
 import type { GatewayError } from '../platform/errors/gateway-error.ts';
-import { loadConfig } from '../platform/config/load-config.ts';
-import { Upstreams } from '../proxy/upstream/upstreams.ts';
 import { interpretAnswer, type SentCommand } from './runtime-answer.ts';
-import { NameResolver } from '../platform/names/name-resolver.ts';
 
 const SENT: SentCommand = {
-  upstream: new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }), new NameResolver(2_000))
-    .runtimeIngress,
+  upstream: (await upstreamsWith()).runtimeIngress,
   api: 'classic',
   method: 'POST',
   target: '/chat/a1/wake/send',

@@ -28,6 +28,11 @@ describe('derivedId', () => {
     expect(bits.toString(16).padStart(32, '0')).toBe(digest.slice(0, 32));
   });
 
+  // A gateway of the version before must spawn the same entity for a repeated key.
+  it('stays the same from version to version', () => {
+    expect(derivedId('acme', 'chat', 'key-1')).toBe('14vx7am1f3094jm0r3wnq0ae60');
+  });
+
   it('is always 26 characters with a first one of at most 7', () => {
     for (let i = 0; i < 500; i++) expect(derivedId('t', 'a', `k${i}`)).toMatch(LOWERCASE_ULID);
   });

@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
+import { uuidToULID } from 'ulid';
 import { freshUlid } from '../platform/http/fresh-ulid.ts';
-
-/** Crockford's base 32 in lower case, as a ULID writes its 128 bits. */
-const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz';
-const ULID_LENGTH = 26;
 
 /** A fresh lowercase ULID. */
 export function freshId(): string {
@@ -18,11 +15,6 @@ export function freshId(): string {
 export function derivedId(tenant: string, type: string, idempotencyKey: string): string {
   // None of the three can hold a line feed, so the joined text is unambiguous.
   const digest = createHash('sha256').update(`${tenant}\n${type}\n${idempotencyKey}`).digest('hex');
-  let bits = BigInt(`0x${digest.slice(0, 32)}`);
-  let id = '';
-  for (let i = 0; i < ULID_LENGTH; i++) {
-    id = CROCKFORD[Number(bits & 31n)] + id;
-    bits >>= 5n;
-  }
-  return id;
+  const uuid = digest.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+  return uuidToULID(uuid).toLowerCase();
 }

@@ -13,14 +13,13 @@ import { Connections } from '../platform/server/connections.ts';
 import { GatewayState } from '../platform/server/gateway-state.ts';
 import { OpenRequests } from '../platform/server/open-requests.ts';
 import { StalledClients } from '../platform/server/stalled-clients.ts';
-import { RotatingCredentials } from '../proxy/upstream/upstream-credentials.ts';
-import type { SecretFiles } from './secret-files.ts';
+import { UpstreamCredentials } from '../proxy/upstream/upstream-credentials.ts';
 
-/** The parts of the public port's application that its metrics and its drain use. */
+/** The parts of the public port's application that its metrics, its drain and the management port use. */
 @Injectable()
 export class GatewayParts {
   /** The lists of secrets that have a file. */
-  readonly secretFiles: SecretFiles;
+  readonly secretFiles: readonly Pick<SecretList<unknown>, 'name' | 'isFileGood'>[];
 
   readonly limits: GatewayConfig['limits'];
 
@@ -39,7 +38,7 @@ export class GatewayParts {
     @Inject(READ_TOKEN_KEY_SET) readonly keySet: TokenKeySet | undefined,
     @Inject(API_KEY_LIST) apiKeys: SecretList<object>,
     @Inject(READ_TOKEN_SECRET_LIST) tokenSecrets: SecretList<object>,
-    upstreamCredentials: RotatingCredentials,
+    upstreamCredentials: UpstreamCredentials,
   ) {
     this.limits = config.limits;
     this.secretFiles = [apiKeys, tokenSecrets, ...upstreamCredentials.lists].filter(

@@ -1,14 +1,13 @@
-import { Controller, Get, Inject, UseFilters } from '@nestjs/common';
+import { Controller, Get, UseFilters } from '@nestjs/common';
 import {
   HealthCheckService,
   HealthIndicatorService,
   type HealthCheckResult,
 } from '@nestjs/terminus';
 import { Access } from '../auth/access.decorator.ts';
-import { GatewayState } from '../platform/server/gateway-state.ts';
+import { GatewayParts } from './gateway-parts.ts';
 import { PlainHealthCheck } from './health-check.decorator.ts';
 import { HealthCheckFilter } from './health-check.filter.ts';
-import { SECRET_FILES, type SecretFiles } from './secret-files.ts';
 import { UpstreamProbes } from './upstream-probes.ts';
 
 @Controller('health')
@@ -18,9 +17,8 @@ export class ManagementController {
   constructor(
     private readonly health: HealthCheckService,
     private readonly indicators: HealthIndicatorService,
-    private readonly state: GatewayState,
+    private readonly parts: GatewayParts,
     private readonly upstreams: UpstreamProbes,
-    @Inject(SECRET_FILES) private readonly secretFiles: SecretFiles,
   ) {}
 
   /** The process answers. */
@@ -41,13 +39,13 @@ export class ManagementController {
     const states = await this.upstreams.states();
     const gateway = this.indicators.check('gateway');
     return this.health.check([
-      () => (this.state.isDraining ? gateway.down({ state: 'draining' }) : gateway.up()),
+      () => (this.parts.state.isDraining ? gateway.down({ state: 'draining' }) : gateway.up()),
       ...Object.entries(states).map(
         ([name, state]) =>
           () =>
             this.indicators.check(name).up({ state }),
       ),
-      ...this.secretFiles.map(
+      ...this.parts.secretFiles.map(
         ({ name, isFileGood }) =>
           () =>
             this.indicators

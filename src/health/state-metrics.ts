@@ -81,7 +81,7 @@ const CONNECTIONS: readonly StateMetric[] = [
   {
     name: 'http_server_active_requests',
     help: 'Requests under way, reads included.',
-    read: ({ openRequests }) => openRequests.count,
+    read: ({ openRequests }) => openRequests.size,
   },
   {
     name: 'gateway_connections',

@@ -1,4 +1,5 @@
 import { GatewayError } from '../platform/errors/gateway-error.ts';
+import { uriDecoded } from '../platform/http/request-path.ts';
 import { SECRETS } from '../proxy/upstream/protocols/electric.ts';
 
 /**
@@ -71,12 +72,7 @@ const encode = encodeURIComponent;
 /** Decodes like a form (WHATWG URL, "application/x-www-form-urlencoded"). Undefined if it is invalid. */
 function decode(text: string): string | undefined {
   // A byte above ASCII is one character here and a part of one to the engine.
-  if (/[^\x21-\x7e]/.test(text)) return undefined;
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return undefined;
-  }
+  return /[^\x21-\x7e]/.test(text) ? undefined : uriDecoded(text.replaceAll('+', ' '));
 }
 
 function duplicate(name: string): GatewayError {

@@ -1,5 +1,6 @@
 import type { OnModuleDestroy } from '@nestjs/common';
 import type { Logger } from 'pino';
+import { within } from '../clock/within.ts';
 import type { SecretSource } from './gateway-config.ts';
 import type { ListForm, ParsedList } from './secret-lists.ts';
 import { readSmallFile } from './small-file.ts';
@@ -93,15 +94,11 @@ export class SecretList<Entry> implements OnModuleDestroy {
 
   private async inTime(reading: Promise<void>): Promise<void> {
     const { readTimeoutMs } = this.options;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
-        this.keepOld('unanswered', `cannot be read in ${readTimeoutMs} ms`);
-        resolve();
-      }, readTimeoutMs).unref();
-    });
-    await Promise.race([reading, late]);
-    clearTimeout(timer);
+    const isRead = await within(
+      readTimeoutMs,
+      reading.then(() => true),
+    );
+    if (!isRead) this.keepOld('unanswered', `cannot be read in ${readTimeoutMs} ms`);
   }
 
   private scheduleReread(): void {

@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 
 /** No list of secrets is larger. A larger file is another one, named by mistake. */
 export const MAX_FILE_BYTES = 1_048_576;
@@ -24,12 +25,8 @@ export async function readSmallFile(path: string): Promise<string> {
   const file = await open(path, OPEN_FLAGS);
   try {
     checkRegular(await file.stat());
-    const chunks: Buffer[] = [];
     // `end` is the last byte that is read.
-    for await (const chunk of file.createReadStream({ end: MAX_FILE_BYTES })) {
-      chunks.push(chunk as Buffer);
-    }
-    return smallText(Buffer.concat(chunks));
+    return smallText(await buffer(file.createReadStream({ end: MAX_FILE_BYTES })));
   } finally {
     await file.close();
   }
@@ -40,14 +37,14 @@ export function readSmallFileSync(path: string): string {
   const file = openSync(path, OPEN_FLAGS);
   try {
     checkRegular(fstatSync(file));
-    const buffer = Buffer.alloc(MAX_FILE_BYTES + 1);
+    const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
     let length = 0;
     let count: number;
     do {
-      count = readSync(file, buffer, length, buffer.length - length, null);
+      count = readSync(file, bytes, length, bytes.length - length, null);
       length += count;
-    } while (count > 0 && length < buffer.length);
-    return smallText(buffer.subarray(0, length));
+    } while (count > 0 && length < bytes.length);
+    return smallText(bytes.subarray(0, length));
   } finally {
     closeSync(file);
   }

@@ -1,4 +1,4 @@
-import { pathProblem } from './request-path.ts';
+import { pathProblem, uriDecoded } from './request-path.ts';
 import { isReadPath, READ_PREFIXES } from './routes.ts';
 
 /** The paths that a token's prefixes cover. Each prefix is a list of decoded segments. */
@@ -31,17 +31,8 @@ export function scopeCovers(scope: PathScope, path: string): boolean {
 /** Whether a path names the history store's control plane, however often it is encoded. */
 export function isControlPlanePath(path: string): boolean {
   return decodedSegments(path).some(
-    (segment) =>
-      segment === CONTROL_PLANE_SEGMENT || decodedOnceMore(segment) === CONTROL_PLANE_SEGMENT,
+    (segment) => segment === CONTROL_PLANE_SEGMENT || uriDecoded(segment) === CONTROL_PLANE_SEGMENT,
   );
-}
-
-function decodedOnceMore(segment: string): string | undefined {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A trailing slash changes nothing, so the empty segment after it is left out. */

@@ -13,12 +13,8 @@ export function pathProblem(path: string): string | undefined {
   if (path.includes('//')) return 'holds an empty segment ("//")';
   if (!path.includes('%')) return path.includes('/.') ? dotSegmentProblem(path) : undefined;
 
-  let decoded: string;
-  try {
-    decoded = decodeURIComponent(path);
-  } catch {
-    return 'holds percent-encoding that is broken or not UTF-8';
-  }
+  const decoded = uriDecoded(path);
+  if (decoded === undefined) return 'holds percent-encoding that is broken or not UTF-8';
   return (
     hiddenProblem(path, decoded) ??
     // An upstream may decode once more: `%252e%252e` would then be `..`.
@@ -37,15 +33,22 @@ function dotSegmentProblem(path: string): string | undefined {
   return /(?:^|\/)\.{1,2}(?:\/|$)/.test(path) ? 'holds a dot segment ("." or "..")' : undefined;
 }
 
+/** The decoded text. Undefined if its percent-encoding is broken or not UTF-8. */
+export function uriDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Decodes what is valid percent-encoding and leaves everything else alone. */
 export function decodeLeniently(text: string): string {
   return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
-    try {
-      return decodeURIComponent(run);
-    } catch {
-      return run.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
-        String.fromCharCode(Number.parseInt(hex, 16)),
-      );
-    }
+    const decoded = uriDecoded(run);
+    if (decoded !== undefined) return decoded;
+    return run.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
   });
 }

@@ -5,6 +5,9 @@ import type { LogOutput } from './log-output.ts';
 import { loggedError } from './logged-error.ts';
 import { loggedPath } from './logged-path.ts';
 
+/** The injection token of the logger. */
+export const LOGGER = Symbol('logger');
+
 const BASE = { service: 'agent-gateway' };
 /** The outputs of the loggers, which pino does not expose. */
 const destinations = new WeakMap<Logger, DestinationStream>();

@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { DestinationStream } from 'pino';
+import { within } from '../clock/within.ts';
 import { openStandardOutput, type OutputDescriptor } from './standard-output.ts';
 
 const BLOCK_BYTES = 65_536;
@@ -99,10 +99,7 @@ export class LogOutput implements DestinationStream, LogCounts {
   async end(timeoutMs: number): Promise<void> {
     this.isOver = true;
     if (this.waitingBytes === 0) return;
-    const givenUp = new AbortController();
-    const timeout = sleep(timeoutMs, undefined, { signal: givenUp.signal }).catch(() => undefined);
-    await Promise.race([new Promise<void>((resolve) => (this.onAllWritten = resolve)), timeout]);
-    givenUp.abort();
+    await within(timeoutMs, new Promise<void>((resolve) => (this.onAllWritten = resolve)));
   }
 
   private readonly passOn = (): void => {

@@ -1,7 +1,7 @@
 import { decodeLeniently } from '../http/request-path.ts';
 
 /** Whether a text is a credential of this deployment, such as an API key. */
-export type CredentialCheck = (text: string) => boolean;
+type CredentialCheck = (text: string) => boolean;
 
 /** Of a path in a log, in characters. */
 export const MAX_LOGGED_LENGTH = 512;

@@ -12,7 +12,13 @@ function deployment(): { paths: LoggedPaths; keys: { list: string[] }; compared:
     return keys.list.includes(text);
   };
   const canBeCredential = (text: string): boolean => text.length === KEY.length;
-  const paths = new LoggedPaths({ canBeCredential, isCredential, version: () => keys.list });
+  const paths = new LoggedPaths({
+    canBeCredential,
+    isCredential,
+    get version() {
+      return keys.list;
+    },
+  });
   return { paths, keys, compared };
 }
 

@@ -1,5 +1,5 @@
 import { RecentMap } from '../collections/recent-map.ts';
-import { loggedPath, MAX_LOGGED_LENGTH, type CredentialCheck } from './logged-path.ts';
+import { loggedPath, MAX_LOGGED_LENGTH } from './logged-path.ts';
 
 /** How many paths are remembered. A reader sends the same one with every long-poll. */
 const MAX_PATHS = 4_096;
@@ -7,9 +7,9 @@ const MAX_PATHS = 4_096;
 /** The credentials of now, and an object that is another one after each change of them. */
 export interface CurrentCredentials {
   /** Cheap, unlike `isCredential`, which takes a digest. */
-  canBeCredential: CredentialCheck;
-  isCredential: CredentialCheck;
-  version: () => unknown;
+  canBeCredential(text: string): boolean;
+  isCredential(text: string): boolean;
+  readonly version: unknown;
 }
 
 /**
@@ -26,7 +26,7 @@ export class LoggedPaths {
   }
 
   of(path: string): string {
-    const version = this.credentials.version();
+    const version = this.credentials.version;
     if (version !== this.version) {
       this.clean.clear();
       this.version = version;
@@ -54,5 +54,5 @@ function copyOf(path: string): string {
 export const NO_CREDENTIALS: CurrentCredentials = {
   canBeCredential: () => false,
   isCredential: () => false,
-  version: () => undefined,
+  version: undefined,
 };

@@ -22,12 +22,4 @@ export class NestLogger implements LoggerService {
     if (types.isNativeError(message)) this.logger.error({ err: message }, 'Nest reports an error');
     else this.logger.error({ detail: stackOrContext }, String(message));
   }
-
-  debug(message: unknown, context?: unknown): void {
-    this.logger.debug({ context }, String(message));
-  }
-
-  verbose(message: unknown, context?: unknown): void {
-    this.logger.trace({ context }, String(message));
-  }
 }

@@ -1,4 +1,4 @@
-import { SlowClients, type SlowClient } from './slow-clients.ts';
+import { TimedList, type TimedItem } from '../collections/timed-list.ts';
 
 /**
  * The bytes that the gateway holds in memory for others: responses that clients have not read yet, events for slow
@@ -6,6 +6,12 @@ import { SlowClients, type SlowClient } from './slow-clients.ts';
  */
 export const HELD_KINDS = ['answers', 'events', 'bodies', 'waiting'] as const;
 export type HeldKind = (typeof HELD_KINDS)[number];
+
+/** A client that must read what is held for it. */
+export interface SlowClient extends TimedItem<SlowClient> {
+  /** Ends the client's response and frees what is held for it. */
+  shed(): void;
+}
 
 /** The memory in bytes of the objects that belong to a held piece, in addition to its own bytes. */
 export const PIECE_OVERHEAD_BYTES = 512;
@@ -36,7 +42,7 @@ export class HeldBytes {
     waiting: 0,
   };
   private totalBytes = 0;
-  private readonly slowClients = new SlowClients();
+  private readonly slowClients = new TimedList<SlowClient>();
   private isShedding = false;
   private flowStepBytes = Number.POSITIVE_INFINITY;
   private nextFlowAt = Number.POSITIVE_INFINITY;
@@ -123,11 +129,11 @@ export class HeldBytes {
     this.isShedding = true;
     try {
       for (;;) {
-        const { slowest } = this.slowClients;
+        const slowest = this.slowClients.oldest;
         if (!slowest || this.totalBytes <= untilBytes || slowest.sinceMs > slowSinceMs) return;
-        this.slowClients.delete(slowest.client);
+        this.slowClients.delete(slowest.item);
         this.shedCount++;
-        slowest.client.shed();
+        slowest.item.shed();
       }
     } finally {
       this.isShedding = false;

@@ -38,8 +38,6 @@ export interface SocketShedder {
  * are disconnected first, and then new work is refused.
  */
 export class MemoryWatch {
-  /** How often new work was refused because memory was short. */
-  closedCount = 0;
   private readonly memory: ProcessMemory;
   private readonly held: HeldBytes;
   private readonly sockets: SocketShedder;
@@ -95,7 +93,6 @@ export class MemoryWatch {
 
   private close(share: number): void {
     this.held.isClosed = true;
-    this.closedCount++;
     this.logger.warn(
       { usedShare: share, limitBytes: this.memory.limitBytes, heldBytes: this.held.total },
       'memory is short: new reads, and bodies that would have to be held, are refused for now',

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { promises as dns } from 'node:dns';
+import { within } from '../clock/within.ts';
 import { addressesInHosts } from './hosts-file.ts';
 import { searchedNames } from './search-list.ts';
 
@@ -63,10 +64,7 @@ export async function lookUp(
 async function addressesOf(resolver: dns.Resolver, name: string): Promise<string[]> {
   const families = [resolver.resolve4(name), resolver.resolve6(name)];
   const first = await Promise.any(families);
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, RESOLUTION_DELAY_MS);
-  const found = await Promise.race([Promise.allSettled(families), late]);
-  clearTimeout(timer);
+  const found = await within(RESOLUTION_DELAY_MS, Promise.allSettled(families));
   return found
     ? found.flatMap((family) => (family.status === 'fulfilled' ? family.value : []))
     : first;

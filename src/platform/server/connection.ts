@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { TimedItem } from '../collections/timed-list.ts';
 
 /** How many requests may wait on one connection for earlier ones. A connection with more is closed. */
 export const MAX_WAITING_REQUESTS = 1_000;
@@ -24,7 +25,8 @@ export interface ClientProgress {
 }
 
 /** The requests in progress on a connection. */
-export interface Connection extends ClientProgress {
+export interface Connection extends ClientProgress, TimedItem<Connection> {
+  readonly socket: Socket;
   /** The requests in order. The last ones may still wait. */
   readonly exchanges: { request: IncomingMessage; response: ServerResponse }[];
   readonly waiting: WaitingRequest[];
@@ -43,8 +45,10 @@ export interface Connection extends ClientProgress {
 /** A request and its response. */
 export type Exchange = Connection['exchanges'][number];
 
-export function newConnection(): Connection {
+export function newConnection(socket: Socket): Connection {
   return {
+    socket,
+    timedPlace: undefined,
     exchanges: [],
     waiting: [],
     isUsed: false,
@@ -61,7 +65,8 @@ export function newConnection(): Connection {
 }
 
 /** Node keeps parsed requests until the connection ends, answered or not. */
-export function ignore(socket: Socket, connection: Connection): void {
+export function ignore(connection: Connection): void {
+  const { socket } = connection;
   connection.ignored++;
   if (connection.ignored > MAX_WAITING_REQUESTS) socket.destroy();
   else if (connection.ignored > MAX_WAITING_BEFORE_PAUSE) socket.pause();

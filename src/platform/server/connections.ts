@@ -34,10 +34,11 @@ export class Connections {
   shedCount = 0;
   /** Idle connections that were closed because another client needed their place. */
   displacedCount = 0;
+  /** The number of connections ever opened. */
+  accepted = 0;
   private readonly idle = new IdleConnections();
   private readonly held: HeldBytes;
   private readonly open = new Map<Socket, Connection>();
-  private acceptedCount = 0;
   /** The bytes of connections that are closed. */
   private readonly closedBytes: NetworkBytes = { received: 0, sent: 0 };
   private announces = false;
@@ -46,21 +47,17 @@ export class Connections {
   constructor(server: Server, held: HeldBytes) {
     this.held = held;
     server.on('connection', (socket: Socket) => {
-      this.acceptedCount++;
-      this.open.set(socket, newConnection());
-      this.idle.addUnused(socket);
-      socket.once('close', () => this.onClosed(socket));
+      const connection = newConnection(socket);
+      this.accepted++;
+      this.open.set(socket, connection);
+      this.idle.addUnused(connection);
+      socket.once('close', () => this.onClosed(connection));
     });
   }
 
   /** The number of open connections. */
   get count(): number {
     return this.open.size;
-  }
-
-  /** The number of connections ever opened. */
-  get accepted(): number {
-    return this.acceptedCount;
   }
 
   /** The number of waiting requests on the connection that has most of them. It checks every open connection. */
@@ -133,14 +130,14 @@ export class Connections {
    */
   closeIdle(): void {
     this.closesIdle = true;
-    for (const [socket, connection] of this.open) {
-      if (connection.isUsed) this.closeIfIdle(socket, connection);
+    for (const connection of this.open.values()) {
+      if (connection.isUsed) this.closeIfIdle(connection);
     }
   }
 
   /** Closes every idle connection that never sent a request. */
   closeUnused(): void {
-    for (const [socket, connection] of this.open) this.closeIfIdle(socket, connection);
+    for (const connection of this.open.values()) this.closeIfIdle(connection);
   }
 
   /**
@@ -150,10 +147,9 @@ export class Connections {
    */
   closeLongestIdle(): boolean {
     for (;;) {
-      const socket = this.idle.takeLongest();
-      const connection = socket && this.open.get(socket);
+      const connection = this.idle.takeLongest();
       if (!connection) return false;
-      if (this.closeIfIdle(socket, connection)) {
+      if (this.closeIfIdle(connection)) {
         this.displacedCount++;
         return true;
       }
@@ -175,10 +171,10 @@ export class Connections {
       return;
     }
     if (connection.takesNoMore) {
-      ignore(socket, connection);
+      ignore(connection);
       return;
     }
-    if (connection.exchanges.length === 0) this.idle.delete(socket);
+    if (connection.exchanges.length === 0) this.idle.delete(connection);
     connection.isUsed = true;
     connection.exchanges.push({ request, response });
     if (endsInDoubt(request) || asksForUpgrade(request)) {
@@ -187,7 +183,7 @@ export class Connections {
       connection.takesNoMore = true;
     }
     if (this.announces) announceOnLast(connection.exchanges);
-    response.on('close', () => this.onAnswered(socket, connection, response));
+    response.on('close', () => this.onAnswered(connection, response));
     if (connection.exchanges.length <= MAX_STARTED_REQUESTS) start();
     else this.wait(request, connection, start);
   }
@@ -209,8 +205,8 @@ export class Connections {
     if (waiting.length > MAX_WAITING_BEFORE_PAUSE) request.socket.pause();
   }
 
-  private onAnswered(socket: Socket, connection: Connection, response: ServerResponse): void {
-    const { exchanges, waiting } = connection;
+  private onAnswered(connection: Connection, response: ServerResponse): void {
+    const { socket, exchanges, waiting } = connection;
     const at = exchanges.findIndex((exchange) => exchange.response === response);
     // A waiting request that was dropped.
     if (at === -1) return;
@@ -228,23 +224,24 @@ export class Connections {
       next.start();
     }
     if (exchanges.length === 0) {
-      if (this.open.has(socket)) this.idle.addAnswered(socket);
+      if (this.open.has(socket)) this.idle.addAnswered(connection);
       connection.onAnswered?.();
     }
-    if (this.closesIdle) this.closeIfIdle(socket, connection);
+    if (this.closesIdle) this.closeIfIdle(connection);
   }
 
-  private onClosed(socket: Socket): void {
+  private onClosed(connection: Connection): void {
+    const { socket, exchanges } = connection;
     this.dropWaiting(socket);
     // Node emits `close` for waiting responses, but not on a connection that it has passed on for a CONNECT.
-    for (const { response } of this.exchanges(socket)) destroyAnswer(response);
+    for (const { response } of exchanges) destroyAnswer(response);
     this.open.delete(socket);
-    this.idle.delete(socket);
+    this.idle.delete(connection);
     addBytes(this.closedBytes, socket);
   }
 
   /** A request whose head is still arriving is accepted, or its client would see a broken connection. */
-  private closeIfIdle(socket: Socket, { exchanges, bytesRead }: Connection): boolean {
+  private closeIfIdle({ socket, exchanges, bytesRead }: Connection): boolean {
     if (exchanges.length > 0 || socket.bytesRead > bytesRead) return false;
     socket.end(() => socket.destroy());
     return true;

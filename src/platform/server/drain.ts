@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { within } from '../clock/within.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { GatewayState } from './gateway-state.ts';
 import type { OpenRequests } from './open-requests.ts';
@@ -52,19 +53,11 @@ export async function drain(parts: DrainParts): Promise<void> {
   connections.closeIdle();
   const closesUnused = setTimeout(() => connections.closeUnused(), FIRST_REQUEST_MS);
   const endReads = scheduleEndOfReads(parts, untilShare);
-  const hardDeadline = new AbortController();
-  await Promise.race([
-    closed,
-    sleep(untilShare(1), undefined, { signal: hardDeadline.signal }).catch(() => undefined),
-  ]);
-  hardDeadline.abort();
+  await within(untilShare(1), closed);
   clearTimeout(closesUnused);
   endReads.callOff();
-  if (openRequests.count > 0) {
-    parts.logger.warn(
-      { requests: openRequests.count },
-      'requests broken off at the drain deadline',
-    );
+  if (openRequests.size > 0) {
+    parts.logger.warn({ requests: openRequests.size }, 'requests broken off at the drain deadline');
   }
   connections.destroyAll();
   // Waits until the log has a line for each broken request.

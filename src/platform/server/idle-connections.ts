@@ -1,12 +1,13 @@
-import type { Socket } from 'node:net';
+import { TimedList } from '../collections/timed-list.ts';
+import type { Connection } from './connection.ts';
 
 /** A client that has just connected may still send its first request. */
 const FIRST_REQUEST_MS = 1_000;
 
 /** The idle connections of a server, each kind in the order in which they became idle. */
 export class IdleConnections {
-  private readonly unused = new Map<Socket, number>();
-  private readonly answered = new Map<Socket, number>();
+  private readonly unused = new TimedList<Connection>();
+  private readonly answered = new TimedList<Connection>();
   private readonly nowMs: () => number;
 
   constructor(nowMs: () => number = () => performance.now()) {
@@ -14,32 +15,28 @@ export class IdleConnections {
   }
 
   /** A client has connected, and has sent nothing yet. */
-  addUnused(socket: Socket): void {
-    this.unused.set(socket, this.nowMs());
+  addUnused(connection: Connection): void {
+    this.unused.add(connection, this.nowMs());
   }
 
   /** Every request of the connection is answered. */
-  addAnswered(socket: Socket): void {
-    this.answered.set(socket, this.nowMs());
+  addAnswered(connection: Connection): void {
+    this.answered.add(connection, this.nowMs());
   }
 
-  /** The connection has a request, or is closed. */
-  delete(socket: Socket): void {
-    if (!this.answered.delete(socket)) this.unused.delete(socket);
+  /** The connection gets a request, which it does not count as used for yet, or is closed. */
+  delete(connection: Connection): void {
+    (connection.isUsed ? this.answered : this.unused).delete(connection);
   }
 
   /** Removes and returns the connection that has been idle for longest. Undefined if none is. */
-  takeLongest(): Socket | undefined {
-    const [answered, answeredAtMs = Number.POSITIVE_INFINITY] = first(this.answered);
-    const [unused, unusedAtMs = Number.POSITIVE_INFINITY] = first(this.unused);
-    const isOld = this.nowMs() - unusedAtMs >= FIRST_REQUEST_MS;
-    const longest = isOld && unusedAtMs < answeredAtMs ? unused : answered;
+  takeLongest(): Connection | undefined {
+    const { oldest: unused } = this.unused;
+    const { oldest: answered } = this.answered;
+    const isOld = unused !== undefined && this.nowMs() - unused.sinceMs >= FIRST_REQUEST_MS;
+    const isLonger = isOld && (!answered || unused.sinceMs < answered.sinceMs);
+    const longest = (isLonger ? unused : answered)?.item;
     if (longest) this.delete(longest);
     return longest;
   }
-}
-
-function first(sockets: ReadonlyMap<Socket, number>): [Socket?, number?] {
-  for (const entry of sockets) return entry;
-  return [];
 }

@@ -3,30 +3,16 @@ import type { LiveMode } from '../telemetry/read-share-metrics.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** The open requests, for the drain and for limits. */
-export class OpenRequests {
-  private readonly contexts = new UnorderedList<RequestContext>();
-
-  get count(): number {
-    return this.contexts.size;
-  }
-
-  add(context: RequestContext): void {
-    this.contexts.add(context);
-  }
-
-  delete(context: RequestContext): void {
-    this.contexts.delete(context);
-  }
-
+export class OpenRequests extends UnorderedList<RequestContext> {
   /** The reads that wait for new data: parked long-polls and open event streams. */
   countLive(): Record<LiveMode, number> {
     const counts = { 'long-poll': 0, sse: 0 };
-    for (const { live } of this.contexts.snapshot()) if (live) counts[live]++;
+    for (const { live } of this) if (live) counts[live]++;
     return counts;
   }
 
   /** The open reads, each with its `endRead`. */
   reads(): readonly RequestContext[] {
-    return this.contexts.snapshot().filter(({ endRead }) => endRead !== undefined);
+    return this.snapshot().filter(({ endRead }) => endRead !== undefined);
   }
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext } from './request-context.ts';
-import { pathProblem } from '../http/request-path.ts';
+import { pathProblem, uriDecoded } from '../http/request-path.ts';
 import { isProxiedPath } from '../http/routes.ts';
 
 /**
@@ -44,15 +44,8 @@ function withLiteralPercents(path: string): string {
   if (!path.includes('%')) return path;
   return path
     .split('/')
-    .map((segment) => (isDecodable(segment) ? segment : segment.replaceAll('%', '%25')))
+    .map((segment) =>
+      uriDecoded(segment) === undefined ? segment.replaceAll('%', '%25') : segment,
+    )
     .join('/');
-}
-
-function isDecodable(segment: string): boolean {
-  try {
-    decodeURIComponent(segment);
-    return true;
-  } catch {
-    return false;
-  }
 }

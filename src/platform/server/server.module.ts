@@ -1,7 +1,7 @@
 import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { CONFIG, type GatewayConfig } from '../config/gateway-config.ts';
-import { LOGGER } from '../log/log.module.ts';
+import { LOGGER } from '../log/create-logger.ts';
 import { HeldBytes } from '../memory/held-bytes.ts';
 import { MemoryWatch } from '../memory/memory-watch.ts';
 import { processMemory } from '../memory/process-memory.ts';

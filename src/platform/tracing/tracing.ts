@@ -2,12 +2,7 @@ import type { LookupFunction } from 'node:net';
 import type { Logger } from 'pino';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-
-/** The tracing of a gateway. */
-export interface Tracing {
-  /** Sends the ended spans and makes no more. Resolves after `timeoutMs` at the latest. Never rejects. */
-  shutdown(timeoutMs: number): Promise<void>;
-}
+import type { OpenTelemetryTracing } from './open-telemetry/open-telemetry-tracing.ts';
 
 /**
  * Makes spans of every request and every upstream request, if the settings name a collector. Only then is
@@ -18,7 +13,7 @@ export async function startTracing(
   telemetry: Telemetry,
   logger: Logger,
   lookup: LookupFunction,
-): Promise<Tracing | undefined> {
+): Promise<OpenTelemetryTracing | undefined> {
   if (!config.traces) return undefined;
   const { OpenTelemetryTracing } = await import('./open-telemetry/open-telemetry-tracing.ts');
   return new OpenTelemetryTracing(config, config.traces, telemetry, logger, lookup);

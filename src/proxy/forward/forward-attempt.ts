@@ -48,12 +48,11 @@ export interface AttemptOptions {
  * of the attempt. Of a reset it says nothing once the client has gone; then the response's `close` ends the attempt.
  */
 export class ForwardAttempt {
+  private readonly outcome = Promise.withResolvers<IncomingMessage>();
   /** The upstream's response with its body unread. Rejects with a `GatewayError`, `ClientGone` or `StaleConnection`. */
-  readonly answer: Promise<IncomingMessage>;
+  readonly answer = this.outcome.promise;
   private readonly call: ForwardedRequest;
   private readonly timer: NodeJS.Timeout;
-  private resolve!: (answer: IncomingMessage) => void;
-  private reject!: (error: Error) => void;
   private upstreamRequest: UpstreamRequest | undefined;
   private upstreamAnswer: IncomingMessage | undefined;
   private bytesReadBefore = 0;
@@ -65,10 +64,6 @@ export class ForwardAttempt {
   constructor(call: ForwardedRequest, { agent, connectMs, timeoutMs, isResent }: AttemptOptions) {
     this.call = call;
     this.sentTo = isResent ? 'sent' : 'nowhere';
-    this.answer = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
     call.response.once('close', this.onClientGone);
     this.timer = setTimeout(() => this.onTimeout(), timeoutMs);
     this.send(agent, connectMs);
@@ -91,7 +86,7 @@ export class ForwardAttempt {
       proxy.web(standInFor(call), call.response, (error: Error) => this.onError(error));
     } catch (error) {
       // Node refuses to send such a request. Its timer must not reject later, when nobody has the promise any more.
-      this.settle(() => this.reject(error as Error));
+      this.settle(() => this.outcome.reject(error as Error));
     }
   }
 
@@ -142,7 +137,7 @@ export class ForwardAttempt {
     }
     refuseExcess(answer);
     this.upstreamAnswer = answer;
-    this.settle(() => this.resolve(answer));
+    this.settle(() => this.outcome.resolve(answer));
   }
 
   private onError(error: Error): void {
@@ -150,7 +145,7 @@ export class ForwardAttempt {
     if (this.upstreamAnswer && !this.upstreamAnswer.complete) this.upstreamAnswer.destroy(error);
     const { reached } = this;
     this.settle(() =>
-      this.reject(
+      this.outcome.reject(
         this.isToBeSentAgain(reached)
           ? new StaleConnection()
           : this.toError({ reached, cause: error }),
@@ -212,7 +207,7 @@ export class ForwardAttempt {
   private readonly onClientGone = (): void => this.cancel(new ClientGone());
 
   private cancel(error: Error): void {
-    this.settle(() => this.reject(error));
+    this.settle(() => this.outcome.reject(error));
     this.upstreamRequest?.destroy();
   }
 

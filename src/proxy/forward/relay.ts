@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { awakeMs } from '../../platform/clock/awake-clock.ts';
-import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../platform/memory/held-bytes.ts';
-import type { SlowClient } from '../../platform/memory/slow-clients.ts';
+import {
+  PIECE_OVERHEAD_BYTES,
+  type HeldBytes,
+  type SlowClient,
+} from '../../platform/memory/held-bytes.ts';
 import { breakOff, dropClient } from '../../platform/http/break-off.ts';
 import { BodyStalled } from '../upstream/connections/connection-errors.ts';
 import { lastsUntilClose, unprovenEnd } from '../upstream/connections/unproven-end.ts';
@@ -13,7 +16,7 @@ import { isEventStream } from '../headers/answer-head.ts';
  * disconnects, the upstream's response is closed at once.
  */
 export class Relay implements SlowClient {
-  slowPlace: SlowClient['slowPlace'];
+  timedPlace: SlowClient['timedPlace'];
   private readonly source: IncomingMessage;
   private readonly response: ServerResponse;
   private readonly held: HeldBytes;

@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../../platform/memory/held-bytes.ts';
-import type { SlowClient } from '../../platform/memory/slow-clients.ts';
+import {
+  PIECE_OVERHEAD_BYTES,
+  type HeldBytes,
+  type SlowClient,
+} from '../../platform/memory/held-bytes.ts';
 import type { RequestContext } from '../../platform/server/request-context.ts';
 import { breakOff, dropClient } from '../../platform/http/break-off.ts';
 import { flushAnswerHead, writeAnswerHead } from '../headers/answer-head.ts';
@@ -17,7 +20,7 @@ const MAX_BYTES = 65_536;
  * counts them in the budget until it has no more; after that they count here.
  */
 export class ClientAnswer implements SlowClient {
-  slowPlace: SlowClient['slowPlace'];
+  timedPlace: SlowClient['timedPlace'];
   isHeadSent = false;
   /** The shared body of the response. Its bytes count there. */
   shared: SharedBody | undefined;

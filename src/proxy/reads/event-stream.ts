@@ -1,7 +1,6 @@
 import { TurnQueue } from '../../platform/collections/turn-queue.ts';
 import type { GatewayError } from '../../platform/errors/gateway-error.ts';
-import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
-import type { SlowClient } from '../../platform/memory/slow-clients.ts';
+import type { HeldBytes, SlowClient } from '../../platform/memory/held-bytes.ts';
 import { EventLog } from './event-log.ts';
 import type { ReadGroup } from './read-group.ts';
 import type { ReadHead } from './read-head.ts';
@@ -28,7 +27,7 @@ const MAX_TAIL_BYTES = 1_048_576;
  * A later reader gets everything from the start, as long as the log still has it.
  */
 export class EventStream implements ReadObserver, BodySource, SlowClient {
-  slowPlace: SlowClient['slowPlace'];
+  timedPlace: SlowClient['timedPlace'];
   private readonly read: UpstreamRead;
   private readonly head: ReadHead;
   private readonly held: HeldBytes;

@@ -88,12 +88,10 @@ function newGroup({ isLive = false } = {}) {
   const groups = new Map<string, ReadGroup>();
   const sharing = {
     groups,
-    sender: {
-      prepare: (call: ReadCall, observer: ReadObserver): UpstreamRead => {
-        const request = new FakeRequest(call, observer);
-        requests.push(request);
-        return request as unknown as UpstreamRead;
-      },
+    prepare: (call: ReadCall, observer: ReadObserver): UpstreamRead => {
+      const request = new FakeRequest(call, observer);
+      requests.push(request);
+      return request as unknown as UpstreamRead;
     },
     held: new HeldBytes(1_000_000),
     sendAlone: () => undefined,

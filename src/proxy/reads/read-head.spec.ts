@@ -1,12 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadConfig } from '../../platform/config/load-config.ts';
-import { Upstreams } from '../upstream/upstreams.ts';
+import { upstreamsWith } from '../../../test/support/upstreams.ts';
 import { ReadHead } from './read-head.ts';
-import { NameResolver } from '../../platform/names/name-resolver.ts';
 
 const RULES = {
-  upstream: new Upstreams(loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }), new NameResolver(2_000))
-    .history,
+  upstream: (await upstreamsWith()).history,
   requestTarget: '/v1/stream/x',
   publicBaseUrl: 'http://gateway.test',
   varyNames: ['Authorization'],

@@ -1,15 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadConfig } from '../../platform/config/load-config.ts';
-import { Upstreams } from '../upstream/upstreams.ts';
+import { upstreamsWith } from '../../../test/support/upstreams.ts';
 import { dependsOnReader, readKey } from './read-key.ts';
 import { RequestContext } from '../../platform/server/request-context.ts';
 import type { ReadCall } from './upstream-read.ts';
-import { NameResolver } from '../../platform/names/name-resolver.ts';
 
-const upstreams = new Upstreams(
-  loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }),
-  new NameResolver(2_000),
-);
+const upstreams = await upstreamsWith();
 
 function callWith(more: Partial<ReadCall> = {}): ReadCall {
   return {

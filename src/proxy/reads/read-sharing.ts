@@ -1,11 +1,14 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
 import { InjectConfig, type GatewayConfig } from '../../platform/config/gateway-config.ts';
+import { LOGGER } from '../../platform/log/create-logger.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { UpstreamCalls } from '../../platform/telemetry/upstream-calls.ts';
 import { ReadGroup } from './read-group.ts';
 import { readKey } from './read-key.ts';
-import { ReadSender } from './read-sender.ts';
 import type { Reader } from './reader.ts';
 import { SharedRequest } from './shared-request.ts';
+import { UpstreamRead, type ReadCall, type ReadObserver } from './upstream-read.ts';
 
 /** Groups the readers of the same read, so that one upstream request serves all of them. */
 @Injectable()
@@ -16,8 +19,9 @@ export class ReadSharing {
 
   constructor(
     @InjectConfig() { sharedReads }: GatewayConfig,
-    readonly sender: ReadSender,
     readonly held: HeldBytes,
+    readonly calls: UpstreamCalls,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.isOn = sharedReads;
   }
@@ -42,5 +46,18 @@ export class ReadSharing {
     const request = new SharedRequest(this);
     request.join(reader);
     request.launch('apart');
+  }
+
+  /** A read that its `start` sends. */
+  prepare(call: ReadCall, observer: ReadObserver): UpstreamRead {
+    return new UpstreamRead(call, this, observer);
+  }
+
+  /** Logs what an observer threw: a bug of the gateway. Readers whose responses have begun cannot get it. */
+  logFault(fault: unknown, { context: { requestId, traceId } }: ReadCall): void {
+    this.logger.error(
+      { requestId, traceId, code: 'internal_error', err: fault },
+      'the gateway failed to pass on an answer',
+    );
   }
 }

@@ -1,6 +1,6 @@
 import type { UnorderedListItem } from '../../platform/collections/unordered-list.ts';
 import { TurnQueue } from '../../platform/collections/turn-queue.ts';
-import type { SlowClient } from '../../platform/memory/slow-clients.ts';
+import type { SlowClient } from '../../platform/memory/held-bytes.ts';
 import { overloaded } from '../../platform/errors/gateway-error.ts';
 import { ClientGone } from '../../platform/http/client-gone.ts';
 import type { ReadShare, ReadShareMetrics } from '../../platform/telemetry/read-share-metrics.ts';
@@ -24,7 +24,7 @@ const LAST_BYTES_MS = 30_000;
  * would take several objects.
  */
 export class Reader implements UnorderedListItem, SlowClient {
-  slowPlace: SlowClient['slowPlace'];
+  timedPlace: SlowClient['timedPlace'];
   /** The reader's entry at its source. */
   listIndex: number | undefined;
   readonly call: ReadCall;

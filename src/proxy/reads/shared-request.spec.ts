@@ -99,21 +99,19 @@ describe('SharedRequest', () => {
     told = [];
     const sharing = {
       held,
-      sender: {
-        prepare: (call: ReadCall, observer: ReadObserver): UpstreamRead => {
-          read = {
-            isPaused: false,
-            isCancelled: false,
-            isOver: false,
-            observer,
-            call,
-            start: () => told.push('start'),
-            pause: () => void (read.isPaused = true),
-            resume: () => void (read.isPaused = false),
-            cancel: () => void (read.isCancelled ||= !read.isOver),
-          };
-          return read as unknown as UpstreamRead;
-        },
+      prepare: (call: ReadCall, observer: ReadObserver): UpstreamRead => {
+        read = {
+          isPaused: false,
+          isCancelled: false,
+          isOver: false,
+          observer,
+          call,
+          start: () => told.push('start'),
+          pause: () => void (read.isPaused = true),
+          resume: () => void (read.isPaused = false),
+          cancel: () => void (read.isCancelled ||= !read.isOver),
+        };
+        return read as unknown as UpstreamRead;
       },
       sendAlone: (reader: FakeReader) => void alone.push(reader),
     } as unknown as ReadSharing;

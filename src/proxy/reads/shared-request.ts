@@ -46,7 +46,7 @@ export class SharedRequest implements ReadObserver, ReaderPlace {
   launch(share: ReadShare): void {
     const { first } = this.readers;
     if (!first) return;
-    this.read = this.sharing.sender.prepare(first.call, this);
+    this.read = this.sharing.prepare(first.call, this);
     for (const reader of this.readers) {
       if (reader === first) reader.setShare(share);
       else reader.setShare('joined', first.call);

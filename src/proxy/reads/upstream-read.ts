@@ -8,7 +8,7 @@ import type { UpstreamCall } from '../../platform/telemetry/upstream-calls.ts';
 import { withHeaders, type HeaderList } from '../../platform/http/header-list.ts';
 import type { ReadUpstream } from '../upstream/upstreams.ts';
 import { ReadHead } from './read-head.ts';
-import type { ReadSender } from './read-sender.ts';
+import type { ReadSharing } from './read-sharing.ts';
 import type { ConnectionTaker } from '../upstream/connections/connection-line.ts';
 import { ConnectTimeout } from '../upstream/connections/connection-errors.ts';
 import type { AnswerHandler } from '../upstream/connections/answer-handler.ts';
@@ -44,7 +44,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   observer: ReadObserver;
   isOver = false;
   readonly call: ReadCall;
-  private readonly sender: ReadSender;
+  private readonly sharing: ReadSharing;
   /** The current attempt, for the metrics and the traces. */
   private attempt: UpstreamCall | undefined;
   private connection: ReadConnection | undefined;
@@ -53,9 +53,9 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   private isRepeated = false;
   private isPaused = false;
 
-  constructor(call: ReadCall, sender: ReadSender, observer: ReadObserver) {
+  constructor(call: ReadCall, sharing: ReadSharing, observer: ReadObserver) {
     this.call = call;
-    this.sender = sender;
+    this.sharing = sharing;
     this.observer = observer;
   }
 
@@ -162,7 +162,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
 
   private begin(): void {
     const { upstream, method, target, context } = this.call;
-    this.attempt = this.sender.calls.begin(upstream.name, method, context, target);
+    this.attempt = this.sharing.calls.begin(upstream.name, method, context, target);
   }
 
   private dropConnection(): void {
@@ -172,7 +172,7 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
 
   /** Thrown through the parser, it would look like a fault of the upstream. */
   private failByFault(fault: unknown): void {
-    this.sender.logFault(fault, this.call);
+    this.sharing.logFault(fault, this.call);
     const error = internalError(fault);
     this.attempt?.failed(error);
     this.cancel();

@@ -1,14 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { loadConfig } from '../../platform/config/load-config.ts';
+import { upstreamsWith } from '../../../test/support/upstreams.ts';
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { upstreamError, type FailedRequest, type RequestFailure } from './upstream-error.ts';
-import { Upstreams } from './upstreams.ts';
-import { NameResolver } from '../../platform/names/name-resolver.ts';
 
-const { history, sync, runtimeAdmin, runtimeIngress } = new Upstreams(
-  loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16) }),
-  new NameResolver(2_000),
-);
+const { history, sync, runtimeAdmin, runtimeIngress } = await upstreamsWith();
 const READ = { upstream: sync, method: 'GET', target: '/v1/shape?table=t' };
 const APPEND = { upstream: history, method: 'POST', target: '/v1/stream/t/x' };
 const CHANGE = { upstream: runtimeAdmin, method: 'POST', target: '/deployments' };

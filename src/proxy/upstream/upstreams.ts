@@ -2,6 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { GatewayConfig } from '../../platform/config/gateway-config.ts';
+import type { SecretList } from '../../platform/config/secret-list.ts';
 import type { ProxiedPrefix } from '../../platform/http/routes.ts';
 import type { NameResolver } from '../../platform/names/name-resolver.ts';
 import type { UpstreamName } from '../../platform/telemetry/upstream-calls.ts';
@@ -12,11 +13,7 @@ import { durableStreams } from './protocols/durable-streams.ts';
 import { electric } from './protocols/electric.ts';
 import { restateAdmin, restateIngress } from './protocols/restate.ts';
 import type { ReadProtocol, UpstreamProtocol } from './protocols/upstream-protocol.ts';
-import {
-  givenCredentials,
-  type UpstreamCredential,
-  type UpstreamCredentials,
-} from './upstream-credentials.ts';
+import type { UpstreamCredentials } from './upstream-credentials.ts';
 
 /** A server behind the gateway. Its origin, base path and credential come only from the settings. */
 export interface Upstream {
@@ -27,7 +24,7 @@ export interface Upstream {
   /** The current value of `Authorization` for it, if it has one. */
   readonly authorization: string | undefined;
   /** The setting of its credential, for the log. */
-  credentialSetting: UpstreamCredential['setting'];
+  credentialSetting: string;
   protocol: UpstreamProtocol;
 }
 
@@ -63,12 +60,12 @@ export class Upstreams implements OnApplicationShutdown {
   readonly sync: ReadUpstream;
   readonly runtimeAdmin: ProxiedUpstream;
   readonly runtimeIngress: Upstream;
-  private readonly syncCredential: UpstreamCredential;
+  private readonly syncSecrets: SecretList<string>;
 
   constructor(
     config: GatewayConfig,
     readonly names: NameResolver,
-    credentials: UpstreamCredentials = givenCredentials(config),
+    credentials: UpstreamCredentials,
   ) {
     const { history, sync, runtime, timeouts } = config;
     const { lookup } = names;
@@ -92,7 +89,7 @@ export class Upstreams implements OnApplicationShutdown {
       get authorization() {
         return bearer(credentials.history);
       },
-      credentialSetting: credentials.history.setting,
+      credentialSetting: credentials.history.name,
       ...readable(history.url),
     };
     this.sync = {
@@ -101,10 +98,10 @@ export class Upstreams implements OnApplicationShutdown {
       prefix: '/shapes',
       // Its credential is a parameter of the query.
       authorization: undefined,
-      credentialSetting: credentials.sync.setting,
+      credentialSetting: credentials.sync.name,
       ...readable(sync.url),
     };
-    this.syncCredential = credentials.sync;
+    this.syncSecrets = credentials.sync;
     const adminConnections = agentFor(runtime.adminUrl, { lookup });
     this.runtimeAdmin = {
       name: 'runtime-admin',
@@ -113,7 +110,7 @@ export class Upstreams implements OnApplicationShutdown {
       get authorization() {
         return bearer(credentials.runtimeAdmin);
       },
-      credentialSetting: credentials.runtimeAdmin.setting,
+      credentialSetting: credentials.runtimeAdmin.name,
       ...location(runtime.adminUrl),
       // Each request gets a connection of its own. If Restate refuses a request before it has read the body, it closes the
       // connection without announcing it. The next request would meet the closed connection, and one with a body cannot be
@@ -129,14 +126,14 @@ export class Upstreams implements OnApplicationShutdown {
       get authorization() {
         return bearer(credentials.runtimeIngress);
       },
-      credentialSetting: credentials.runtimeIngress.setting,
+      credentialSetting: credentials.runtimeIngress.name,
       ...location(runtime.ingressUrl),
     };
   }
 
   /** The current secret of the sync engine, if it has one. */
   get syncSecret(): string | undefined {
-    return this.syncCredential.value;
+    return this.syncSecrets.entries[0];
   }
 
   /** The connections close after the listener, because open requests must still be answered. */
@@ -154,8 +151,8 @@ function location(url: string): Pick<Upstream, 'base' | 'basePath'> {
   return { base, basePath: base.pathname.replace(/\/$/, '') };
 }
 
-function bearer({ value }: UpstreamCredential): string | undefined {
-  return value && `Bearer ${value}`;
+function bearer({ entries: [credential] }: SecretList<string>): string | undefined {
+  return credential && `Bearer ${credential}`;
 }
 
 function agentFor(url: string, options: http.AgentOptions): http.Agent {

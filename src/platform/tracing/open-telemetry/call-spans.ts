@@ -5,6 +5,7 @@ import type {
   UpstreamCallObserver,
   UpstreamName,
 } from '../../telemetry/upstream-calls.ts';
+import { tcpAddress } from '../../http/tcp-address.ts';
 import { knownMethod, methodInName } from '../../telemetry/http-method.ts';
 import type { AppendSpans } from './append-spans.ts';
 import { RequestSpan } from './request-spans.ts';
@@ -108,7 +109,6 @@ function pathOf(target: string): string {
 }
 
 function addressOf(url: string): Address {
-  const { origin, hostname, port, protocol } = new URL(url);
-  const byDefault = protocol === 'https:' ? 443 : 80;
-  return { origin, host: hostname, port: port === '' ? byDefault : Number(port) };
+  const base = new URL(url);
+  return { origin: base.origin, host: base.hostname, port: tcpAddress(base).port };
 }

@@ -1,12 +1,11 @@
 import type { LookupFunction } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { diag, DiagLogLevel } from '@opentelemetry/api';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
+import { within } from '../../clock/within.ts';
 import type { GatewayConfig } from '../../config/gateway-config.ts';
 import type { TraceConfig } from '../../config/trace-config.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { Tracing } from '../tracing.ts';
 import { AppendSpans } from './append-spans.ts';
 import { CallSpans } from './call-spans.ts';
 import { ExportLog } from './export-log.ts';
@@ -19,7 +18,7 @@ import { spanExport } from './span-export.ts';
  * Makes spans with OpenTelemetry's SDK, without its global provider and its context manager: the request carries
  * the parent of a span, not the event loop.
  */
-export class OpenTelemetryTracing implements Tracing {
+export class OpenTelemetryTracing {
   private readonly provider: TracerProvider;
 
   constructor(
@@ -43,13 +42,11 @@ export class OpenTelemetryTracing implements Tracing {
     telemetry.upstreamCalls.observe(new CallSpans(tracer, appends, config));
   }
 
+  /** Sends the ended spans and makes no more. Resolves after `timeoutMs` at the latest. Never rejects. */
   async shutdown(timeoutMs: number): Promise<void> {
-    const late = new AbortController();
     // Failed exports have already been logged.
     const flushed = this.provider.shutdown().catch(() => undefined);
-    const timeout = sleep(timeoutMs, undefined, { signal: late.signal }).catch(() => undefined);
-    await Promise.race([flushed, timeout]);
-    late.abort();
+    await within(timeoutMs, flushed);
   }
 }
 

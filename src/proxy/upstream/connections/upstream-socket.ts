@@ -6,7 +6,7 @@ import {
   type Socket,
 } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
-import { tcpAddress } from './tcp-address.ts';
+import { tcpAddress } from '../../../platform/http/tcp-address.ts';
 
 /** How long a connection is silent before TCP checks whether the other end is still there. */
 const TCP_KEEP_ALIVE_DELAY_MS = 60_000;

@@ -1,3 +1,4 @@
+import { uriDecoded } from '../../../platform/http/request-path.ts';
 import { isFromNow, liveValue, soleLiveValue } from './live-parameter.ts';
 import type { ReadProtocol } from './upstream-protocol.ts';
 
@@ -58,11 +59,7 @@ export function withoutSecrets(query: string): string {
 /** A parameter's decoded name, without the brackets that some servers read as nesting. */
 function parameterName(pair: string): string {
   const raw = (pair.split('=', 1)[0] ?? '').replaceAll('+', ' ');
-  let name = raw;
-  try {
-    name = decodeURIComponent(raw);
-  } catch {
-    // It cannot be decoded, so no server can read it as a name that matters.
-  }
+  // If it cannot be decoded, no server can read it as a name that matters.
+  const name = uriDecoded(raw) ?? raw;
   return name.split('[', 1)[0] ?? '';
 }

@@ -1,11 +1,11 @@
 import type { Machine } from './machine.ts';
 import type { CommandsTable } from './scenarios/commands.ts';
+import type { CopiesTable } from './scenarios/copies.ts';
 import type { FanOutTable } from './scenarios/fan-out.ts';
 import type { LargeBodyTable } from './scenarios/large-body.ts';
 import type { MemoryTable } from './scenarios/memory.ts';
 import type { OutageTable } from './scenarios/outage.ts';
 import type { PlainTables } from './scenarios/plain.ts';
-import type { ReadsTable } from './scenarios/reads.ts';
 import type { SameUrlTables } from './scenarios/same-url.ts';
 import type { StartTable } from './scenarios/start.ts';
 import type { TokensTable } from './scenarios/tokens.ts';
@@ -15,7 +15,7 @@ export interface Measurements {
   plain: PlainTables;
   tokens: TokensTable;
   'same-url': SameUrlTables;
-  copies: ReadsTable;
+  copies: CopiesTable;
   'fan-out': FanOutTable;
   memory: MemoryTable;
   'large-body': LargeBodyTable;

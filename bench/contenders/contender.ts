@@ -15,8 +15,11 @@ export interface RunningContender {
   url: string;
   /** Of its process group; undefined where it has no process. */
   pid: number | undefined;
-  /** One request to the upstream serves all who wait for the same; without it each has its own. */
-  sharesReads?: boolean;
+  /**
+   * How many processes send one request to the upstream for all of their readers that wait for the same. Without it
+   * each reader has its own.
+   */
+  sharingProcesses?: number;
   stop(): Promise<void>;
 }
 

@@ -10,32 +10,40 @@ const READY_TIMEOUT_MS = 20_000;
 const RUN_COPIES =
   'for port in $MANAGEMENT_PORTS; do GATEWAY_MANAGEMENT_PORT=$port "$0" "$@" & done; wait';
 
-/** Two copies of the built gateway that listen on one port, as on one machine with several cores. */
-export const gatewayCopies: Contender = {
-  id: 'gateway-copies',
-  label: 'agent gateway, two copies',
-  missing: () => gateway().missing(),
-  start: async (streamsUrl) => {
-    const { port, ...management } = await choosePorts({ port: 0, first: 0, second: 0 });
-    const managementPorts = Object.values(management);
-    const origin = `http://127.0.0.1:${port}`;
-    const copies = await startServerProcess({
-      name: 'copies of the gateway',
-      command: '/bin/sh',
-      args: ['-c', RUN_COPIES, process.execPath, GATEWAY_MAIN],
-      env: {
-        ...gatewayEnvironment({ port, managementPort: 0 }),
-        GATEWAY_REUSE_PORT: 'true',
-        GATEWAY_HISTORY_URL: streamsUrl,
-        MANAGEMENT_PORTS: managementPorts.join(' '),
-      },
-      readyUrl: `${origin}/health`,
-    });
-    await untilReady(copies, READY_TIMEOUT_MS, (signal) =>
-      Promise.all(
-        managementPorts.map((each) => awaitOk(`http://127.0.0.1:${each}/health/ready`, signal)),
-      ),
-    );
-    return { url: `${origin}${STREAMS_PREFIX}`, pid: copies.pid, stop: () => copies.stop() };
-  },
-};
+/** Copies of the built gateway that listen on one port, as on one machine with several cores. */
+export function gatewayCopies(copies: number): Contender {
+  return {
+    id: `gateway-${copies}`,
+    label: `agent gateway, ${copies} copies`,
+    missing: () => gateway().missing(),
+    start: async (streamsUrl) => {
+      const names = Array.from({ length: copies }, (_, n) => [`copy${n}`, 0] as const);
+      const { port, ...management } = await choosePorts({ port: 0, ...Object.fromEntries(names) });
+      const managementPorts = Object.values(management);
+      const origin = `http://127.0.0.1:${port}`;
+      const server = await startServerProcess({
+        name: 'copies of the gateway',
+        command: '/bin/sh',
+        args: ['-c', RUN_COPIES, process.execPath, GATEWAY_MAIN],
+        env: {
+          ...gatewayEnvironment({ port, managementPort: 0 }),
+          GATEWAY_REUSE_PORT: 'true',
+          GATEWAY_HISTORY_URL: streamsUrl,
+          MANAGEMENT_PORTS: managementPorts.join(' '),
+        },
+        readyUrl: `${origin}/health`,
+      });
+      await untilReady(server, READY_TIMEOUT_MS, (signal) =>
+        Promise.all(
+          managementPorts.map((each) => awaitOk(`http://127.0.0.1:${each}/health/ready`, signal)),
+        ),
+      );
+      return {
+        url: `${origin}${STREAMS_PREFIX}`,
+        pid: server.pid,
+        sharingProcesses: copies,
+        stop: () => server.stop(),
+      };
+    },
+  };
+}

@@ -49,7 +49,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   return {
     url: `${origin}${STREAMS_PREFIX}`,
     pid: server.pid,
-    sharesReads: options.env?.['GATEWAY_SHARED_READS'] !== 'false',
+    ...(options.env?.['GATEWAY_SHARED_READS'] !== 'false' && { sharingProcesses: 1 }),
     stop: () => server.stop(10_000),
   };
 }

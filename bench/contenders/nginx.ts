@@ -7,6 +7,8 @@ export interface NginxContenderOptions {
   /** The address on which it listens. */
   host?: string;
   workers?: number;
+  /** Instead of the one that its kind has. */
+  id?: string;
   /** What it is set up for: to pass on small pieces as they come, or much at a time. */
   bodies?: 'small' | 'large';
   /** Write a line a request, to `/dev/null`, in blocks. */
@@ -27,11 +29,12 @@ export function nginx({
   workers = 1,
   bodies = 'small',
   hasLog = false,
+  id: givenId,
 }: NginxContenderOptions = {}): Contender {
   const label = workers === 1 ? 'nginx, one worker' : `nginx, ${workers} workers`;
   const [id, addition] = variety(bodies, hasLog);
   return {
-    id,
+    id: givenId ?? id,
     label: label + addition,
     missing: () => missingProgram('nginx'),
     start: async (streamsUrl) => {

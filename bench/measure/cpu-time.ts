@@ -21,9 +21,13 @@ export async function groupCpuMs(groupPid: number | undefined): Promise<number> 
   return (ticks.reduce((sum, each) => sum + each, 0) * 1000) / TICKS_PER_SECOND;
 }
 
+export async function pidsOfGroup(groupPid: number): Promise<string[]> {
+  return (await statsOfGroup(groupPid)).map(({ pid }) => pid);
+}
+
 /** Whether any thread of a process group is running or waits for a processor. */
 export async function isGroupRunnable(groupPid: number): Promise<boolean> {
-  const pids = (await statsOfGroup(groupPid)).map(({ pid }) => pid);
+  const pids = await pidsOfGroup(groupPid);
   const threads = await Promise.all(pids.map((pid) => statsIn(`/proc/${pid}/task`)));
   return threads.flat().some(({ stat }) => stat[FIELD.state] === RUNNABLE);
 }

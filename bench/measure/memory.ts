@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { pidsOfGroup } from './cpu-time.ts';
 
 const SAMPLE_MS = 50;
 
@@ -6,6 +7,16 @@ const SAMPLE_MS = 50;
 export async function residentBytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
+
+/** The memory of a process group in bytes. What its processes share counts once: the kernel's proportional set size. */
+export async function groupMemoryBytes(groupPid: number | undefined): Promise<number> {
+  if (groupPid === undefined) return 0;
+  const each = (await pidsOfGroup(groupPid)).map(async (pid) => {
+    const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+    return Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1]) * 1024;
+  });
+  return (await Promise.all(each)).reduce((sum, bytes) => sum + bytes, 0);
 }
 
 /** The most resident memory while `run` ran, sampled 20 times a second. */

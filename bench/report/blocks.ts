@@ -1,4 +1,5 @@
 import type { Measurements, Results } from '../results.ts';
+import { copiesSummary, copiesTables } from './copies-tables.ts';
 import { fanOutSummary, fanOutTables } from './fan-out-tables.ts';
 import { leftOut, mebibytes, table } from './format.ts';
 import { goals } from './goals.ts';
@@ -12,7 +13,7 @@ import {
   tokensTable,
 } from './other-tables.ts';
 import { plainSummary, readsTables, sameUrlSummary } from './reads-tables.ts';
-import { sizing } from './sizing.ts';
+import { coresTable, sizing } from './sizing.ts';
 
 /** The blocks of the page by name. Each block is a table that answers one question. */
 export function blocks(results: Results): Map<string, string> {
@@ -30,9 +31,10 @@ export function blocks(results: Results): Map<string, string> {
       'fan-out': fanOut && fanOutSummary(fanOut),
       memory: memory && parkedTable(memory),
       commands: commands && commandsTable(commands),
-      copies: copies && readsTables(copies),
+      copies: copies && copiesSummary(copies),
       outage: outage && outageTable(outage),
       sizing: sizing(measurements),
+      cores: coresTable(measurements),
     }).map(([name, block]) => [name, block ?? '_Not measured in this run._']),
   );
 }
@@ -72,7 +74,7 @@ export function partBlocks(
       ['One URL, real store', readsTables(sameUrl.store)],
     ];
   }
-  if (part === 'copies' && copies) return [['Two cores, nginx upstream', readsTables(copies)]];
+  if (part === 'copies' && copies) return [['Copies on two cores', copiesTables(copies)]];
   const fanOut = measured['fan-out'];
   if (part === 'fan-out' && fanOut) return [['Fan-out', fanOutTables(fanOut)]];
   if (part === 'memory' && memory) {

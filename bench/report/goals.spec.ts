@@ -115,11 +115,16 @@ describe('goals', () => {
       row('direct', 32, 2_000, 15),
       row('bare-undici', 32, 1_250, 19),
     ];
-    expect(verdicts({ commands: { rows } })).toEqual([
+    const instant = [{ ...row('gateway', 32, 7_000, 4), cpuUsPerCommand: of(110) }];
+    expect(verdicts({ commands: { rows, instant } })).toEqual([
       ['commands, 32 at once: rate ÷ direct', '0.60', true],
       ['commands, 32 at once: rate ÷ bare Node and undici', '0.96', true],
       ['commands, one at a time: added at the median', '0.75 ms', false],
-      ['commands, 32 at once: processor time of the gateway for one', '70.0 µs', false],
+      [
+        'commands, 32 at once, instant upstream: processor time of the gateway for one',
+        '110 µs',
+        false,
+      ],
     ]);
   });
 });

@@ -50,11 +50,15 @@ export function largeBodyTable({ bodyBytes, rows, missing }: LargeBodyTable): st
   return table(head, lines) + leftOut(missing);
 }
 
-export function commandsTable({ rows }: CommandsTable): string {
+export function commandsTable({ rows, instant }: CommandsTable): string {
+  const lines = [
+    ...rows.map((row) => ({ ...row, where: '' })),
+    ...instant.map((row) => ({ ...row, where: ', instant upstream' })),
+  ];
   return table(
     ['commands', 'at once', 'a second', 'p50 ms', 'p99 ms', 'CPU µs'],
-    rows.map((row) => [
-      nameOf(row) + (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
+    lines.map((row) => [
+      nameOf(row) + row.where + (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
       String(row.connections),
       range(row.commandsPerSecond, count),
       range(row.p50Ms, short),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Spread } from '../measure/statistics.ts';
 import type { Measurements } from '../results.ts';
-import { sizing } from './sizing.ts';
+import { coresTable, sizing } from './sizing.ts';
 
 const of = (median: number): Spread => ({ median, min: median, max: median });
 const MIB = 1_048_576;
@@ -47,6 +47,25 @@ const cells = (text: string): string[][] =>
         .slice(1, -1)
         .map((cell) => cell.trim()),
     );
+
+describe('the table of cores', () => {
+  it('says what a copy on each core delivers and holds', () => {
+    const rows = [
+      row('gateway', 10_000, 35),
+      { ...row('gateway', 5_000, 14), live: 'sse' as const },
+    ];
+    const text = coresTable({ ...measured, 'fan-out': { rows, missing: [] } }) ?? '';
+    // 700,000 µs a second are 20,000 deliveries of 35 µs and 50,000 of 14 µs. Readers that get an event each 10 s:
+    // 200,000, of 10 KiB each, beside the 112 MiB of the copy.
+    const lines = text.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+    expect(lines).toContainEqual(['', '1', '20,000', '50,000', '200,000', '2.02 GiB', '']);
+    expect(lines).toContainEqual(['', '4', '80,000', '200,000', '800,000', '8.07 GiB', '']);
+  });
+
+  it('is left out where event streams were not measured', () => {
+    expect(coresTable(measured)).toBeUndefined();
+  });
+});
 
 describe('sizing', () => {
   it('lets the scarcest of processor, memory and open reads decide', () => {

@@ -48,6 +48,45 @@ ${mebibytes(POD.memoryBytes)}, where \`GATEWAY_MAX_OPEN_READS\` is ${count(POD.o
 ${table(head, rows)}`;
 }
 
+/** The numbers of cores of a machine. */
+const CORES = [1, 2, 4, 8, 16];
+const SECONDS_BETWEEN_EVENTS = 10;
+
+/**
+ * What machines carry with one copy of the gateway a core, by the processor time and memory that one copy needs.
+ * Undefined unless fan-out and memory were measured.
+ */
+export function coresTable(measured: Partial<Measurements>): string | undefined {
+  const polls = cost(measured, 'gateway', 'shared');
+  const streams = measured['fan-out']?.rows.find(
+    ({ id, live }) => id === 'gateway' && live === 'sse',
+  );
+  if (!polls || !streams) return undefined;
+  const perSecond = (cores: number, cpuUs: number): number => (cores * POD.coreShare * 1e6) / cpuUs;
+  const rows = CORES.map((cores) => {
+    const byPolls = perSecond(cores, polls.cpuUsPerEvent);
+    const readers = byPolls * SECONDS_BETWEEN_EVENTS;
+    const bytes = cores * polls.atStartBytes + readers * polls.bytesPerReader;
+    return [
+      String(cores),
+      count(byPolls),
+      count(perSecond(cores, streams.contenderCpuUs.median)),
+      count(readers),
+      `${short(bytes / 2 ** 30)} GiB`,
+    ];
+  });
+  return table(
+    [
+      'cores',
+      'deliveries a second, long-polls',
+      'event streams',
+      `readers by long-poll, an event each ${SECONDS_BETWEEN_EVENTS} s`,
+      'their memory',
+    ],
+    rows,
+  );
+}
+
 function cost(
   { 'fan-out': fanOut, memory }: Partial<Measurements>,
   id: string,

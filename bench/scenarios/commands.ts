@@ -6,7 +6,8 @@ import { runWrk, type LoadResult } from '../load/wrk.ts';
 import { groupCpuMs } from '../measure/cpu-time.ts';
 import { interleave, type Series } from '../measure/interleave.ts';
 import { spread, type Spread } from '../measure/statistics.ts';
-import { withStarted } from '../started.ts';
+import { withStarted, type Started } from '../started.ts';
+import { startInstantRuntime } from '../upstreams/instant-runtime.ts';
 import { startRuntime, type Runtime } from '../upstreams/runtime.ts';
 import type { BenchContext } from './context.ts';
 
@@ -27,7 +28,10 @@ export interface CommandsRow {
 }
 
 export interface CommandsTable {
+  /** With a real Restate. */
   rows: CommandsRow[];
+  /** With an upstream that accepts every command at once. */
+  instant: CommandsRow[];
 }
 
 type WayName = 'gateway' | 'bare-undici' | 'direct';
@@ -42,11 +46,22 @@ interface Way {
   behind: string;
 }
 
-/** Messages to agents of a real Restate: directly, through the gateway, and through a bare Node proxy. */
-export function measureCommands(context: BenchContext): Promise<CommandsTable> {
+/** Messages to agents: directly, through the gateway, and through a bare Node proxy. */
+export async function measureCommands(context: BenchContext): Promise<CommandsTable> {
+  return {
+    rows: await measureWays(context, startRuntime, CONNECTIONS),
+    instant: await measureWays(context, startInstantRuntime, [32]),
+  };
+}
+
+function measureWays(
+  context: BenchContext,
+  startUpstream: (started: Started) => Promise<Runtime>,
+  levels: readonly number[],
+): Promise<CommandsRow[]> {
   return withStarted(async (started) => {
     const { options, say } = context;
-    const runtime = await startRuntime(started);
+    const runtime = await startUpstream(started);
     const gateway = started.add(
       await startGateway({
         env: {
@@ -70,7 +85,7 @@ export function measureCommands(context: BenchContext): Promise<CommandsTable> {
       },
       {
         id: 'direct',
-        label: 'Restate, direct',
+        label: 'upstream, direct',
         pid: undefined,
         origin: runtime.ingressUrl,
         before: '/bench/',
@@ -92,7 +107,7 @@ export function measureCommands(context: BenchContext): Promise<CommandsTable> {
       if (options.warmUpRequests > 0) await send(runtime, way, 32, WARM_UP_SECONDS);
     }
     const rows: CommandsRow[] = [];
-    for (const connections of CONNECTIONS) {
+    for (const connections of levels) {
       const series = await interleave(ways, options.rounds, async (way, round) => {
         const result = await send(runtime, way, connections, options.seconds);
         const rate = Math.round(result.requestsPerSecond);
@@ -104,7 +119,7 @@ export function measureCommands(context: BenchContext): Promise<CommandsTable> {
       for (const { id, label } of ways)
         rows.push({ id, label, connections, ...summary(series.get(id)) });
     }
-    return { rows };
+    return rows;
   });
 }
 

@@ -1,25 +1,136 @@
+import type { Contender } from '../contenders/contender.ts';
 import { gateway } from '../contenders/gateway.ts';
 import { gatewayCopies } from '../contenders/gateway-copies.ts';
+import { startLineUp, type StartedContender } from '../contenders/line-up.ts';
 import { nginx } from '../contenders/nginx.ts';
+import { interleave, type Series } from '../measure/interleave.ts';
+import { groupMemoryBytes } from '../measure/memory.ts';
+import { spread, type Spread } from '../measure/statistics.ts';
 import { withStarted } from '../started.ts';
 import { startNginxUpstream } from '../upstreams/nginx-upstream.ts';
+import { startStore, type Store } from '../upstreams/store.ts';
 import type { BenchContext } from './context.ts';
+import { deliver } from './delivery.ts';
 import { DISTINCT_URLS, instantRead } from './plain.ts';
 import { measureReads, type ReadsTable } from './reads.ts';
 
-/** Two copies of the gateway on one port beside nginx with two workers: what a second core brings. */
-export function measureCopies(context: BenchContext): Promise<ReadsTable> {
+/** Each number of processes is measured of the gateway and of nginx. */
+const PROCESSES = [1, 2, 4];
+const EVENTS = 10;
+
+/** An event to readers that wait on one timeline of the real history store. */
+export interface CopiesDeliveryRow {
+  id: string;
+  label: string;
+  readers: number;
+  p50Ms: Spread;
+  p99Ms: Spread;
+  /** Processor time of all processes of the contender, in microseconds, for one event to one reader. */
+  cpuUs: Spread;
+  /** Of all processes, when the readers are parked, and when events have reached them. Shared pages count once. */
+  parkedBytes: Spread;
+  afterEventsBytes: Spread;
+  failure?: string;
+}
+
+export interface CopiesTable {
+  reads: ReadsTable;
+  delivery: CopiesDeliveryRow[];
+}
+
+/** Copies of the gateway on one port beside nginx with as many workers: what further cores can bring. */
+export async function measureCopies(context: BenchContext): Promise<CopiesTable> {
+  return { reads: await measureRates(context), delivery: await measureDelivery(context) };
+}
+
+function contenders(context: BenchContext): Contender[] {
+  return PROCESSES.flatMap((processes) => [
+    processes === 1
+      ? gateway({ nodeArgs: context.gatewayNodeArgs('copies') })
+      : gatewayCopies(processes),
+    nginx({ workers: processes, id: `nginx-${processes}` }),
+  ]);
+}
+
+function measureRates(context: BenchContext): Promise<ReadsTable> {
   return withStarted(async (started) => {
     const upstream = started.add(await startNginxUpstream());
     return measureReads(context, {
       streamsUrl: upstream.streamsUrl,
-      contenders: [
-        gateway({ nodeArgs: context.gatewayNodeArgs('copies') }),
-        gatewayCopies,
-        nginx({ workers: 2 }),
-      ],
+      contenders: contenders(context),
       expected: instantRead(upstream),
       distinctUrls: DISTINCT_URLS,
     });
   });
+}
+
+interface Delivered {
+  p50Ms: number;
+  p99Ms: number;
+  cpuUs: number;
+  parkedBytes: number;
+  afterEventsBytes: number;
+}
+
+/** Each measurement has processes of its own: what memory one has kept does not count for the next. */
+async function measureDelivery(context: BenchContext): Promise<CopiesDeliveryRow[]> {
+  const { options, say } = context;
+  const readers = options.eventStreams;
+  const events = Math.min(EVENTS, options.events);
+  const chosen = context.chosen(contenders(context));
+  const series = await interleave(chosen, options.rounds, (contender, round) =>
+    withStarted(async (started) => {
+      const store = started.add(await startStore());
+      const { contenders: there, missing } = await startLineUp(
+        started,
+        [contender],
+        store.streamsUrl,
+      );
+      const [one] = there;
+      if (!one) throw new Error(missing.join());
+      const delivered = await deliverOnce(store, one, readers, events);
+      say(
+        `${readers} readers, round ${round + 1}: ${contender.label} p99 ${delivered.p99Ms.toFixed(1)} ms`,
+      );
+      return delivered;
+    }),
+  );
+  return chosen.map(({ id, label }) => ({ id, label, readers, ...summary(series.get(id)) }));
+}
+
+async function deliverOnce(
+  store: Store,
+  { running }: StartedContender,
+  readers: number,
+  events: number,
+): Promise<Delivered> {
+  const bytes = { parkedBytes: 0, afterEventsBytes: 0 };
+  const { p50Ms, p99Ms, contenderCpuUs } = await deliver({
+    store,
+    running,
+    readers,
+    events,
+    onParked: async () => {
+      bytes.parkedBytes = await groupMemoryBytes(running.pid);
+    },
+    onDelivered: async () => {
+      bytes.afterEventsBytes = await groupMemoryBytes(running.pid);
+    },
+  });
+  return { p50Ms, p99Ms, cpuUs: contenderCpuUs, ...bytes };
+}
+
+function summary(
+  series: Series<Delivered> = { values: [] },
+): Omit<CopiesDeliveryRow, 'id' | 'label' | 'readers'> {
+  const { values, failure } = series;
+  const of = (pick: (each: Delivered) => number): Spread => spread(values.map(pick));
+  return {
+    p50Ms: of(({ p50Ms }) => p50Ms),
+    p99Ms: of(({ p99Ms }) => p99Ms),
+    cpuUs: of(({ cpuUs }) => cpuUs),
+    parkedBytes: of(({ parkedBytes }) => parkedBytes),
+    afterEventsBytes: of(({ afterEventsBytes }) => afterEventsBytes),
+    ...(failure !== undefined && { failure }),
+  };
 }

@@ -40,7 +40,7 @@ export async function deliver(plan: DeliveryPlan): Promise<Delivery> {
   const streamUrl = store.streamsUrl + streamPath;
   const offset = await createStream(streamUrl);
   const readsBefore = await store.reads();
-  const readsToPark = running.sharesReads === true ? 1 : readers;
+  const readsToPark = running.sharingProcesses ?? readers;
   const followers = startFollowers({ url: running.url, streamPath, offset, readers, live });
   const atRest = (): Promise<void> => settle([running.pid, store.pid, followers.pid]);
   const used = async (): Promise<Used> => ({

@@ -7,6 +7,8 @@ import type { Checks } from '../support/checks.ts';
 
 type Check = (measured: Partial<Measurements>) => void;
 
+const COPIES = ['gateway', 'nginx-1', 'gateway-2', 'nginx-2', 'gateway-4', 'nginx-4'];
+
 /** The checks of each part, by a sentence that says what it must have measured. */
 const CHECKS: Record<PartName, Record<string, Check>> = {
   plain: {
@@ -60,8 +62,18 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
     },
   },
   copies: {
-    'one copy, two copies and nginx with two workers read': ({ copies }) => {
-      assertReads(copies, ['gateway', 'gateway-copies', 'nginx']);
+    'as many copies as workers of nginx read': ({ copies }) => {
+      assertReads(copies?.reads, COPIES);
+    },
+    'events reach every reader of them': ({ copies }) => {
+      assert.deepEqual(
+        copies?.delivery.map(({ id }) => id),
+        COPIES,
+      );
+      for (const row of copies.delivery) {
+        assert.equal(row.failure, undefined);
+        assertPositive(row.p50Ms, row.p99Ms, row.parkedBytes, row.afterEventsBytes);
+      }
     },
   },
   'fan-out': {
@@ -127,7 +139,9 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
         'direct 32',
         'bare-undici 32',
       ]);
-      for (const row of commands?.rows ?? []) {
+      const instant = commands?.instant.map(({ id, connections }) => `${id} ${connections}`);
+      assert.deepEqual(instant, ['gateway 32', 'direct 32', 'bare-undici 32']);
+      for (const row of [...(commands?.rows ?? []), ...(commands?.instant ?? [])]) {
         assert.equal(row.failure, undefined);
         assertPositive(row.commandsPerSecond, row.p50Ms, row.p99Ms);
       }

@@ -18,7 +18,7 @@ import { coresTable, sizing } from './sizing.ts';
 /** The blocks of the page by name. Each block is a table that answers one question. */
 export function blocks(results: Results): Map<string, string> {
   const { measurements } = results;
-  const { plain, tokens, copies, memory, commands, outage } = measurements;
+  const { plain, copies, memory, commands } = measurements;
   const sameUrl = measurements['same-url'];
   const fanOut = measurements['fan-out'];
   return new Map(
@@ -26,13 +26,11 @@ export function blocks(results: Results): Map<string, string> {
       goals: goalsTable(measurements),
       machine: machine(results),
       plain: plain && plainSummary(plain),
-      tokens: tokens && tokensTable(tokens),
       'same-url': sameUrl && sameUrlSummary(sameUrl),
       'fan-out': fanOut && fanOutSummary(fanOut),
       memory: memory && parkedTable(memory),
       commands: commands && commandsTable(commands),
       copies: copies && copiesSummary(copies),
-      outage: outage && outageTable(outage),
       sizing: sizing(measurements),
       cores: coresTable(measurements),
     }).map(([name, block]) => [name, block ?? '_Not measured in this run._']),

@@ -45,7 +45,7 @@ export interface BenchOptions {
 export const HELP = `Usage: npm run bench -- [options]
 
 Measures the gateway beside other proxies on this machine, each in turn, and writes docs/performance.md
-with its plots, and bench/results/latest.json, which they are made of. That takes about 30 minutes;
+with its plots, and bench/results/latest.json, which they are made of. That takes about 40 minutes;
 leave the machine alone meanwhile. With any of the options above --add a run is one in part: it prints
 its tables and writes .local/bench/results.json instead.
 

@@ -19,7 +19,7 @@ export function gatewayCopies(copies: number): Contender {
     start: async (streamsUrl) => {
       const names = Array.from({ length: copies }, (_, n) => [`copy${n}`, 0] as const);
       const { port, ...management } = await choosePorts({ port: 0, ...Object.fromEntries(names) });
-      const managementPorts = Object.values(management);
+      const managementPorts: number[] = Object.values(management);
       const origin = `http://127.0.0.1:${port}`;
       const server = await startServerProcess({
         name: 'copies of the gateway',

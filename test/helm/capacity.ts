@@ -6,9 +6,8 @@ import type { Checks } from '../support/checks.ts';
 
 const DOCS = join(import.meta.dirname, '../../docs');
 const KIB = 1_024;
+const MIB = 1_048_576;
 const GIB = 1_073_741_824;
-/** The pod that the measurements were put in relation to. */
-const MEASURED_POD_BYTES = 0.5 * GIB;
 const CORE_SHARE = 0.7;
 const READERS = [10_000, 100_000, 1_000_000];
 const RATES = new Map([
@@ -38,10 +37,9 @@ export async function checkCapacity(checks: Checks): Promise<void> {
 function readersPerPod(measured: string, bytes: number, eventsPerSecond: number): number {
   const [, kib] = /([\d.]+) KiB where each has its own/.exec(measured) ?? [];
   const [, us] = /([\d.]+) µs where each has its own/.exec(measured) ?? [];
-  const [, quiet] = /\| one in 100 s \| [\d,]+ \| [\d,]+ \| ([\d,]+) \|/.exec(measured) ?? [];
+  const [, mib] = /each on its own timeline \| (\d+) MiB/.exec(measured) ?? [];
   const perReader = Number(kib) * KIB;
-  const atStart = MEASURED_POD_BYTES - numberOf(quiet ?? '') * perReader;
-  const byMemory = (bytes - atStart) / perReader;
+  const byMemory = (bytes - Number(mib) * MIB) / perReader;
   const byCpu = (CORE_SHARE * 1_000_000) / Number(us) / eventsPerSecond;
   return Math.floor(Math.min(byMemory, byCpu, memoryPlan(bytes, bytes / 2).maxOpenReads));
 }

@@ -1,7 +1,7 @@
 import type { CopiesDeliveryRow, CopiesTable } from '../scenarios/copies.ts';
 import type { Spread } from '../measure/statistics.ts';
-import { count, mebibytes, nameOf, range, short, table } from './format.ts';
-import { readsTables } from './reads-tables.ts';
+import { count, mebibytes, nameOf, range, short, table, trouble } from './format.ts';
+import { rateOf, readsTables } from './reads-tables.ts';
 
 /** Every number of the part. */
 export function copiesTables({ reads, delivery }: CopiesTable): string {
@@ -11,10 +11,6 @@ export function copiesTables({ reads, delivery }: CopiesTable): string {
 /** One line for each number of processes of the gateway and of nginx. */
 export function copiesSummary({ reads, delivery }: CopiesTable): string {
   const readers = delivery[0]?.readers ?? Number.NaN;
-  const rate = (id: string): string => {
-    const row = reads.rows.find((each) => each.id === id && each.connections === 64);
-    return count(row?.requestsPerSecond.median ?? Number.NaN);
-  };
   return table(
     [
       'processes on two cores',
@@ -27,7 +23,7 @@ export function copiesSummary({ reads, delivery }: CopiesTable): string {
     ],
     delivery.map((row) => [
       nameOf(row),
-      rate(row.id),
+      count(rateOf(reads, row.id, 64)),
       short(row.p50Ms.median),
       short(row.p99Ms.median),
       short(row.cpuUs.median),
@@ -49,7 +45,7 @@ function deliveryTable(rows: readonly CopiesDeliveryRow[]): string {
       'after events',
     ],
     rows.map((row) => [
-      nameOf(row) + (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
+      nameOf(row) + trouble(row),
       range(row.p50Ms, short),
       range(row.p99Ms, short),
       range(row.cpuUs, short),

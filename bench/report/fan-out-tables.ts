@@ -1,5 +1,5 @@
 import type { FanOutRow, FanOutTable } from '../scenarios/fan-out.ts';
-import { count, leftOut, nameOf, range, short, table } from './format.ts';
+import { count, leftOut, nameOf, range, short, table, trouble } from './format.ts';
 
 /** One table for each number of long-poll readers, and one for event streams. */
 export function fanOutTables({ rows, missing }: FanOutTable): string {
@@ -29,7 +29,7 @@ function fanOutTable(title: string, rows: FanOutRow[]): string {
       'of them the store',
     ],
     rows.map((row) => [
-      nameOf(row) + (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
+      nameOf(row) + trouble(row),
       short(row.p50Ms.median),
       range(row.p99Ms, short),
       count(row.storeRequestsToPark.median),

@@ -38,6 +38,11 @@ export function nameOf({ id, label }: { id: string; label: string }): string {
   return id === 'gateway' ? `**${label}**` : label;
 }
 
+/** Why a row has no more measurements. Empty if it has all. */
+export function trouble({ failure }: { failure?: string }): string {
+  return failure === undefined ? '' : ` (failed: ${failure})`;
+}
+
 /** The parts that the tables lack, and why. Empty if none is missing. */
 export function leftOut(missing: readonly string[]): string {
   return missing.map((reason) => `\n\nLeft out: ${reason}.`).join('');

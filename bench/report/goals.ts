@@ -3,6 +3,7 @@ import type { FanOutRow } from '../scenarios/fan-out.ts';
 import type { ParkedMemory } from '../scenarios/memory.ts';
 import type { ReadsTable } from '../scenarios/reads.ts';
 import { count, mebibytes, short } from './format.ts';
+import { rateOf } from './reads-tables.ts';
 
 /** A goal of the gateway and its measured value. */
 export interface Goal {
@@ -56,11 +57,6 @@ function atMost(what: string, most: number, value: number, unit = ''): Goal {
 /** Goals exist for those numbers of connections at which every contender was measured. */
 function levels({ rows }: ReadsTable): number[] {
   return [64, 512].filter((connections) => rows.some((row) => row.connections === connections));
-}
-
-function rateOf({ rows }: ReadsTable, id: string, connections: number): number {
-  const row = rows.find((each) => each.id === id && each.connections === connections);
-  return row?.requestsPerSecond.median ?? Number.NaN;
 }
 
 function plainGoals(upstream: string, table: ReadsTable): Goal[] {

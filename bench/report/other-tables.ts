@@ -4,7 +4,7 @@ import type { MemoryTable, ParkedMemory } from '../scenarios/memory.ts';
 import type { OutageTable } from '../scenarios/outage.ts';
 import type { StartTable } from '../scenarios/start.ts';
 import type { TokensTable } from '../scenarios/tokens.ts';
-import { count, leftOut, mebibytes, nameOf, range, short, table } from './format.ts';
+import { count, leftOut, mebibytes, nameOf, range, short, table, trouble } from './format.ts';
 
 export function parkedTable({ shared, own }: MemoryTable): string {
   return table(
@@ -41,7 +41,7 @@ function parkedRow(name: string, { readers, bytes, failure }: ParkedMemory): str
 export function largeBodyTable({ bodyBytes, rows, missing }: LargeBodyTable): string {
   const gateway = rows.find(({ id }) => id === 'gateway')?.mibPerSecond.median ?? Number.NaN;
   const lines = rows.map((row) => [
-    nameOf(row) + (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
+    nameOf(row) + trouble(row),
     range(row.mibPerSecond, count),
     short(gateway / row.mibPerSecond.median),
     row.cpuMs ? count(row.cpuMs.median) : '',
@@ -58,7 +58,7 @@ export function commandsTable({ rows, instant }: CommandsTable): string {
   return table(
     ['commands', 'at once', 'a second', 'p50 ms', 'p99 ms', 'CPU µs'],
     lines.map((row) => [
-      nameOf(row) + row.where + (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
+      nameOf(row) + row.where + trouble(row),
       String(row.connections),
       range(row.commandsPerSecond, count),
       range(row.p50Ms, short),
@@ -72,8 +72,7 @@ export function tokensTable({ keptTokens, rows }: TokensTable): string {
   return table(
     ['credentials sent in turn', 'reads a second', 'p50 ms', 'p99 ms', 'CPU µs a read'],
     rows.map((row) => [
-      credentials(row.tokens, keptTokens) +
-        (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
+      credentials(row.tokens, keptTokens) + trouble(row),
       range(row.requestsPerSecond, count),
       short(row.p50Ms.median),
       short(row.p99Ms.median),
@@ -111,8 +110,7 @@ export function outageTable({ readers, outageMs, rows, missing }: OutageTable): 
     'incomplete readers',
   ];
   const lines = rows.map((row) => [
-    `${nameOf(row)}, ${row.live === 'sse' ? 'event stream' : 'long-poll'}` +
-      (row.failure === undefined ? '' : ` (failed: ${row.failure})`),
+    `${nameOf(row)}, ${row.live === 'sse' ? 'event stream' : 'long-poll'}` + trouble(row),
     range(row.medianMs, count),
     range(row.lastMs, count),
     count(row.incompleteReaders),

@@ -1,9 +1,20 @@
 import type { Measurements } from '../results.ts';
 import type { ReadsRow, ReadsTable } from '../scenarios/reads.ts';
-import { count, leftOut, nameOf, range, short, table } from './format.ts';
+import { count, leftOut, nameOf, range, short, table, trouble } from './format.ts';
 
 /** The numbers of connections at which every contender is measured. */
 const LEVELS = [64, 512];
+
+type Rows = Pick<ReadsTable, 'rows'>;
+
+function rowOf({ rows }: Rows, id: string, connections: number | undefined): ReadsRow | undefined {
+  return rows.find((row) => row.id === id && row.connections === connections);
+}
+
+/** Requests a second. NaN if they were not measured. */
+export function rateOf(table: Rows, id: string, connections: number): number {
+  return rowOf(table, id, connections)?.requestsPerSecond.median ?? Number.NaN;
+}
 
 /** One table for each number of connections, with the fastest contender first. */
 export function readsTables({ rows, missing }: ReadsTable): string {
@@ -29,7 +40,7 @@ function readsTable(connections: number, rows: ReadsRow[]): string {
       'p99 ms',
       'CPU µs a request',
     ],
-    sorted.map((row) => [nameOf(row) + trouble(row), ...numbers(row, gateway)]),
+    sorted.map((row) => [nameOf(row) + readsTrouble(row), ...numbers(row, gateway)]),
   );
 }
 
@@ -43,8 +54,9 @@ function numbers(row: ReadsRow, gateway: number): string[] {
   ];
 }
 
-function trouble({ errors, failure }: ReadsRow): string {
-  if (failure !== undefined) return ` (failed: ${failure})`;
+function readsTrouble(row: ReadsRow): string {
+  const { errors, failure } = row;
+  if (failure !== undefined) return trouble(row);
   return errors > 0 ? ` (${errors} requests went wrong)` : '';
 }
 
@@ -80,8 +92,6 @@ function summary(
     ),
   );
   const [lowest] = LEVELS;
-  const find = (rows: ReadsRow[], id: string, connections: number | undefined) =>
-    rows.find((row) => row.id === id && row.connections === connections);
   return table(
     [title, ...columns.map(({ name }) => name), ...Object.keys(cpu)],
     ids.map((id) => {
@@ -90,11 +100,9 @@ function summary(
       );
       return [
         named[0] ? nameOf(named[0]) : id,
-        ...columns.map(({ rows, connections }) =>
-          count(find(rows, id, connections)?.requestsPerSecond.median ?? Number.NaN),
-        ),
+        ...columns.map(({ rows, connections }) => count(rateOf({ rows }, id, connections))),
         ...Object.values(cpu).map(({ rows }) =>
-          short(find(rows, id, lowest)?.cpuUsPerRequest?.median ?? Number.NaN),
+          short(rowOf({ rows }, id, lowest)?.cpuUsPerRequest?.median ?? Number.NaN),
         ),
       ];
     }),

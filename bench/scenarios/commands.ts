@@ -5,7 +5,8 @@ import { bareUndici } from '../contenders/node-peer.ts';
 import { runWrk, type LoadResult } from '../load/wrk.ts';
 import { groupCpuMs } from '../measure/cpu-time.ts';
 import { interleave, type Series } from '../measure/interleave.ts';
-import { spread, type Spread } from '../measure/statistics.ts';
+import type { Spread } from '../measure/statistics.ts';
+import { summaryOf } from '../measure/summary.ts';
 import { withStarted, type Started } from '../started.ts';
 import { startInstantRuntime } from '../upstreams/instant-runtime.ts';
 import { startRuntime, type Runtime } from '../upstreams/runtime.ts';
@@ -159,17 +160,17 @@ async function send(
 type Sent = LoadResult & { cpuUsPerCommand: number };
 
 function summary(
-  series: Series<Sent> = { values: [] },
+  series: Series<Sent> | undefined,
 ): Omit<CommandsRow, 'id' | 'label' | 'connections'> {
-  const { values, failure } = series;
-  const of = (pick: (each: Sent) => number): Spread => spread(values.map(pick));
+  const { requestsPerSecond, cpuUsPerCommand, ...others } = summaryOf(series, [
+    'requestsPerSecond',
+    'p50Ms',
+    'p99Ms',
+    'cpuUsPerCommand',
+  ]);
   return {
-    commandsPerSecond: of(({ requestsPerSecond }) => requestsPerSecond),
-    p50Ms: of(({ p50Ms }) => p50Ms),
-    p99Ms: of(({ p99Ms }) => p99Ms),
-    cpuUsPerCommand: values.some(({ cpuUsPerCommand }) => cpuUsPerCommand > 0)
-      ? of(({ cpuUsPerCommand }) => cpuUsPerCommand)
-      : null,
-    ...(failure !== undefined && { failure }),
+    ...others,
+    commandsPerSecond: requestsPerSecond,
+    cpuUsPerCommand: cpuUsPerCommand.max > 0 ? cpuUsPerCommand : null,
   };
 }

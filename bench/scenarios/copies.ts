@@ -1,14 +1,14 @@
 import type { Contender } from '../contenders/contender.ts';
 import { gateway } from '../contenders/gateway.ts';
 import { gatewayCopies } from '../contenders/gateway-copies.ts';
-import { startLineUp, type StartedContender } from '../contenders/line-up.ts';
 import { nginx } from '../contenders/nginx.ts';
-import { interleave, type Series } from '../measure/interleave.ts';
+import { interleave } from '../measure/interleave.ts';
 import { groupMemoryBytes } from '../measure/memory.ts';
-import { spread, type Spread } from '../measure/statistics.ts';
+import type { Spread } from '../measure/statistics.ts';
+import { summaryOf } from '../measure/summary.ts';
 import { withStarted } from '../started.ts';
 import { startNginxUpstream } from '../upstreams/nginx-upstream.ts';
-import { startStore, type Store } from '../upstreams/store.ts';
+import { startStore } from '../upstreams/store.ts';
 import type { BenchContext } from './context.ts';
 import { deliver } from './delivery.ts';
 import { DISTINCT_URLS, instantRead } from './plain.ts';
@@ -64,14 +64,6 @@ function measureRates(context: BenchContext): Promise<ReadsTable> {
   });
 }
 
-interface Delivered {
-  p50Ms: number;
-  p99Ms: number;
-  cpuUs: number;
-  parkedBytes: number;
-  afterEventsBytes: number;
-}
-
 /** Each measurement has processes of its own: what memory one has kept does not count for the next. */
 async function measureDelivery(context: BenchContext): Promise<CopiesDeliveryRow[]> {
   const { options, say } = context;
@@ -81,56 +73,28 @@ async function measureDelivery(context: BenchContext): Promise<CopiesDeliveryRow
   const series = await interleave(chosen, options.rounds, (contender, round) =>
     withStarted(async (started) => {
       const store = started.add(await startStore());
-      const { contenders: there, missing } = await startLineUp(
-        started,
-        [contender],
-        store.streamsUrl,
-      );
-      const [one] = there;
-      if (!one) throw new Error(missing.join());
-      const delivered = await deliverOnce(store, one, readers, events);
-      say(
-        `${readers} readers, round ${round + 1}: ${contender.label} p99 ${delivered.p99Ms.toFixed(1)} ms`,
-      );
-      return delivered;
+      const running = started.add(await contender.start(store.streamsUrl));
+      const bytes = { parkedBytes: 0, afterEventsBytes: 0 };
+      const { p50Ms, p99Ms, contenderCpuUs } = await deliver({
+        store,
+        running,
+        readers,
+        events,
+        onParked: async () => {
+          bytes.parkedBytes = await groupMemoryBytes(running.pid);
+        },
+        onDelivered: async () => {
+          bytes.afterEventsBytes = await groupMemoryBytes(running.pid);
+        },
+      });
+      say(`${readers} readers, round ${round + 1}: ${contender.label} p99 ${p99Ms.toFixed(1)} ms`);
+      return { p50Ms, p99Ms, cpuUs: contenderCpuUs, ...bytes };
     }),
   );
-  return chosen.map(({ id, label }) => ({ id, label, readers, ...summary(series.get(id)) }));
-}
-
-async function deliverOnce(
-  store: Store,
-  { running }: StartedContender,
-  readers: number,
-  events: number,
-): Promise<Delivered> {
-  const bytes = { parkedBytes: 0, afterEventsBytes: 0 };
-  const { p50Ms, p99Ms, contenderCpuUs } = await deliver({
-    store,
-    running,
+  return chosen.map(({ id, label }) => ({
+    id,
+    label,
     readers,
-    events,
-    onParked: async () => {
-      bytes.parkedBytes = await groupMemoryBytes(running.pid);
-    },
-    onDelivered: async () => {
-      bytes.afterEventsBytes = await groupMemoryBytes(running.pid);
-    },
-  });
-  return { p50Ms, p99Ms, cpuUs: contenderCpuUs, ...bytes };
-}
-
-function summary(
-  series: Series<Delivered> = { values: [] },
-): Omit<CopiesDeliveryRow, 'id' | 'label' | 'readers'> {
-  const { values, failure } = series;
-  const of = (pick: (each: Delivered) => number): Spread => spread(values.map(pick));
-  return {
-    p50Ms: of(({ p50Ms }) => p50Ms),
-    p99Ms: of(({ p99Ms }) => p99Ms),
-    cpuUs: of(({ cpuUs }) => cpuUs),
-    parkedBytes: of(({ parkedBytes }) => parkedBytes),
-    afterEventsBytes: of(({ afterEventsBytes }) => afterEventsBytes),
-    ...(failure !== undefined && { failure }),
-  };
+    ...summaryOf(series.get(id), ['p50Ms', 'p99Ms', 'cpuUs', 'parkedBytes', 'afterEventsBytes']),
+  }));
 }

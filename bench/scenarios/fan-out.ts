@@ -5,17 +5,27 @@ import { startLineUp } from '../contenders/line-up.ts';
 import { nginx } from '../contenders/nginx.ts';
 import { DESCRIPTORS } from '../descriptors.ts';
 import type { Live } from '../load/followers.ts';
-import { interleave, type Series } from '../measure/interleave.ts';
-import { spread, type Spread } from '../measure/statistics.ts';
+import { interleave } from '../measure/interleave.ts';
+import type { Spread } from '../measure/statistics.ts';
+import { summaryOf } from '../measure/summary.ts';
 import { withStarted } from '../started.ts';
 import { startStore } from '../upstreams/store.ts';
 import type { BenchContext } from './context.ts';
-import { deliver, type Delivery } from './delivery.ts';
+import { deliver } from './delivery.ts';
 
 /** Enough for Node to compile the hot code: the processor time of an event falls over the first 40,000 responses. */
 const WARM_UP = { readers: 2_000, events: 30 };
 /** The contenders that goals name. The others are measured only with the fewest readers. */
 const OF_THE_GOALS = ['gateway', 'nginx'];
+
+const MEASURED = [
+  'p50Ms',
+  'p99Ms',
+  'storeRequestsToPark',
+  'storeRequestsPerEvent',
+  'contenderCpuUs',
+  'storeCpuUs',
+] as const;
 
 /** The result of one contender with one number of readers. */
 export interface FanOutRow {
@@ -67,7 +77,7 @@ export function measureFanOut(context: BenchContext): Promise<FanOutTable> {
         return result;
       });
       for (const { id, label } of measured) {
-        rows.push({ id, label, readers, live, ...summary(series.get(id)) });
+        rows.push({ id, label, readers, live, ...summaryOf(series.get(id), MEASURED) });
       }
     }
     return { rows, missing: lineUp.missing };
@@ -105,20 +115,4 @@ function line({ options, gatewayNodeArgs }: BenchContext): Contender[] {
     }),
     direct,
   ];
-}
-
-function summary(
-  series: Series<Delivery> = { values: [] },
-): Omit<FanOutRow, 'id' | 'label' | 'readers' | 'live'> {
-  const { values, failure } = series;
-  const of = (pick: (each: Delivery) => number): Spread => spread(values.map(pick));
-  return {
-    p50Ms: of(({ p50Ms }) => p50Ms),
-    p99Ms: of(({ p99Ms }) => p99Ms),
-    storeRequestsToPark: of(({ storeRequestsToPark }) => storeRequestsToPark),
-    storeRequestsPerEvent: of(({ storeRequestsPerEvent }) => storeRequestsPerEvent),
-    contenderCpuUs: of(({ contenderCpuUs }) => contenderCpuUs),
-    storeCpuUs: of(({ storeCpuUs }) => storeCpuUs),
-    ...(failure !== undefined && { failure }),
-  };
 }

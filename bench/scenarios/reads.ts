@@ -4,7 +4,8 @@ import { startLineUp, type StartedContender } from '../contenders/line-up.ts';
 import { loadReads, type LoadResult } from '../load/wrk.ts';
 import { groupCpuMs } from '../measure/cpu-time.ts';
 import { interleave, type Series } from '../measure/interleave.ts';
-import { spread, type Spread } from '../measure/statistics.ts';
+import type { Spread } from '../measure/statistics.ts';
+import { summaryOf } from '../measure/summary.ts';
 import { withStarted } from '../started.ts';
 import type { BenchContext } from './context.ts';
 
@@ -109,16 +110,16 @@ async function load(
 function summary(
   series: Series<Measured> = { values: [] },
 ): Omit<ReadsRow, 'id' | 'label' | 'connections'> {
-  const { values, failure } = series;
-  const of = (pick: (each: Measured) => number): Spread => spread(values.map(pick));
+  const { values } = series;
+  const { cpuUsPerRequest, ...others } = summaryOf(series, [
+    'requestsPerSecond',
+    'p50Ms',
+    'p99Ms',
+    'cpuUsPerRequest',
+  ]);
   return {
-    requestsPerSecond: of((each) => each.requestsPerSecond),
-    p50Ms: of((each) => each.p50Ms),
-    p99Ms: of((each) => each.p99Ms),
-    cpuUsPerRequest: values.some(({ cpuUsPerRequest }) => cpuUsPerRequest > 0)
-      ? of((each) => each.cpuUsPerRequest)
-      : null,
+    ...others,
+    cpuUsPerRequest: cpuUsPerRequest.max > 0 ? cpuUsPerRequest : null,
     errors: values.reduce((sum, { errors }) => sum + errors, 0),
-    ...(failure !== undefined && { failure }),
   };
 }

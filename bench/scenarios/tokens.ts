@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { startGateway } from '../contenders/gateway.ts';
 import { loadReads, type LoadResult } from '../load/wrk.ts';
 import { groupCpuMs } from '../measure/cpu-time.ts';
-import { interleave, type Series } from '../measure/interleave.ts';
-import { spread, type Spread } from '../measure/statistics.ts';
+import { interleave } from '../measure/interleave.ts';
+import type { Spread } from '../measure/statistics.ts';
+import { summaryOf } from '../measure/summary.ts';
 import { withStarted } from '../started.ts';
 import { startNodeUpstream } from '../upstreams/node-upstream.ts';
 import type { BenchContext } from './context.ts';
@@ -91,10 +92,15 @@ export function measureTokens({ options, say }: BenchContext): Promise<TokensTab
       say(`${kind.tokens} tokens, round ${round + 1}: ${rate}/s`);
       return result;
     });
-    const rows = kinds.map(({ id, tokens }) => ({ tokens, ...summary(series.get(id)) }));
+    const rows = kinds.map(({ id, tokens }) => ({
+      tokens,
+      ...summaryOf(series.get(id), MEASURED),
+    }));
     return { keptTokens: OPEN_READS, rows };
   });
 }
+
+const MEASURED = ['requestsPerSecond', 'p50Ms', 'p99Ms', 'cpuUsPerRequest'] as const;
 
 type Measured = LoadResult & { cpuUsPerRequest: number };
 
@@ -114,16 +120,4 @@ async function writeTokens(folder: string, count: number): Promise<string> {
 
 function encode(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
-}
-
-function summary(series: Series<Measured> = { values: [] }): Omit<TokensRow, 'tokens'> {
-  const { values, failure } = series;
-  const of = (pick: (each: Measured) => number): Spread => spread(values.map(pick));
-  return {
-    requestsPerSecond: of((each) => each.requestsPerSecond),
-    p50Ms: of((each) => each.p50Ms),
-    p99Ms: of((each) => each.p99Ms),
-    cpuUsPerRequest: of((each) => each.cpuUsPerRequest),
-    ...(failure !== undefined && { failure }),
-  };
 }

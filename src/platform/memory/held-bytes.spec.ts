@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { HeldBytes } from './held-bytes.ts';
-import type { SlowClient } from './held-bytes.ts';
+import { HeldBytes, type SlowClient } from './held-bytes.ts';
 
 /** A client for which so many bytes are held until it is ended. */
 function slowClient(held: HeldBytes, bytes: number): SlowClient & { isEnded: boolean } {

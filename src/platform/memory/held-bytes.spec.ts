@@ -58,11 +58,13 @@ describe('HeldBytes', () => {
     expect(held.tryTake('bodies', 1)).toBe(false);
   });
 
-  it('tells of the flow of bytes once a step', () => {
+  it('tells once a step of the bytes that came or went', () => {
     const held = new HeldBytes(1_000);
     let told = 0;
     held.watchFlow(100, () => told++);
-    for (let i = 0; i < 25; i++) held.sent(10);
+    for (let i = 0; i < 15; i++) held.sent(10);
+    held.hold('answers', 60);
+    held.release('answers', 60);
     expect(told).toBe(2);
   });
 });

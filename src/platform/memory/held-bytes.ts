@@ -33,8 +33,6 @@ export class HeldBytes {
   shedCount = 0;
   /** Whether the whole process is short of memory. Then there is no new work, even within this budget. */
   isClosed = false;
-  /** The number of bytes ever passed to the kernel for clients. */
-  sentBytes = 0;
   private readonly byKind: Record<HeldKind, number> = {
     answers: 0,
     events: 0,
@@ -45,7 +43,8 @@ export class HeldBytes {
   private readonly slowClients = new TimedList<SlowClient>();
   private isShedding = false;
   private flowStepBytes = Number.POSITIVE_INFINITY;
-  private nextFlowAt = Number.POSITIVE_INFINITY;
+  /** The bytes that have come or gone since the last step. */
+  private flowBytes = 0;
   private onFlow: () => void = () => undefined;
 
   private readonly now: () => number;
@@ -56,19 +55,15 @@ export class HeldBytes {
     this.now = now;
   }
 
-  /** Calls a function each time that this many further bytes have been passed to the kernel. */
+  /** Calls a function each time that this many further bytes have come or gone. */
   watchFlow(stepBytes: number, onFlow: () => void): void {
     this.flowStepBytes = stepBytes;
-    this.nextFlowAt = this.sentBytes + stepBytes;
     this.onFlow = onFlow;
   }
 
   /** Counts bytes that are passed to the kernel, which holds them until the client reads them. */
   sent(bytes: number): void {
-    this.sentBytes += bytes;
-    if (this.sentBytes < this.nextFlowAt) return;
-    this.nextFlowAt = this.sentBytes + this.flowStepBytes;
-    this.onFlow();
+    this.flow(bytes);
   }
 
   get total(): number {
@@ -143,5 +138,13 @@ export class HeldBytes {
   private add(kind: HeldKind, bytes: number): void {
     this.byKind[kind] += bytes;
     this.totalBytes += bytes;
+    if (bytes > 0) this.flow(bytes);
+  }
+
+  private flow(bytes: number): void {
+    this.flowBytes += bytes;
+    if (this.flowBytes < this.flowStepBytes) return;
+    this.flowBytes = 0;
+    this.onFlow();
   }
 }

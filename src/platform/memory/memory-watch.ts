@@ -15,10 +15,11 @@ const SHEDS_ALL_AT = 0.85;
 const CLOSES_AT = 0.9;
 const OPENS_AT = 0.85;
 /**
- * The least time between two searches, unless it is urgent: a search of a thousand connections takes a
- * millisecond.
+ * The least time from the end of a search to the next one, and when it is urgent. A search of a thousand connections
+ * takes milliseconds, in which nobody else is served.
  */
 const SHED_INTERVAL_MS = 50;
+const URGENT_INTERVAL_MS = 20;
 /** How often the memory is checked. It is also checked after this much traffic, as a share of the limit. */
 const INTERVAL_MS = 250;
 const FLOW_SHARE = 0.01;
@@ -79,12 +80,13 @@ export class MemoryWatch {
     else if (share < OPENS_AT && this.held.isClosed) this.open(share);
     if (share < SHEDS_AT) return;
     const isUrgent = share >= SHEDS_ALL_AT;
-    const nowMs = performance.now();
-    if (!isUrgent && nowMs - this.shedAtMs < SHED_INTERVAL_MS) return;
-    this.shedAtMs = nowMs;
+    if (performance.now() - this.shedAtMs < (isUrgent ? URGENT_INTERVAL_MS : SHED_INTERVAL_MS)) {
+      return;
+    }
     const tooManyBytes = (share - SHEDS_TO) * this.memory.limitBytes;
     this.sockets.shed(tooManyBytes, isUrgent);
     this.held.shedSlow(Math.max(0, this.held.total - tooManyBytes));
+    this.shedAtMs = performance.now();
   }
 
   stop(): void {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { UnorderedListItem } from '../collections/unordered-list.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import { RequestRecord } from '../telemetry/request-record.ts';
@@ -19,6 +20,14 @@ export class ContextSlot<Value> {
   set({ kept }: Pick<RequestContext, 'kept'>, value: Value): void {
     kept[this.index] = value;
   }
+}
+
+/** A response on its way from an upstream. */
+export interface ResponseSource {
+  /** The connection on which it arrives. Undefined before that is known, and after the last byte. */
+  readonly socket: Socket | undefined;
+  /** Closes that connection. */
+  cancel(): void;
 }
 
 /**
@@ -42,6 +51,8 @@ export class RequestContext extends RequestRecord implements UnorderedListItem {
   refusedStatus?: number;
   /** Ends an open read: with the error if its response has not begun, or else where it can resume. */
   endRead?: (error: GatewayError) => void;
+  /** Where its response comes from, if that is for this request alone. */
+  source?: ResponseSource;
   /** The values of the slots. */
   readonly kept: unknown[];
 

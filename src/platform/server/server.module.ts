@@ -56,7 +56,7 @@ export class ServerModule implements OnApplicationShutdown {
           provide: StalledClients,
           inject: [Connections, CONFIG],
           useFactory: (connections: Connections, { timeouts }: GatewayConfig) =>
-            new StalledClients(server, connections, timeouts.clientStallMs),
+            new StalledClients(connections, timeouts.clientStallMs),
         },
         {
           provide: MemoryWatch,

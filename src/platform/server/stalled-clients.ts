@@ -1,10 +1,10 @@
-import type { Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { awakeMs } from '../clock/awake-clock.ts';
 import { resetConnection } from '../http/reset-connection.ts';
 import type { ClientProgress } from './connection.ts';
 import type { Connections } from './connections.ts';
-import { connectionKey, readTcpQueues, readTcpQueuesSync, type TcpQueues } from './tcp-queues.ts';
+import { contextOf, type ResponseSource } from './request-context.ts';
+import { readTcpQueues, readTcpQueuesSync, type TcpQueues } from './tcp-queues.ts';
 
 /** How often clients are checked within the stall timeout, within bounds. */
 const LOOKS_PER_TIMEOUT = 12;
@@ -26,15 +26,13 @@ export class StalledClients {
   /** The numbers of clients that were disconnected for reading nothing, and for short memory. */
   stalledCount = 0;
   shedCount = 0;
-  private readonly server: Server;
   private readonly connections: Connections;
   private readonly timeoutMs: number;
   private readonly timer: NodeJS.Timeout;
   private isLooking = false;
 
   /** `timeoutMs` is the longest time in which a client may read nothing. */
-  constructor(server: Server, connections: Connections, timeoutMs: number) {
-    this.server = server;
+  constructor(connections: Connections, timeoutMs: number) {
     this.connections = connections;
     this.timeoutMs = timeoutMs;
     const intervalMs = Math.min(
@@ -54,30 +52,45 @@ export class StalledClients {
    * check, with the largest kernel buffers first. With `isUrgent` also those that read.
    */
   shed(bytes: number, isUrgent: boolean): void {
-    const queues = readTcpQueuesSync(this.port);
+    const queues = readTcpQueuesSync();
     if (!queues || bytes <= 0) return;
     const holders: Holder[] = [];
     for (const [socket, progress] of this.connections.progress()) {
-      const queuedBytes = queueOf(socket, queues);
+      const { unsentBytes } = queues.of(socket);
+      const source = this.sourceOf(socket);
+      const queuedBytes = unsentBytes + (source?.socket ? queues.of(source.socket).unreadBytes : 0);
       if (queuedBytes < MIN_SHED_BYTES) continue;
-      holders.push({ socket, queuedBytes, isStill: this.isStill(socket, progress, queuedBytes) });
+      holders.push({
+        socket,
+        source,
+        queuedBytes,
+        isStill: this.isStill(socket, progress, unsentBytes),
+      });
     }
     const candidates = holders.filter(({ isStill }) => isStill || isUrgent).sort(byWhoGoesFirst);
     let freedBytes = 0;
-    for (const { socket, queuedBytes } of candidates) {
+    for (const { socket, source, queuedBytes } of candidates) {
       if (freedBytes >= bytes) return;
       freedBytes += queuedBytes;
       this.shedCount++;
       resetConnection(socket);
+      // The read itself ends only when Node reports the reset, and what is freed must be free at the next look.
+      source?.cancel();
     }
+  }
+
+  /** Where the current response to a client comes from. The kernel takes more of it while the client does not read. */
+  private sourceOf(socket: Socket): ResponseSource | undefined {
+    const [current] = this.connections.exchanges(socket);
+    return current && contextOf(current.request)?.source;
   }
 
   /**
    * Whether a client has read nothing since the last check. False for a client that is checked for the first time.
    */
-  private isStill(socket: Socket, progress: ClientProgress, queuedBytes: number): boolean {
+  private isStill(socket: Socket, progress: ClientProgress, unsentBytes: number): boolean {
     const nowMs = awakeMs();
-    const takenBytes = (socket.bytesWritten || 0) - socket.writableLength - queuedBytes;
+    const takenBytes = (socket.bytesWritten || 0) - socket.writableLength - unsentBytes;
     if (progress.sampledAtMs === 0 || nowMs - progress.sampledAtMs > MIN_SAMPLE_MS) {
       progress.isStill = progress.sampledAtMs !== 0 && takenBytes <= progress.sampledBytes;
       progress.sampledBytes = takenBytes;
@@ -101,7 +114,7 @@ export class StalledClients {
       }
     }
     if (written.length > 0) {
-      const queues = await readTcpQueues(this.port);
+      const queues = await readTcpQueues();
       for (const client of written) this.judge(client, queues);
     }
     this.isLooking = false;
@@ -112,7 +125,7 @@ export class StalledClients {
     queues: TcpQueues | undefined,
   ): void {
     if (socket.destroyed) return;
-    const untakenBytes = waitingBytes + (queues ? queueOf(socket, queues) : 0);
+    const untakenBytes = waitingBytes + (queues?.of(socket).unsentBytes ?? 0);
     // It has the whole response and the end of the connection, but keeps its own side open.
     if (untakenBytes === 0 && socket.writableEnded) socket.destroy();
     const nowMs = awakeMs();
@@ -127,10 +140,6 @@ export class StalledClients {
       resetConnection(socket);
     }
   }
-
-  private get port(): number {
-    return (this.server.address() as AddressInfo | null)?.port ?? 0;
-  }
 }
 
 interface Written {
@@ -144,15 +153,11 @@ interface Written {
 /** A client for which the kernel holds something. */
 interface Holder {
   socket: Socket;
+  source: ResponseSource | undefined;
   queuedBytes: number;
   isStill: boolean;
 }
 
 function byWhoGoesFirst(a: Holder, b: Holder): number {
   return Number(b.isStill) - Number(a.isStill) || b.queuedBytes - a.queuedBytes;
-}
-
-function queueOf(socket: Socket, queues: TcpQueues): number {
-  const key = queues.size === 0 ? undefined : connectionKey(socket);
-  return key === undefined ? 0 : (queues.get(key) ?? 0);
 }

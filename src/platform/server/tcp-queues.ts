@@ -5,54 +5,72 @@ import { isIPv6, type Socket } from 'node:net';
 /** Every Linux has both tables. That of IPv6 is missing if IPv6 is off. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 
-/**
- * The bytes that each client has not acknowledged yet, by `connectionKey`. A connection without such bytes is left
- * out.
- */
-export type TcpQueues = ReadonlyMap<string, number>;
+/** What the kernel holds for a connection, in bytes. */
+interface Queue {
+  /** What was passed to the kernel and the other end has not acknowledged. */
+  unsentBytes: number;
+  /** What the other end has sent and this process has not read. */
+  unreadBytes: number;
+}
+
+const EMPTY: Queue = { unsentBytes: 0, unreadBytes: 0 };
+
+/** What the kernel holds for each connection for which it holds anything. */
+export class TcpQueues {
+  private readonly queues = new Map<string, Queue>();
+
+  /** `texts` are the kernel's tables. */
+  constructor(texts: readonly string[]) {
+    for (const text of texts) {
+      for (const [, key = '', unsent = '', unread = ''] of text.matchAll(USED_LINES)) {
+        this.queues.set(key, {
+          unsentBytes: Number.parseInt(unsent, 16),
+          unreadBytes: Number.parseInt(unread, 16),
+        });
+      }
+    }
+  }
+
+  of(socket: Socket): Queue {
+    const key = this.queues.size === 0 ? undefined : connectionKey(socket);
+    return (key === undefined ? undefined : this.queues.get(key)) ?? EMPTY;
+  }
+}
+
+/** The lines with a queue that is not empty: local address, remote address, state, both queues (proc(5)). */
+const USED_LINES =
+  /: ([0-9A-F]+:[0-9A-F]{4} [0-9A-F]+:[0-9A-F]{4}) [0-9A-F]{2} (?!00000000:00000000)([0-9A-F]{8}):([0-9A-F]{8})/g;
 
 /**
- * Reads what the kernel holds for the clients of a port: bytes that were passed to it and that the other end has
- * not acknowledged (proc(5), `/proc/net/tcp`, `tx_queue`). Node reports only what it has passed on. Undefined if
- * there is no such table, as on systems other than Linux.
+ * Reads what the kernel holds (proc(5), `/proc/net/tcp`: `tx_queue` and `rx_queue`). Node reports only what it has
+ * passed on. Undefined if there is no such table, as on systems other than Linux.
  */
-export async function readTcpQueues(port: number): Promise<TcpQueues | undefined> {
-  const texts = await Promise.all(
-    TABLES.map((table) => readFile(table, 'latin1').catch(() => undefined)),
+export async function readTcpQueues(): Promise<TcpQueues | undefined> {
+  return queuesIn(
+    await Promise.all(TABLES.map((table) => readFile(table, 'latin1').catch(() => undefined))),
   );
-  return queuesIn(texts, port);
 }
 
 /** The synchronous form. It takes milliseconds with thousands of connections. */
-export function readTcpQueuesSync(port: number): TcpQueues | undefined {
-  const texts = TABLES.map((table) => {
-    try {
-      return readFileSync(table, 'latin1');
-    } catch {
-      return undefined;
-    }
-  });
-  return queuesIn(texts, port);
+export function readTcpQueuesSync(): TcpQueues | undefined {
+  return queuesIn(
+    TABLES.map((table) => {
+      try {
+        return readFileSync(table, 'latin1');
+      } catch {
+        return undefined;
+      }
+    }),
+  );
 }
 
-function queuesIn(texts: readonly (string | undefined)[], port: number): TcpQueues | undefined {
-  if (texts.every((text) => text === undefined)) return undefined;
-  const queues = new Map<string, number>();
-  // The lines of this port with a queue that is not empty: local address, remote address, state, queue.
-  const line = new RegExp(
-    `: ([0-9A-F]+:${hexPort(port)} [0-9A-F]+:[0-9A-F]{4}) [0-9A-F]{2} (?!00000000)([0-9A-F]{8}):`,
-    'g',
-  );
-  for (const text of texts) {
-    for (const [, key = '', queue = ''] of text?.matchAll(line) ?? []) {
-      queues.set(key, Number.parseInt(queue, 16));
-    }
-  }
-  return queues;
+function queuesIn(tables: readonly (string | undefined)[]): TcpQueues | undefined {
+  const texts = tables.filter((text) => text !== undefined);
+  return texts.length === 0 ? undefined : new TcpQueues(texts);
 }
 
 /** A connection's name in the kernel's table, or undefined if the socket is closed. */
-export function connectionKey({
+function connectionKey({
   localAddress,
   localPort,
   remoteAddress,

@@ -10,7 +10,7 @@ const MAX_WAITING_BYTES = 65_536;
 
 /** A reader as far as a group and its requests know it. */
 class FakeReader {
-  readonly call = { upstream: { protocol: { safeEvent: undefined } } } as ReadCall;
+  readonly call = { upstream: { protocol: { safeEvent: undefined } }, context: {} } as ReadCall;
   place: Reader['place'];
   share: string | undefined;
   outcome: 'waiting' | 'answered' | 'failed' | 'gone' = 'waiting';

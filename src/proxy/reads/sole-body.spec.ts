@@ -7,7 +7,7 @@ import type { UpstreamRead } from './upstream-read.ts';
 const piece = (bytes: number, fill = 'x'): Buffer => Buffer.alloc(bytes, fill);
 
 describe('SoleBody', () => {
-  const reader = { isReady: false, isSending: false, write() {}, wake() {} };
+  const reader = { isReady: false, isSending: false, call: { context: {} }, write() {}, wake() {} };
   const self = reader as unknown as Reader;
   let isPaused: boolean;
   let held: HeldBytes;

@@ -35,6 +35,7 @@ export class SoleBody implements ReadObserver, BodySource {
     this.read = read;
     this.held = held;
     this.group = group;
+    reader.call.context.source = read;
   }
 
   onHead(): void {

@@ -1,9 +1,10 @@
+import type { Socket } from 'node:net';
 import { internalError, type GatewayError } from '../../platform/errors/gateway-error.ts';
 import { isEventStream } from '../headers/answer-head.ts';
 import { isStale, type Reached } from '../upstream/send-again.ts';
 import { upstreamError } from '../upstream/upstream-error.ts';
 import { answerFault } from '../upstream/usable-answer.ts';
-import type { RequestContext } from '../../platform/server/request-context.ts';
+import type { RequestContext, ResponseSource } from '../../platform/server/request-context.ts';
 import type { UpstreamCall } from '../../platform/telemetry/upstream-calls.ts';
 import { withHeaders, type HeaderList } from '../../platform/http/header-list.ts';
 import type { ReadUpstream } from '../upstream/upstreams.ts';
@@ -40,7 +41,7 @@ export interface ReadObserver {
  * One read in flight at an upstream, without a stream or a promise between the upstream's socket and the observer.
  * If the upstream had already closed a kept connection, the read is sent again on a new one. That is no failure.
  */
-export class UpstreamRead implements AnswerHandler, ConnectionTaker {
+export class UpstreamRead implements AnswerHandler, ConnectionTaker, ResponseSource {
   observer: ReadObserver;
   isOver = false;
   readonly call: ReadCall;
@@ -62,6 +63,10 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker {
   /** It is checked only now and then, not for every read. */
   get mayBeSilent(): boolean {
     return isEventStream(this.head?.header('content-type'));
+  }
+
+  get socket(): Socket | undefined {
+    return this.connection?.socket;
   }
 
   start(): void {

@@ -51,7 +51,7 @@ export class ReadConnection implements TurnWaiter {
   /** Whether a read has had its response on it. */
   hasServed = false;
   private readonly options: ConnectionOptions;
-  private readonly socket: Socket;
+  readonly socket: Socket;
   private readonly received = isReadAtOnce ? sharedBuffer : Buffer.allocUnsafeSlow(READ_BYTES);
   private readonly parser: AnswerParser;
   /** Small pieces of the body within the bytes that are being parsed. */

@@ -11,6 +11,12 @@ import {
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 const LIMIT_BYTES = 300 * MIB;
+/**
+ * What the kernel may take from the upstreams of 600 clients between two looks of the gateway, which cannot limit a socket's
+ * receive buffer. Version 1 of control groups counts it by itself, and version 2 refuses what does not fit. It is there
+ * for a tenth of a second.
+ */
+const BETWEEN_LOOKS_BYTES = 600 * 131_072;
 const MEMORY_IS_SHORT =
   'memory is short: new reads, and bodies that would have to be held, are refused for now';
 /** An attack lasts until the witness has had this many responses. */
@@ -51,11 +57,12 @@ describe('in 300 MiB the gateway stands', () => {
   }
 
   /** The attack has gone on for a while: what has to hold, and that nothing of it is left when it is over. */
-  async function expectStanding(): Promise<void> {
+  async function expectStanding(mostBytes = LIMIT_BYTES): Promise<void> {
     const { witness, group, gateway } = limited;
     await witness.served(ATTACK_READS);
     expect(group.kills()).toBe(0);
-    expect(limited.highestBytes).toBeLessThan(LIMIT_BYTES);
+    expect(limited.highestProcessBytes).toBeLessThan(LIMIT_BYTES);
+    expect(limited.highestBytes).toBeLessThan(mostBytes);
     expect(witness.wrong).toEqual([]);
     // Answers to 600 readers came at once on a busy machine: five reads in 50 ms were refused, and CI failed.
     const wasRefused = witness.outcomes.includes(REFUSED_FOR_NOW);
@@ -89,7 +96,7 @@ describe('in 300 MiB the gateway stands', () => {
     await clients(600, (index) => get(`/streams/hold-1000000/${index}?offset=1_1&live=long-poll`));
     await limited.store.untilWaiting(600);
     limited.store.answer();
-    await expectStanding();
+    await expectStanding(LIMIT_BYTES + BETWEEN_LOOKS_BYTES);
   });
 
   it('600 connections that read nothing of a mebibyte shared by two', async () => {

@@ -11,6 +11,8 @@ export interface LimitedGateway {
   store: ChildStore;
   /** The most memory that was seen in use. */
   readonly highestBytes: number;
+  /** The same without what the kernel holds for sockets. */
+  readonly highestProcessBytes: number;
   readonly group: MemoryGroup;
   witness: SteadyReader;
   /** The value of a metric, with its labels as they are written. */
@@ -42,8 +44,12 @@ export async function startLimitedGateway(
   });
   const witness = new SteadyReader(`${gateway.url}/shapes/v1/shape`);
   let highestBytes = 0;
+  let highestProcessBytes = 0;
   const look = setInterval(() => {
-    highestBytes = Math.max(highestBytes, group.usedBytes());
+    const socketBytes = group.socketBytes();
+    const usedBytes = group.usedBytes();
+    highestBytes = Math.max(highestBytes, usedBytes);
+    highestProcessBytes = Math.max(highestProcessBytes, usedBytes - socketBytes);
   }, LOOK_INTERVAL_MS);
   return {
     gateway,
@@ -52,6 +58,9 @@ export async function startLimitedGateway(
     witness,
     get highestBytes() {
       return highestBytes;
+    },
+    get highestProcessBytes() {
+      return highestProcessBytes;
     },
     metric: async (name) => {
       const text = await (await fetch(`${gateway.managementUrl}/metrics`)).text();

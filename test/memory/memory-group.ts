@@ -7,6 +7,8 @@ export interface MemoryGroup {
   wrapper: string[];
   /** What it takes now, sockets in the kernel included, without cached files. */
   usedBytes(): number;
+  /** What of it the kernel holds for sockets. */
+  socketBytes(): number;
   /** How often the kernel has ended a process of it. */
   kills(): number;
   remove(): void;
@@ -34,6 +36,7 @@ function version2Group(name: string, limitBytes: number): MemoryGroup {
       number(folder, 'memory.current') -
       field(folder, 'memory.stat', 'inactive_file') -
       field(folder, 'memory.stat', 'active_file'),
+    socketBytes: () => field(folder, 'memory.stat', 'sock'),
     kills: () => field(folder, 'memory.events', 'oom_kill'),
   };
 }
@@ -52,6 +55,7 @@ function version1Group(name: string, limitBytes: number): MemoryGroup {
       number(folder, 'memory.kmem.tcp.usage_in_bytes') -
       field(folder, 'memory.stat', 'total_inactive_file') -
       field(folder, 'memory.stat', 'total_active_file'),
+    socketBytes: () => number(folder, 'memory.kmem.tcp.usage_in_bytes'),
     kills: () => field(folder, 'memory.oom_control', 'oom_kill'),
   };
 }

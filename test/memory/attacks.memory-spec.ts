@@ -13,10 +13,10 @@ const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 const LIMIT_BYTES = 300 * MIB;
 /**
  * What the kernel may take from the upstreams of 600 clients between two looks of the gateway, which cannot limit a socket's
- * receive buffer. Version 1 of control groups counts it by itself, and version 2 refuses what does not fit. It is there
+ * receive buffer: 300 KiB each were seen. Version 1 of control groups counts it by itself, and version 2 refuses what does not fit. It is there
  * for a tenth of a second.
  */
-const BETWEEN_LOOKS_BYTES = 600 * 131_072;
+const BETWEEN_LOOKS_BYTES = 600 * 307_200;
 const MEMORY_IS_SHORT =
   'memory is short: new reads, and bodies that would have to be held, are refused for now';
 /** An attack lasts until the witness has had this many responses. */

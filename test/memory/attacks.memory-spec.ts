@@ -12,9 +12,9 @@ import {
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 const LIMIT_BYTES = 300 * MIB;
 /**
- * What the kernel may take from the upstreams of 600 clients between two looks of the gateway, which cannot limit a socket's
- * receive buffer: 300 KiB each were seen. Version 1 of control groups counts it by itself, and version 2 refuses what does not fit. It is there
- * for a tenth of a second.
+ * What the kernel may take from the upstreams of 600 clients between two looks of the gateway, which cannot limit a
+ * socket's receive buffer: 300 KiB each were seen. Version 1 of control groups counts it by itself, and version 2
+ * refuses what does not fit. It is there for a tenth of a second.
  */
 const BETWEEN_LOOKS_BYTES = 600 * 307_200;
 const MEMORY_IS_SHORT =

@@ -9,7 +9,7 @@ export const MIB = 1_048_576;
 export interface LimitedGateway {
   gateway: GatewayChild;
   store: ChildStore;
-  /** The most memory that was seen in use. */
+  /** The most memory that was seen in use, sockets in the kernel included. */
   readonly highestBytes: number;
   /** The same without what the kernel holds for sockets. */
   readonly highestProcessBytes: number;
@@ -46,10 +46,9 @@ export async function startLimitedGateway(
   let highestBytes = 0;
   let highestProcessBytes = 0;
   const look = setInterval(() => {
-    const socketBytes = group.socketBytes();
-    const usedBytes = group.usedBytes();
-    highestBytes = Math.max(highestBytes, usedBytes);
-    highestProcessBytes = Math.max(highestProcessBytes, usedBytes - socketBytes);
+    const processBytes = group.processBytes();
+    highestBytes = Math.max(highestBytes, processBytes + group.socketBytes());
+    highestProcessBytes = Math.max(highestProcessBytes, processBytes);
   }, LOOK_INTERVAL_MS);
   return {
     gateway,

@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 export interface MemoryGroup {
   /** What a command is run under, to be in the group from its first moment. */
   wrapper: string[];
-  /** What it takes now, sockets in the kernel included, without cached files. */
-  usedBytes(): number;
-  /** What of it the kernel holds for sockets. */
+  /** What it takes now, without cached files and sockets in the kernel. */
+  processBytes(): number;
+  /** What the kernel holds for its sockets. */
   socketBytes(): number;
   /** How often the kernel has ended a process of it. */
   kills(): number;
@@ -32,8 +32,9 @@ function version2Group(name: string, limitBytes: number): MemoryGroup {
   writeFileSync(join(folder, 'memory.swap.max'), '0');
   return {
     ...group(folder),
-    usedBytes: () =>
+    processBytes: () =>
       number(folder, 'memory.current') -
+      field(folder, 'memory.stat', 'sock') -
       field(folder, 'memory.stat', 'inactive_file') -
       field(folder, 'memory.stat', 'active_file'),
     socketBytes: () => field(folder, 'memory.stat', 'sock'),
@@ -50,9 +51,8 @@ function version1Group(name: string, limitBytes: number): MemoryGroup {
   writeFileSync(join(folder, 'memory.kmem.tcp.limit_in_bytes'), String(limitBytes));
   return {
     ...group(folder),
-    usedBytes: () =>
-      number(folder, 'memory.usage_in_bytes') +
-      number(folder, 'memory.kmem.tcp.usage_in_bytes') -
+    processBytes: () =>
+      number(folder, 'memory.usage_in_bytes') -
       field(folder, 'memory.stat', 'total_inactive_file') -
       field(folder, 'memory.stat', 'total_active_file'),
     socketBytes: () => number(folder, 'memory.kmem.tcp.usage_in_bytes'),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { setImmediate as turnEnd } from 'node:timers/promises';
 import { HeldBytes, type SlowClient } from './held-bytes.ts';
 
 /** A client for which so many bytes are held until it is ended. */
@@ -16,20 +17,23 @@ function slowClient(held: HeldBytes, bytes: number): SlowClient & { isEnded: boo
 }
 
 describe('HeldBytes', () => {
-  it('ends those that have been slow for longest, as many as needed, when what is here does not fit', () => {
+  it('ends those that have been slow for longest, as many as needed, when what is here does not fit', async () => {
     const held = new HeldBytes(1_000);
     const clients = [400, 300, 200].map((bytes) => slowClient(held, bytes));
     held.hold('events', 150);
+    await turnEnd();
     expect(clients.map(({ isEnded }) => isEnded)).toEqual([true, false, false]);
     expect([held.total, held.of('answers'), held.of('events')]).toEqual([650, 500, 150]);
     expect(held.shedCount).toBe(1);
   });
 
-  it('spares a client that has taken what was held', () => {
+  // A client that had just got 7 KiB was reset for 600 others whose responses had not begun: nobody else had been slow yet.
+  it('spares a client that takes what was held in the same turn', async () => {
     const held = new HeldBytes(1_000);
     const clients = [400, 400].map((bytes) => slowClient(held, bytes));
-    for (const client of clients.slice(0, 1)) held.deleteSlow(client);
     held.hold('events', 300);
+    for (const client of clients.slice(0, 1)) held.deleteSlow(client);
+    await turnEnd();
     expect(clients.map(({ isEnded }) => isEnded)).toEqual([false, true]);
   });
 

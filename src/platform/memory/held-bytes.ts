@@ -25,7 +25,9 @@ const GRACE_MS = 2_000;
 /**
  * One budget for all bytes that the process holds. A cap per request would not limit the sum, because there are
  * tens of thousands of requests. New work that does not fit is refused. Bytes that have already arrived always
- * count. If they exceed the budget, the clients that have been slow for longest are disconnected.
+ * count. If they exceed the budget at the end of a turn of the event loop, the clients that have been slow for longest
+ * are disconnected. Before the end of the turn nobody knows who is slow: Node reports what the kernel has accepted after
+ * the function that wrote it.
  */
 export class HeldBytes {
   readonly limitBytes: number;
@@ -41,7 +43,7 @@ export class HeldBytes {
   };
   private totalBytes = 0;
   private readonly slowClients = new TimedList<SlowClient>();
-  private isShedding = false;
+  private shedAtTurnEnd: NodeJS.Immediate | undefined;
   private flowStepBytes = Number.POSITIVE_INFINITY;
   /** The bytes that have come or gone since the last step. */
   private flowBytes = 0;
@@ -92,10 +94,14 @@ export class HeldBytes {
     return true;
   }
 
-  /** Counts bytes that have already arrived. It may disconnect slow clients, also the caller's own. */
+  /** Counts bytes that have already arrived. Slow clients may be disconnected for them when this turn ends. */
   hold(kind: HeldKind, bytes: number): void {
     this.add(kind, bytes);
-    if (this.totalBytes > this.limitBytes) this.shed();
+    if (this.totalBytes <= this.limitBytes) return;
+    this.shedAtTurnEnd ??= setImmediate(() => {
+      this.shedAtTurnEnd = undefined;
+      this.shed();
+    });
   }
 
   release(kind: HeldKind, bytes: number): void {
@@ -119,19 +125,12 @@ export class HeldBytes {
 
   /** Disconnects clients that have been slow since before a given time, the slowest first. */
   private shed(untilBytes = this.limitBytes, slowSinceMs = Number.POSITIVE_INFINITY): void {
-    // Disconnecting a client can make other clients hold more, which would call this function again while it runs.
-    if (this.isShedding) return;
-    this.isShedding = true;
-    try {
-      for (;;) {
-        const slowest = this.slowClients.oldest;
-        if (!slowest || this.totalBytes <= untilBytes || slowest.sinceMs > slowSinceMs) return;
-        this.slowClients.delete(slowest.item);
-        this.shedCount++;
-        slowest.item.shed();
-      }
-    } finally {
-      this.isShedding = false;
+    for (;;) {
+      const slowest = this.slowClients.oldest;
+      if (!slowest || this.totalBytes <= untilBytes || slowest.sinceMs > slowSinceMs) return;
+      this.slowClients.delete(slowest.item);
+      this.shedCount++;
+      slowest.item.shed();
     }
   }
 

@@ -22,9 +22,9 @@ export class ContextSlot<Value> {
   }
 }
 
-/** A response on its way from an upstream. */
-export interface ResponseSource {
-  /** The connection on which it arrives. Undefined before that is known, and after the last byte. */
+/** A read from an upstream for one request alone. */
+export interface OwnRead {
+  /** The connection on which the response arrives. Undefined before that is known, and after the last byte. */
   readonly socket: Socket | undefined;
   /** Closes that connection. */
   cancel(): void;
@@ -51,8 +51,8 @@ export class RequestContext extends RequestRecord implements UnorderedListItem {
   refusedStatus?: number;
   /** Ends an open read: with the error if its response has not begun, or else where it can resume. */
   endRead?: (error: GatewayError) => void;
-  /** Where its response comes from, if that is for this request alone. */
-  source?: ResponseSource;
+  /** The read whose response answers this request and no other. */
+  ownRead?: OwnRead;
   /** The values of the slots. */
   readonly kept: unknown[];
 

@@ -3,7 +3,7 @@ import { awakeMs } from '../clock/awake-clock.ts';
 import { resetConnection } from '../http/reset-connection.ts';
 import type { ClientProgress } from './connection.ts';
 import type { Connections } from './connections.ts';
-import { contextOf, type ResponseSource } from './request-context.ts';
+import { contextOf, type OwnRead } from './request-context.ts';
 import { readTcpQueues, readTcpQueuesSync, type TcpQueues } from './tcp-queues.ts';
 
 /** How often clients are checked within the stall timeout, within bounds. */
@@ -57,32 +57,33 @@ export class StalledClients {
     const holders: Holder[] = [];
     for (const [socket, progress] of this.connections.progress()) {
       const { unsentBytes } = queues.of(socket);
-      const source = this.sourceOf(socket);
-      const queuedBytes = unsentBytes + (source?.socket ? queues.of(source.socket).unreadBytes : 0);
+      const ownRead = this.ownReadOf(socket);
+      const queuedBytes =
+        unsentBytes + (ownRead?.socket ? queues.of(ownRead.socket).unreadBytes : 0);
       if (queuedBytes < MIN_SHED_BYTES) continue;
       holders.push({
         socket,
-        source,
+        ownRead,
         queuedBytes,
         isStill: this.isStill(socket, progress, unsentBytes),
       });
     }
     const candidates = holders.filter(({ isStill }) => isStill || isUrgent).sort(byWhoGoesFirst);
     let freedBytes = 0;
-    for (const { socket, source, queuedBytes } of candidates) {
+    for (const { socket, ownRead, queuedBytes } of candidates) {
       if (freedBytes >= bytes) return;
       freedBytes += queuedBytes;
       this.shedCount++;
       resetConnection(socket);
       // The read itself ends only when Node reports the reset, and what is freed must be free at the next look.
-      source?.cancel();
+      ownRead?.cancel();
     }
   }
 
-  /** Where the current response to a client comes from. The kernel takes more of it while the client does not read. */
-  private sourceOf(socket: Socket): ResponseSource | undefined {
+  /** The read that answers a client at the moment. The kernel takes more of its response while the client does not read. */
+  private ownReadOf(socket: Socket): OwnRead | undefined {
     const [current] = this.connections.exchanges(socket);
-    return current && contextOf(current.request)?.source;
+    return current && contextOf(current.request)?.ownRead;
   }
 
   /**
@@ -153,7 +154,7 @@ interface Written {
 /** A client for which the kernel holds something. */
 interface Holder {
   socket: Socket;
-  source: ResponseSource | undefined;
+  ownRead: OwnRead | undefined;
   queuedBytes: number;
   isStill: boolean;
 }

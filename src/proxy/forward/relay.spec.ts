@@ -115,6 +115,7 @@ describe('Relay', () => {
     slow.source.write('x');
     await turn();
     slow.held.hold('events', 1_000_000);
+    await turn();
     slow.held.release('events', 1_000_000);
     expect([slow.response.isBroken, slow.held.total, slow.source.destroyed]).toEqual([
       true,

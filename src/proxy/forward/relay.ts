@@ -69,8 +69,6 @@ export class Relay implements SlowClient {
     this.source.pause();
     this.held.addSlow(this);
     this.held.hold('answers', bytes);
-    // The budget may have disconnected this client for it.
-    if (this.isOver) return;
     this.held.sent(chunk.length);
     this.response.write(chunk, (error) => {
       if (error) return;

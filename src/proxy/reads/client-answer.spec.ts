@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setImmediate as turnEnd } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { HeldBytes, PIECE_OVERHEAD_BYTES } from '../../platform/memory/held-bytes.ts';
 import { RequestContext } from '../../platform/server/request-context.ts';
@@ -98,7 +99,7 @@ describe('ClientAnswer', () => {
     expect(held.total).toBe(0);
   });
 
-  it('has a slow client from the end of the response until it is closed', () => {
+  it('has a slow client from the end of the response until it is closed', async () => {
     write(80_000);
     answer.end(undefined);
     expect(response.ends).toEqual([undefined]);
@@ -108,6 +109,7 @@ describe('ClientAnswer', () => {
     answer.end(undefined);
     answer.onClosed();
     held.hold('bodies', 200_000);
+    await turnEnd();
     expect(response.resets).toBe(1);
   });
 });

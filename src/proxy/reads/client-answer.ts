@@ -92,7 +92,7 @@ export class ClientAnswer implements SlowClient {
     });
   }
 
-  /** Ends with the last piece, if there is one. The budget may disconnect its client for it. */
+  /** Ends with the last piece, if there is one. */
   end(lastPiece: Buffer | string | undefined): void {
     const lastPieceBytes = lastPiece?.length ?? 0;
     const ownBytes = this.shared ? 0 : lastPieceBytes;

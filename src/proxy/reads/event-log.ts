@@ -88,7 +88,7 @@ export class EventLog {
     this.countHeld();
   }
 
-  /** Brings the budget up to date. It may disconnect slow clients. */
+  /** Brings the budget up to date. */
   countHeld(): void {
     const grownBytes = this.log.heldBytes - this.heldBytes;
     this.heldBytes += grownBytes;

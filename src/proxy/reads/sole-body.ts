@@ -35,7 +35,7 @@ export class SoleBody implements ReadObserver, BodySource {
     this.read = read;
     this.held = held;
     this.group = group;
-    reader.call.context.source = read;
+    reader.call.context.ownRead = read;
   }
 
   onHead(): void {
@@ -126,7 +126,7 @@ export class SoleBody implements ReadObserver, BodySource {
     return this.waitingBytes + this.sentBytes;
   }
 
-  /** Keeps a piece for later. The budget may disconnect slow clients for it, also this one. */
+  /** Keeps a piece for later. */
   private keep(piece: Buffer): void {
     const bytes = piece.length + PIECE_OVERHEAD_BYTES;
     this.pieces.push(piece);

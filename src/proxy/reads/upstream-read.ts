@@ -4,7 +4,7 @@ import { isEventStream } from '../headers/answer-head.ts';
 import { isStale, type Reached } from '../upstream/send-again.ts';
 import { upstreamError } from '../upstream/upstream-error.ts';
 import { answerFault } from '../upstream/usable-answer.ts';
-import type { RequestContext, ResponseSource } from '../../platform/server/request-context.ts';
+import type { RequestContext, OwnRead } from '../../platform/server/request-context.ts';
 import type { UpstreamCall } from '../../platform/telemetry/upstream-calls.ts';
 import { withHeaders, type HeaderList } from '../../platform/http/header-list.ts';
 import type { ReadUpstream } from '../upstream/upstreams.ts';
@@ -41,7 +41,7 @@ export interface ReadObserver {
  * One read in flight at an upstream, without a stream or a promise between the upstream's socket and the observer.
  * If the upstream had already closed a kept connection, the read is sent again on a new one. That is no failure.
  */
-export class UpstreamRead implements AnswerHandler, ConnectionTaker, ResponseSource {
+export class UpstreamRead implements AnswerHandler, ConnectionTaker, OwnRead {
   observer: ReadObserver;
   isOver = false;
   readonly call: ReadCall;

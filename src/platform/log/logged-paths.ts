@@ -14,12 +14,15 @@ export interface CurrentCredentials {
 
 /**
  * Paths for logs and spans, as `loggedPath` writes them. A path that costs a digest and holds no credential is remembered
- * for as long as the credentials stay the same. The others cost less than to remember them.
+ * for as long as the credentials stay the same. The others cost less than to remember them, but for the last one: the
+ * readers of one timeline get their responses one after the other.
  */
 export class LoggedPaths {
   private readonly credentials: CurrentCredentials;
   private readonly clean = new RecentMap<true>(MAX_PATHS);
   private version: unknown;
+  private lastPath: string | undefined;
+  private lastLogged = '';
 
   constructor(credentials: CurrentCredentials) {
     this.credentials = credentials;
@@ -29,8 +32,10 @@ export class LoggedPaths {
     const version = this.credentials.version;
     if (version !== this.version) {
       this.clean.clear();
+      this.lastPath = undefined;
       this.version = version;
     }
+    if (path === this.lastPath) return this.lastLogged;
     if (this.clean.get(path)) return path;
     let isCostly = false;
     const logged = loggedPath(path, (text) => {
@@ -41,6 +46,8 @@ export class LoggedPaths {
     if (isCostly && logged === path && path.length <= MAX_LOGGED_LENGTH) {
       this.clean.set(copyOf(path), true);
     }
+    this.lastPath = path;
+    this.lastLogged = logged;
     return logged;
   }
 }

@@ -14,11 +14,13 @@ describe('LabeledCounter', () => {
     counter.series('a', 'x').add();
     counter.series('a', 'x').add(2);
     counter.series('b', 'x');
+    for (const size of ['x', 'y', 'x']) counter.series('a', size).add(10);
     const text = [
       '# HELP things_total Things.',
       '# TYPE things_total counter',
-      'things_total{kind="a",size="x"} 3',
+      'things_total{kind="a",size="x"} 23',
       'things_total{kind="b",size="x"} 0',
+      'things_total{kind="a",size="y"} 10',
       '',
     ].join('\n');
     // Twice: what is read out must not change what is counted.

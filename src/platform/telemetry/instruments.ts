@@ -63,14 +63,23 @@ class SeriesTree<Series> {
   private readonly root = new Branch<Series>();
   private readonly labelNames: readonly string[];
   private readonly make: () => Series;
+  private last: { values: readonly string[]; series: Series } | undefined;
 
   constructor(labelNames: readonly string[], make: () => Series) {
     this.labelNames = labelNames;
     this.make = make;
   }
 
-  /** The series with these values. It is created when it is first asked for. */
+  /** The series with these values. It is created when it is first asked for. Most often it is the one of the last call. */
   at(values: readonly string[]): Series {
+    const { last } = this;
+    if (last && areEqual(values, last.values)) return last.series;
+    const series = this.find(values);
+    this.last = { values, series };
+    return series;
+  }
+
+  private find(values: readonly string[]): Series {
     let branch = this.root;
     for (const value of values) {
       let next = branch.branches.get(value);
@@ -86,6 +95,11 @@ class SeriesTree<Series> {
     this.all.push({ labels, series });
     return series;
   }
+}
+
+function areEqual(some: readonly string[], others: readonly string[]): boolean {
+  for (let i = 0; i < some.length; i++) if (some[i] !== others[i]) return false;
+  return true;
 }
 
 export interface InstrumentOptions<Names extends readonly string[]> {

@@ -8,13 +8,15 @@ interface NodePeerOptions {
   /** Of `bench/peers`, without its ending; the id by default. */
   program?: string;
   env?: Record<string, string>;
+  /** As of a `RunningContender`. */
+  sharingProcesses?: number;
 }
 
 /** A program of `bench/peers`. Each one is a proxy written for Node. */
 function nodePeer(
   id: string,
   label: string,
-  { program = id, env = {} }: NodePeerOptions = {},
+  { program = id, env = {}, ...sharing }: NodePeerOptions = {},
 ): Contender {
   return {
     id,
@@ -38,7 +40,8 @@ function nodePeer(
         },
         readyUrl: `${origin}/health`,
       });
-      return { url: `${origin}${STREAMS_PREFIX}`, pid: server.pid, stop: () => server.stop() };
+      const { pid } = server;
+      return { url: origin + STREAMS_PREFIX, pid, ...sharing, stop: () => server.stop() };
     },
   };
 }
@@ -46,6 +49,11 @@ function nodePeer(
 /** The least that a Node proxy can do: check the credential and forward bytes. */
 export const bareUndici = nodePeer('bare-undici', 'bare Node and undici');
 export const bareSockets = nodePeer('bare-sockets', 'bare Node and sockets');
+
+/** The least that a Node server can do which shares reads. It passes a response on when it is whole. */
+export const bareShared = nodePeer('bare-shared', 'bare Node, reads shared', {
+  sharingProcesses: 1,
+});
 
 /** The same proxy with a log line for each request, as one runs it in production. */
 export const loggingFastify = nodePeer('fastify-logging', '@fastify/http-proxy, its log on', {

@@ -40,9 +40,9 @@ function fanOutTable(title: string, rows: FanOutRow[]): string {
   );
 }
 
-/** The gateway and nginx with each number of readers, in one table. */
+/** The gateway, nginx and the limit of Node with each number of readers, in one table. */
 export function fanOutSummary({ rows }: FanOutTable): string {
-  const shown = rows.filter(({ id }) => id === 'gateway' || id === 'nginx');
+  const shown = rows.filter(({ id }) => ['gateway', 'nginx', 'bare-shared'].includes(id));
   return table(
     [
       'an event to',

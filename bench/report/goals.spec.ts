@@ -76,10 +76,11 @@ describe('goals', () => {
     const mib = (count: number) => count * 1_048_576;
     const bytes = { atStart: mib(100), parked: mib(300), afterEvents: mib(401) };
     const step = (count: number) => ({ name: '', peakBytes: mib(900), afterBytes: mib(count) });
-    const parked = { readers: 10_000, bytes };
+    const parked = { label: 'agent gateway', readers: 10_000, bytes };
     const memory = {
       shared: parked,
-      own: { readers: 5_000, bytes: { ...bytes, afterEvents: mib(350) } },
+      own: { ...parked, readers: 5_000, bytes: { ...bytes, afterEvents: mib(350) } },
+      bare: { shared: parked, own: parked },
       steps: [step(200), step(260), step(240)],
     };
     expect(verdicts({ memory })).toEqual([

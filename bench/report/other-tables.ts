@@ -6,12 +6,12 @@ import type { StartTable } from '../scenarios/start.ts';
 import type { TokensTable } from '../scenarios/tokens.ts';
 import { count, leftOut, mebibytes, nameOf, range, short, table, trouble } from './format.ts';
 
-export function parkedTable({ shared, own }: MemoryTable): string {
+export function parkedTable({ shared, own, bare }: MemoryTable): string {
   return table(
-    ['parked readers', 'just started', 'parked', 'after events', 'a reader, after events'],
+    ['parked readers', 'at', 'just started', 'parked', 'after events', 'a reader, after events'],
     [
-      parkedRow(`${count(shared.readers)} on one timeline`, shared),
-      parkedRow(`${count(own.readers)}, each on its own timeline`, own),
+      ...[shared, bare.shared].map((parked) => parkedRow('on one timeline', parked)),
+      ...[own, bare.own].map((parked) => parkedRow('each on its own timeline', parked)),
     ],
   );
 }
@@ -27,10 +27,12 @@ export function stepsTable({ steps }: MemoryTable): string {
   );
 }
 
-function parkedRow(name: string, { readers, bytes, failure }: ParkedMemory): string[] {
-  if (failure !== undefined) return [`${name} (failed: ${failure})`, '', '', '', ''];
+function parkedRow(where: string, { label, readers, bytes, failure }: ParkedMemory): string[] {
+  const what = `${count(readers)} ${where}`;
+  if (failure !== undefined) return [`${what} (failed: ${failure})`, label, '', '', '', ''];
   return [
-    name,
+    what,
+    label,
     mebibytes(bytes.atStart),
     mebibytes(bytes.parked),
     mebibytes(bytes.afterEvents),

@@ -74,7 +74,7 @@ export function sameUrlSummary({ node, nginx, store }: Measurements['same-url'])
   return summary(
     'reads a second of one URL',
     { 'Node upstream': node, 'nginx upstream': nginx, 'real store': store },
-    ['nginx', 'gateway', 'bare-undici', 'direct'],
+    ['nginx', 'gateway', 'bare-shared', 'direct'],
     {},
   );
 }

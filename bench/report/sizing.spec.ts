@@ -20,9 +20,12 @@ const row = (id: string, readers: number, contenderCpuUs: number) => ({
 });
 
 const parked = (readers: number, bytesPerReader: number) => ({
+  label: '',
   readers,
   bytes: { atStart: 112 * MIB, parked: 0, afterEvents: 112 * MIB + readers * bytesPerReader },
 });
+
+const parkedReaders = { shared: parked(10_000, 10 * 1024), own: parked(8_000, 100 * 1024) };
 
 const measured: Partial<Measurements> = {
   'fan-out': {
@@ -33,7 +36,7 @@ const measured: Partial<Measurements> = {
     ],
     missing: [],
   },
-  memory: { shared: parked(10_000, 10 * 1024), own: parked(8_000, 100 * 1024), steps: [] },
+  memory: { ...parkedReaders, bare: parkedReaders, steps: [] },
 };
 
 /** The columns of the table's rows, without their padding. */

@@ -1,4 +1,6 @@
-import { startGateway, type RunningGateway } from '../contenders/gateway.ts';
+import type { Contender, RunningContender } from '../contenders/contender.ts';
+import { gateway, startGateway, type RunningGateway } from '../contenders/gateway.ts';
+import { bareShared } from '../contenders/node-peer.ts';
 import { DESCRIPTORS } from '../descriptors.ts';
 import { download, stall } from '../load/download.ts';
 import { followOwnTimelines } from '../load/own-timelines.ts';
@@ -26,40 +28,50 @@ export interface MemoryStep {
 
 /** Parked readers. */
 export interface ParkedMemory {
+  label: string;
   readers: number;
-  /** The gateway's, when nobody is there, when all are parked, and when events have reached them. */
+  /** Of the gateway or of the bare server, when nobody is there, when all are parked, and when events have reached them. */
   bytes: { atStart: number; parked: number; afterEvents: number };
   /** Why not all of these were measured. */
   failure?: string;
 }
 
-export interface MemoryTable {
+/** What parked readers need. */
+export interface ParkedTable {
   /** All on one timeline. */
   shared: ParkedMemory;
   /** Each on a timeline of its own, and so with an upstream connection of its own. */
   own: ParkedMemory;
+}
+
+export interface MemoryTable extends ParkedTable {
+  /** The least that a Node server needs which shares reads. */
+  bare: ParkedTable;
   /** One gateway, one step after the other. */
   steps: MemoryStep[];
 }
 
 /** Measures the memory of parked readers, and whether memory grows with the number of requests. */
 export async function measureMemory(context: BenchContext): Promise<MemoryTable> {
-  const most = Math.max(...context.options.readers);
   return {
-    shared: await parked(context, most, 'on one timeline', onOneTimeline),
-    own: await parked(
-      context,
-      Math.min(Math.ceil(most / 2), Math.floor(DESCRIPTORS / 4)),
-      'each on its own',
-      onOwnTimelines,
-    ),
+    ...(await parkedAt(context, gateway())),
+    bare: await parkedAt(context, bareShared),
     steps: await steps(context),
+  };
+}
+
+async function parkedAt(context: BenchContext, contender: Contender): Promise<ParkedTable> {
+  const most = Math.max(...context.options.readers);
+  const half = Math.min(Math.ceil(most / 2), Math.floor(DESCRIPTORS / 4));
+  return {
+    shared: await parked(context, contender, most, 'on one timeline', onOneTimeline),
+    own: await parked(context, contender, half, 'each on its own', onOwnTimelines),
   };
 }
 
 interface Readers {
   store: Store;
-  running: RunningGateway;
+  running: RunningContender & { pid: number };
   readers: number;
   events: number;
   onParked: () => Promise<void>;
@@ -68,16 +80,17 @@ interface Readers {
 
 function parked(
   { options, say }: BenchContext,
+  contender: Contender,
   readers: number,
   where: string,
   read: (readers: Readers) => Promise<void>,
 ): Promise<ParkedMemory> {
   return withStarted(async (started) => {
     const store = started.add(await startStore());
-    const running = started.add(
-      await startGateway({ env: { GATEWAY_HISTORY_URL: store.streamsUrl } }),
-    );
-    const bytes = { atStart: await residentBytes(running.pid), parked: 0, afterEvents: 0 };
+    const { pid, ...rest } = started.add(await contender.start(store.streamsUrl));
+    if (pid === undefined) throw new Error(`${contender.label} has no process`);
+    const running = { ...rest, pid };
+    const bytes = { atStart: await residentBytes(pid), parked: 0, afterEvents: 0 };
     let failure: string | undefined;
     try {
       await read({
@@ -94,12 +107,12 @@ function parked(
       });
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error);
-      say(`${readers} parked reads: ${failure}`);
+      say(`${contender.label}, ${readers} parked reads: ${failure}`);
     }
     say(
-      `${readers} parked reads, ${where}: ${mib(bytes.parked)}, after events ${mib(bytes.afterEvents)}, at the start ${mib(bytes.atStart)}`,
+      `${contender.label}, ${readers} parked reads, ${where}: ${mib(bytes.parked)}, after events ${mib(bytes.afterEvents)}, at the start ${mib(bytes.atStart)}`,
     );
-    return { readers, bytes, ...(failure !== undefined && { failure }) };
+    return { label: contender.label, readers, bytes, ...(failure !== undefined && { failure }) };
   });
 }
 

@@ -1,0 +1,39 @@
+import { Agent, get } from 'node:http';
+import { HOP_BY_HOP, MAX_SOCKETS, listen, upstreamOrigin, upstreamTarget } from './front.js';
+
+/**
+ * The least that sharing can cost in Node: one upstream request for all who wait at the same URL, whose response is
+ * written to each of them as it is. It keeps no log, counts nothing, and limits nothing.
+ */
+const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS });
+const waiting = new Map();
+
+listen((request, response) => {
+  const { url } = request;
+  const others = waiting.get(url);
+  if (others) others.push(response);
+  else {
+    waiting.set(url, [response]);
+    get(upstreamOrigin + upstreamTarget(url), { agent }, (answer) => void pass(url, answer)).on(
+      'error',
+      () => answerAll(url, 502, [], ''),
+    );
+  }
+});
+
+async function pass(url, answer) {
+  const pieces = await answer.toArray();
+  const headers = [];
+  const { rawHeaders } = answer;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (!HOP_BY_HOP.has(name.toLowerCase())) headers.push(name, rawHeaders[at + 1]);
+  }
+  answerAll(url, answer.statusCode, headers, Buffer.concat(pieces));
+}
+
+function answerAll(url, status, headers, body) {
+  const responses = waiting.get(url);
+  waiting.delete(url);
+  for (const response of responses) response.writeHead(status, headers).end(body);
+}

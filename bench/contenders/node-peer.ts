@@ -55,6 +55,9 @@ export const bareShared = nodePeer('bare-shared', 'bare Node, reads shared', {
   sharingProcesses: 1,
 });
 
+/** The least that a command can cost in the design of the gateway. */
+export const bareNest = nodePeer('nest', 'bare Nest and undici');
+
 /** The same proxy with a log line for each request, as one runs it in production. */
 export const loggingFastify = nodePeer('fastify-logging', '@fastify/http-proxy, its log on', {
   program: 'fastify-http-proxy',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { AUTHORIZED } from '../contenders/contender.ts';
 import { startGateway } from '../contenders/gateway.ts';
-import { bareUndici } from '../contenders/node-peer.ts';
+import { bareNest, bareUndici } from '../contenders/node-peer.ts';
 import { runWrk, type LoadResult } from '../load/wrk.ts';
 import { groupCpuMs } from '../measure/cpu-time.ts';
 import { interleave, type Series } from '../measure/interleave.ts';
@@ -35,7 +35,7 @@ export interface CommandsTable {
   instant: CommandsRow[];
 }
 
-type WayName = 'gateway' | 'bare-undici' | 'direct';
+type WayName = 'gateway' | 'bare-undici' | 'nest' | 'direct';
 
 interface Way {
   id: WayName;
@@ -47,7 +47,7 @@ interface Way {
   behind: string;
 }
 
-/** Messages to agents: directly, through the gateway, and through a bare Node proxy. */
+/** Messages to agents: directly, through the gateway, and through bare Node servers. */
 export async function measureCommands(context: BenchContext): Promise<CommandsTable> {
   return {
     rows: await measureWays(context, startRuntime, CONNECTIONS),
@@ -72,9 +72,6 @@ function measureWays(
         nodeArgs: context.gatewayNodeArgs('commands'),
       }),
     );
-    const bare =
-      bareUndici.missing() === undefined ? await bareUndici.start(runtime.ingressUrl) : undefined;
-    if (bare) started.add(bare);
     const ways: Way[] = [
       {
         id: 'gateway',
@@ -93,13 +90,15 @@ function measureWays(
         behind: '/wake/send',
       },
     ];
-    if (bare) {
+    for (const peer of [bareUndici, bareNest]) {
+      if (peer.missing() !== undefined) continue;
+      const { pid, url } = started.add(await peer.start(runtime.ingressUrl));
       ways.push({
-        id: 'bare-undici',
-        label: bareUndici.label,
-        pid: bare.pid,
-        origin: new URL(bare.url).origin,
-        before: `${new URL(bare.url).pathname}/bench/`,
+        id: peer.id as WayName,
+        label: peer.label,
+        pid,
+        origin: new URL(url).origin,
+        before: `${new URL(url).pathname}/bench/`,
         behind: '/wake/send',
       });
     }

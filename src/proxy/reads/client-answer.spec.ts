@@ -12,6 +12,8 @@ class SlowResponse {
   readonly taken: ((error?: Error) => void)[] = [];
   readonly ends: unknown[] = [];
   resets = 0;
+  /** What the kernel has not accepted. */
+  writableLength = 1;
   readonly socket = { destroyed: false, resetAndDestroy: () => void this.resets++ };
 
   write(_piece: string, _encoding: string, onTaken: (error?: Error) => void): void {
@@ -82,6 +84,14 @@ describe('ClientAnswer', () => {
     expect([held.of('answers'), sentBytes]).toEqual([PIECE_OVERHEAD_BYTES + 1_200, 1_200]);
     expect(response.ends).toEqual(['x'.repeat(200)]);
     answer.onClosed();
+    answer.onClosed();
+    expect(held.total).toBe(0);
+  });
+
+  it('counts nothing where the kernel has accepted all of it at once', () => {
+    response.writableLength = 0;
+    answer.end('x'.repeat(200));
+    expect([held.total, sentBytes]).toEqual([0, 200]);
     answer.onClosed();
     expect(held.total).toBe(0);
   });

@@ -95,13 +95,15 @@ export class ClientAnswer implements SlowClient {
   /** Ends with the last piece, if there is one. */
   end(lastPiece: Buffer | string | undefined): void {
     const lastPieceBytes = lastPiece?.length ?? 0;
+    this.held.sent(lastPieceBytes);
+    if (lastPiece === undefined) this.response.end();
+    else this.response.end(lastPiece, 'latin1');
+    // The kernel has accepted everything, as it does for nearly every client that reads.
+    if (this.response.writableLength === 0) return;
     const ownBytes = this.shared ? 0 : lastPieceBytes;
     this.lastBytes = PIECE_OVERHEAD_BYTES + ownBytes + this.bytes;
     this.held.hold('answers', this.lastBytes);
     this.held.addSlow(this);
-    this.held.sent(lastPieceBytes);
-    if (lastPiece === undefined) this.response.end();
-    else this.response.end(lastPiece, 'latin1');
   }
 
   /** Breaks off a response that has begun, so that its client cannot take the part for the whole. */

@@ -1,11 +1,11 @@
 import { Agent, get } from 'node:http';
-import { HOP_BY_HOP, MAX_SOCKETS, listen, upstreamOrigin, upstreamTarget } from './front.js';
+import { HOP_BY_HOP, listen, upstreamOrigin, upstreamTarget } from './front.js';
 
 /**
  * The least that sharing can cost in Node: one upstream request for all who wait at the same URL, whose response is
  * written to each of them as it is. It keeps no log, counts nothing, and limits nothing.
  */
-const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS });
+const agent = new Agent({ keepAlive: true });
 const waiting = new Map();
 
 listen((request, response) => {

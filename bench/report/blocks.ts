@@ -89,12 +89,13 @@ export function partBlocks(
 
 export function goalsTable(measured: Partial<Measurements>): string {
   return table(
-    ['What', 'asked', 'measured', ''],
-    goals(measured).map(({ what, asked, measured: value, isReached }) => [
+    ['What', 'asked', 'measured', '', 'bare Node'],
+    goals(measured).map(({ what, asked, measured: value, isReached, bare }) => [
       what,
       asked,
       value,
       verdict(isReached),
+      bare,
     ]),
   );
 }

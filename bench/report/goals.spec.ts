@@ -56,6 +56,21 @@ describe('goals', () => {
     ]);
   });
 
+  it('show the value of a bare Node server, where one does the same and nothing else', () => {
+    const rows = [
+      fan('gateway', 1, 50, 80),
+      fan('nginx', 1, 100, 100),
+      fan('bare-shared', 1, 30, 90),
+    ];
+    const reads = [read('gateway', 64, 20_000), read('nginx', 64, 50_000)];
+    const table = { rows: [...reads, read('bare-shared', 64, 40_000)], missing: [] };
+    const measured = {
+      'same-url': { node: table, nginx: NOTHING, store: { rows: reads, missing: [] } },
+      'fan-out': { rows, missing: [] },
+    };
+    expect(goals(measured).map(({ bare }) => bare)).toEqual(['0.80', '', '', '0.30', '0.90']);
+  });
+
   it('are neither reached nor missed where there is nothing to compare with', () => {
     const table = { rows: [read('gateway', 64, 20_000)], missing: [] };
     expect(verdicts({ 'same-url': { node: table, nginx: NOTHING, store: NOTHING } })).toEqual([

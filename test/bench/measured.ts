@@ -55,7 +55,7 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
   },
   'same-url': {
     'every contender reads, before each upstream': ({ 'same-url': tables }) => {
-      const ids = ['gateway', 'nginx', 'bare-undici', 'direct'];
+      const ids = ['gateway', 'nginx', 'bare-shared', 'direct'];
       assertReads(tables?.node, ids);
       assertReads(tables?.nginx, ids);
       assertReads(tables?.store, ids);
@@ -83,6 +83,7 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
       assert.deepEqual(rows, [
         'gateway long-poll',
         'nginx long-poll',
+        'bare-shared long-poll',
         'gateway-unshared long-poll',
         'direct long-poll',
         'gateway sse',
@@ -104,7 +105,8 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
       for (const { peakBytes, afterBytes } of memory.steps) {
         assert.ok(peakBytes > 0 && afterBytes > 0);
       }
-      for (const { bytes, failure } of [memory.shared, memory.own]) {
+      const { shared, own, bare } = memory;
+      for (const { bytes, failure } of [shared, own, bare.shared, bare.own]) {
         assert.equal(failure, undefined);
         assert.ok(bytes.atStart > 0 && bytes.parked > 0 && bytes.afterEvents > 0);
       }
@@ -135,12 +137,14 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
         'gateway 1',
         'direct 1',
         'bare-undici 1',
+        'nest 1',
         'gateway 32',
         'direct 32',
         'bare-undici 32',
+        'nest 32',
       ]);
       const instant = commands?.instant.map(({ id, connections }) => `${id} ${connections}`);
-      assert.deepEqual(instant, ['gateway 32', 'direct 32', 'bare-undici 32']);
+      assert.deepEqual(instant, ['gateway 32', 'direct 32', 'bare-undici 32', 'nest 32']);
       for (const row of [...(commands?.rows ?? []), ...(commands?.instant ?? [])]) {
         assert.equal(row.failure, undefined);
         assertPositive(row.commandsPerSecond, row.p50Ms, row.p99Ms);

@@ -37,7 +37,7 @@ export async function checkCapacity(checks: Checks): Promise<void> {
 function readersPerPod(measured: string, bytes: number, eventsPerSecond: number): number {
   const [, kib] = /([\d.]+) KiB where each has its own/.exec(measured) ?? [];
   const [, us] = /([\d.]+) µs where each has its own/.exec(measured) ?? [];
-  const [, mib] = /each on its own timeline \| (\d+) MiB/.exec(measured) ?? [];
+  const [, mib] = /each on its own timeline \| agent gateway \| (\d+) MiB/.exec(measured) ?? [];
   const perReader = Number(kib) * KIB;
   const byMemory = (bytes - Number(mib) * MIB) / perReader;
   const byCpu = (CORE_SHARE * 1_000_000) / Number(us) / eventsPerSecond;

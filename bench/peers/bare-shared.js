@@ -1,10 +1,13 @@
 import { Agent, get } from 'node:http';
-import { HOP_BY_HOP, listen, upstreamOrigin, upstreamTarget } from './front.js';
+import { setCollectorFlags } from '../../dist/platform/process/v8-flags.js';
+import { eachEndToEnd, listen, upstreamOrigin, upstreamTarget } from './front.js';
 
 /**
  * The least that sharing can cost in Node: one upstream request for all who wait at the same URL, whose response is
- * written to each of them as it is. It keeps no log, counts nothing, and limits nothing.
+ * written to each of them as it is. It keeps no log, counts nothing, and limits nothing. V8 collects as
+ * in the gateway, since the limit of its growth decides how much memory parked readers need.
  */
+setCollectorFlags();
 const agent = new Agent({ keepAlive: true });
 const waiting = new Map();
 
@@ -24,11 +27,7 @@ listen((request, response) => {
 async function pass(url, answer) {
   const pieces = await answer.toArray();
   const headers = [];
-  const { rawHeaders } = answer;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at];
-    if (!HOP_BY_HOP.has(name.toLowerCase())) headers.push(name, rawHeaders[at + 1]);
-  }
+  eachEndToEnd(answer.rawHeaders, (name, value) => headers.push(name, value));
   answerAll(url, answer.statusCode, headers, Buffer.concat(pieces));
 }
 

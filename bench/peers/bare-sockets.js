@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { HTTPParser } from 'node:_http_common';
-import { HOP_BY_HOP, authorization, listen, upstreamOrigin, upstreamTarget } from './front.js';
+import { authorization, eachEndToEnd, listen, upstreamOrigin, upstreamTarget } from './front.js';
 
 /** The least there can be without a client library: Node's own server, sockets, and Node's own parser. */
 const { hostname, port, host } = new URL(upstreamOrigin);
@@ -48,10 +48,4 @@ function opened() {
     idle.push(connection);
   };
   return connection;
-}
-
-function eachEndToEnd(raw, keep) {
-  for (let at = 0; at < raw.length; at += 2) {
-    if (!HOP_BY_HOP.has(raw[at].toLowerCase())) keep(raw[at], raw[at + 1]);
-  }
 }

@@ -1,6 +1,13 @@
 // The gateway's own, not the one that a package beside this brings along.
 import { Pool } from '../../node_modules/undici/index.js';
-import { HOP_BY_HOP, authorization, listen, upstreamOrigin, upstreamTarget } from './front.js';
+import {
+  HOP_BY_HOP,
+  authorization,
+  eachEndToEnd,
+  listen,
+  upstreamOrigin,
+  upstreamTarget,
+} from './front.js';
 
 /** The least there can be: Node's own server, undici's dispatch, headers passed on as they came. */
 const pool = new Pool(upstreamOrigin, {
@@ -12,11 +19,9 @@ const pool = new Pool(upstreamOrigin, {
 
 listen((request, response) => {
   const headers = [];
-  for (let at = 0; at < request.rawHeaders.length; at += 2) {
-    const name = request.rawHeaders[at];
-    const value = request.rawHeaders[at + 1];
-    if (!HOP_BY_HOP.has(name.toLowerCase()) && value !== authorization) headers.push(name, value);
-  }
+  eachEndToEnd(request.rawHeaders, (name, value) => {
+    if (value !== authorization) headers.push(name, value);
+  });
   pool.dispatch(
     {
       method: request.method,

@@ -22,6 +22,13 @@ export function upstreamTarget(url) {
   return upstreamPath + url.slice(prefix.length);
 }
 
+/** Calls `keep` with each header that a proxy passes on. */
+export function eachEndToEnd(raw, keep) {
+  for (let at = 0; at < raw.length; at += 2) {
+    if (!HOP_BY_HOP.has(raw[at].toLowerCase())) keep(raw[at], raw[at + 1]);
+  }
+}
+
 /** Answers `/health`, refuses what has no credential, and hands on the rest without it. */
 export function listen(proxy) {
   createServer((request, response) => {

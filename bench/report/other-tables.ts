@@ -10,8 +10,8 @@ export function parkedTable({ shared, own, bare }: MemoryTable): string {
   return table(
     ['parked readers', 'at', 'just started', 'parked', 'after events', 'a reader, after events'],
     [
-      ...[shared, bare.shared].map((parked) => parkedRow('on one timeline', parked)),
-      ...[own, bare.own].map((parked) => parkedRow('each on its own timeline', parked)),
+      ...[shared, bare.shared].map((parked) => parkedRow(' on one timeline', parked)),
+      ...[own, bare.own].map((parked) => parkedRow(', each on its own timeline', parked)),
     ],
   );
 }
@@ -28,7 +28,7 @@ export function stepsTable({ steps }: MemoryTable): string {
 }
 
 function parkedRow(where: string, { label, readers, bytes, failure }: ParkedMemory): string[] {
-  const what = `${count(readers)} ${where}`;
+  const what = count(readers) + where;
   if (failure !== undefined) return [`${what} (failed: ${failure})`, label, '', '', '', ''];
   return [
     what,

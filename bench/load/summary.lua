@@ -1,5 +1,14 @@
 -- wrk: runs the script BENCH_SCRIPT, and prints what came of it as one line of JSON.
+-- With BENCH_MOST_REQUESTS it is idle after so many: enough to see that the bench works, which measures nothing then.
 dofile(os.getenv("BENCH_SCRIPT"))
+
+local left = tonumber(os.getenv("BENCH_MOST_REQUESTS"))
+if left then
+  function response()
+    left = left - 1
+    if left == 0 then wrk.thread:stop() end
+  end
+end
 
 function done(summary, latency)
   local errors = summary.errors

@@ -44,6 +44,7 @@ export async function runWrk(load: Load): Promise<LoadResult> {
     env: {
       BENCH_API_KEY: API_KEY,
       BENCH_SCRIPT: join(import.meta.dirname, load.script),
+      BENCH_MOST_REQUESTS: process.env.BENCH_MOST_REQUESTS,
       ...(load.tokensFile !== undefined && { BENCH_TOKENS: load.tokensFile }),
     },
   });

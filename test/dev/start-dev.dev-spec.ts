@@ -7,12 +7,13 @@ import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, type RunningProcess } from '../../local/stack/process.ts';
 import { API_KEY, AUTHORIZED, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { startHistoryChild, type HistoryChild } from '../support/history-child.ts';
+import { shareOf } from '../support/share.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const COPIED = ['src', 'package.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json'];
 const STREAM = '/streams/t/default/dev';
-const CHANGES = Number(process.env.DEV_CHANGES ?? 100);
+const CHANGES = shareOf(100);
 /** Only a test that hangs takes this long. */
 const HANG_MS = 60_000;
 

@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Random } from '../soak/random.ts';
+import { shareOf } from '../support/share.ts';
 import { paramsOf } from './electric.ts';
 import { letThrough } from './let-through.ts';
 import { mutated } from './mutation.ts';
 import { oneIn, seededRandom, whole, wordOf } from './seed.ts';
 import { TENANT } from './world.ts';
 
-const ROUNDS = 15_000;
+const ROUNDS = shareOf(15_000);
 const NAMES =
   'table where columns params[1] params[2] params[3] params offset handle live live_sse cursor log replica ' +
   'expired_handle cache-buster subset__where subset__params subset__order_by subset__limit subset__offset ' +

@@ -1,6 +1,7 @@
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Random } from '../soak/random.ts';
+import { shareOf } from '../support/share.ts';
 import { electricSql, paramsOf } from './electric.ts';
 import { letThrough, queryOf, type Asked } from './let-through.ts';
 import { mutated } from './mutation.ts';
@@ -18,7 +19,7 @@ import {
   type World,
 } from './world.ts';
 
-const ROUNDS = 3_000;
+const ROUNDS = shareOf(3_000);
 const ALL_COLUMNS = Object.keys(COLUMNS);
 
 const random = seededRandom('worlds');

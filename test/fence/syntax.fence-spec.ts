@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { shareOf } from '../support/share.ts';
 import { electricWhere, paramsOf } from './electric.ts';
 import { fenceProblem, orderProblem, rewrittenProblem } from './fence-holds.ts';
 import { letThrough, queryOf } from './let-through.ts';
@@ -8,7 +9,7 @@ import { randomOrder } from './random-order.ts';
 import { seededRandom } from './seed.ts';
 import { loadParsers, PARSERS, selectOf } from './syntax.ts';
 
-const ROUNDS = 2_000;
+const ROUNDS = shareOf(2_000);
 
 beforeAll(loadParsers);
 

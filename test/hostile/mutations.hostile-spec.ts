@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
+import { shareOf } from '../support/share.ts';
 import { heldOf, untilNothing } from './gateway-state.ts';
 import { mutatedRequest } from './mutated-requests.ts';
 import { withCredential } from './mutations.ts';
@@ -15,7 +16,7 @@ import { idIn } from './request-id.ts';
 import { SEED } from './seed.ts';
 
 /** The number of mutated requests for each credential. */
-const MUTATIONS = Number(process.env.HOSTILE_MUTATIONS ?? 10_000);
+const MUTATIONS = shareOf(10_000);
 const AT_ONCE = 16;
 const MAX_FAULTS = 5;
 const WRONG_KEY = 'a-key-that-is-not-known';

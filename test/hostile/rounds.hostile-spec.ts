@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { shareOf } from '../support/share.ts';
 import { judgeClient } from './judge.ts';
 import { planRound } from './plan-rounds.ts';
 import { startHostileWorld, type HostileWorld } from './hostile-world.ts';
 import { SEED } from './seed.ts';
 
-const ROUNDS = Number(process.env.HOSTILE_ROUNDS ?? 12);
+const ROUNDS = shareOf(12);
 /** The single round to run, to repeat a failure. */
 const ONLY = process.env.HOSTILE_ROUND;
 const rounds =

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
+import { shareOf } from '../support/share.ts';
 import { readWrites } from './read-your-writes.ts';
 
-/** The number of appends. CI sets READ_YOUR_WRITES=20000. */
-const READS = Number(process.env.READ_YOUR_WRITES ?? 100_000);
+const READS = shareOf(100_000);
 
-describe('a hundred thousand reads behind acknowledged appends', () => {
+describe(`${READS} reads behind acknowledged appends`, () => {
   let history: RunningHistory;
   let gateway: GatewayChild;
   beforeAll(async () => {

@@ -21,7 +21,7 @@ export interface LocalSystem {
   readonly apiKey: string;
   /** What it printed to be pasted. */
   readonly commands: string[];
-  /** The process id of one of its parts. */
+  /** The process id of one of its parts, of the last start of it. */
   partPid: (name: string) => number;
   /** With the printed key. */
   get: (path: string) => Promise<Response>;
@@ -46,7 +46,7 @@ async function untilItIsReady(
     main.waitForLine((line) => line.startsWith('Ctrl-C')),
   );
   const find = (pattern: RegExp) => {
-    const match = said.map((line) => pattern.exec(line)?.[1]).find(Boolean);
+    const match = said.map((line) => pattern.exec(line)?.[1]).findLast(Boolean);
     if (!match) throw new Error(`Nothing said matches ${pattern}:\n${said.join('\n')}`);
     return match;
   };

@@ -5,7 +5,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { listeningPorts } from '../support/listening-ports.ts';
 import { runMain, startLocalSystem, type LocalSystem } from '../support/local-system.ts';
 
@@ -13,30 +13,25 @@ const run = promisify(execFile);
 const PARTS = ['restate', 'history', 'catalog', 'agents', 'gateway', 'console'];
 const ADA_TIMELINE = '/streams/t/default/agents/assistant/ada/timeline';
 
-/** Each test starts the whole system, which is slow on a busy machine. */
-const THREE_STARTS_TIMEOUT_MS = 120_000;
-
-describe('npm run local', () => {
+/** In this order: each finds what those before it have left. */
+describe('npm run local, once started', () => {
   let dataDir: string;
-  let started: LocalSystem[];
-
-  beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'gateway-local-'));
-    started = [];
+  let system: LocalSystem;
+  beforeAll(async () => {
+    dataDir = await newDataFolder();
+    system = await startLocalSystem(dataDir);
   });
-  afterEach(async () => {
-    await Promise.all(started.map((system) => system.process.stop()));
-    await rm(dataDir, { recursive: true, force: true });
+  afterAll(async () => {
+    await system?.process.stop();
+    await removeDataFolder(dataDir);
   });
 
-  async function start(...args: string[]): Promise<LocalSystem> {
-    const system = await startLocalSystem(dataDir, ...args);
-    started.push(system);
-    return system;
-  }
+  const outputOf = async (...args: string[]) => {
+    const told = runMain(dataDir, args);
+    return { ...(await told.exited), lines: told.lastLines() };
+  };
 
   it('prints four lines that spawn, send, read the timeline and watch the catalog', async () => {
-    const system = await start();
     const { commands, get } = system;
     const [spawn = '', send = '', read = '', watch = ''] = commands;
     expect(commands).toHaveLength(4);
@@ -66,7 +61,7 @@ describe('npm run local', () => {
   });
 
   it('prints a line that gives another shell the address, the key and what signs read tokens', async () => {
-    const { said, get } = await start();
+    const { said, get } = system;
     const line = said.find((text) => text.startsWith('  export ')) ?? '';
     const written = '/streams/t/default/mine';
     const minted = 'node packages/cli/src/main.ts token mint --prefix /streams/t/default --ttl 60';
@@ -80,129 +75,14 @@ describe('npm run local', () => {
     expect(await (await get(`${written}?offset=-1`)).text()).toBe('x');
   });
 
-  it('ends with every part after a Ctrl-C', async () => {
-    const { process: main, partPid } = await start();
-    process.kill(main.pid, 'SIGINT');
-
-    expect(await main.exited).toEqual({ code: 0, signal: null });
-    for (const part of PARTS) expect(isAlive(partPid(part))).toBe(false);
-  });
-
-  it(
-    'keeps agents, timelines and the key from one start to the next, and --fresh all but the key',
-    async () => {
-      const first = await start();
-      const written = timelineWritten(first);
-      await paste(first.commands[0] ?? '');
-      await written;
-      await entityInCatalog(first);
-      const timeline = await (await first.get(`${ADA_TIMELINE}?offset=-1`)).text();
-      await first.process.stop();
-
-      const second = await start();
-      expect(second.apiKey).toBe(first.apiKey);
-      expect(await (await second.get(`${ADA_TIMELINE}?offset=-1`)).text()).toBe(timeline);
-      expect(await catalogUrls(second)).toEqual(['/t/default/a/assistant/ada']);
-      await second.process.stop();
-
-      const third = await start('--fresh');
-      expect(third.said).toContainEqual(
-        expect.stringMatching(
-          'dropped all agents .*, the registered deployments .*, the timelines',
-        ),
-      );
-      expect(third.apiKey).toBe(first.apiKey);
-      expect((await third.get(`${ADA_TIMELINE}?offset=-1`)).status).toBe(404);
-      expect(await catalogUrls(third)).toEqual([]);
-    },
-    THREE_STARTS_TIMEOUT_MS,
-  );
-
-  // The line to export had scrolled away behind the log, and a second start said only that there was a first one.
-  it('tells what runs where and gives the export line again, in a file too, and at a second start', async () => {
-    const { process: main, said, partPid } = await start();
-    const line = said.find((text) => text.startsWith('  export '))?.trim();
-    const status = [
-      `The local system runs (pid ${main.pid}):`,
-      ...PARTS.map((part) => expect.stringMatching(`^  ${part} +pid ${partPid(part)} +http://`)),
-    ];
-    const outputOf = async (...args: string[]) => {
-      const told = runMain(dataDir, args);
-      return { ...(await told.exited), lines: told.lastLines() };
-    };
-
-    expect(await outputOf('--env')).toEqual({ code: 0, signal: null, lines: [line] });
-    expect(await outputOf('--status')).toEqual({ code: 0, signal: null, lines: status });
-    const { stdout } = await run('/bin/sh', ['-c', `. ${dataDir}/env; echo "$GATEWAY_URL"`]);
-    expect(`export GATEWAY_URL=${stdout.trim()} `).toBe(line?.slice(0, stdout.length + 19));
-    const already = `The local system is running already, with its data in ${dataDir}.`;
-    expect(await outputOf()).toEqual({
-      code: 1,
-      signal: null,
-      lines: expect.arrayContaining([...status, line, already]),
-    });
-    await main.stop();
-    expect(await outputOf('--env')).toEqual({
-      code: 1,
-      signal: null,
-      lines: ['', `No local system runs with its data in ${dataDir}.`],
-    });
-  });
-
-  it('says which port is taken and takes another', async () => {
-    const first = await start();
-    const agentsPort = Number(/agents listening on \S+:(\d+)/.exec(first.said.join('\n'))?.[1]);
-    await first.process.stop();
-    const occupant = await listenOn(agentsPort);
-    try {
-      const second = await start();
-      const moved = /port (\d+) \(agents\) is taken: using (\d+)/.exec(second.said.join('\n'));
-      expect(moved?.[1]).toBe(String(agentsPort));
-      expect(second.said.join('\n')).toContain(
-        `agents listening on http://127.0.0.1:${moved?.[2]}`,
-      );
-    } finally {
-      occupant.close();
-    }
-  });
-
-  // A part that died took all others with it, and the console that would have shown why.
-  it.each(['restate', 'agents', 'gateway'])('starts %s again when it dies', async (part) => {
-    const system = await start();
-    const { process: main, partPid } = system;
-    const again = main.waitForLine((line) => line.includes(`${part} is ready`));
-
-    process.kill(partPid(part), 'SIGKILL');
-
-    await again;
-    expect(system.said).toContainEqual(
-      expect.stringMatching(`^local +\\| ${part} ended by SIGKILL: starting it again$`),
-    );
-    const written = timelineWritten(system);
-    await paste(system.commands[0] ?? '');
-    await written;
-    for (const other of PARTS) expect(isAlive(partPid(other))).toBe(other !== part);
-  });
-
-  it('ends with exit code 1 and the reason when a part dies three times in a minute', async () => {
-    const { process: main, said, partPid } = await start();
-    let pid = partPid('catalog');
-    for (let times = 0; times < 2; times++) {
-      const again = main.waitForLine((line) => line.includes('catalog is ready'));
-      process.kill(pid, 'SIGKILL');
-      pid = Number(/pid (\d+)/.exec(await again)?.[1]);
-    }
-    process.kill(pid, 'SIGKILL');
-
-    expect(await main.exited).toEqual({ code: 1, signal: null });
-    expect(said.join('\n')).toMatch(
-      /^catalog ended 3 times in a minute\. catalog ended by SIGKILL\. Its last lines:$/m,
-    );
-    for (const part of PARTS) expect(isAlive(partPid(part))).toBe(false);
+  it('keeps its data for its owner', async () => {
+    await askAda(system);
+    const { stdout } = await run('find', [dataDir, '-mindepth', '1', '-perm', '/077']);
+    expect(stdout).toBe('');
   });
 
   it('listens nowhere that a page of another site could use, but for the gateway and the console', async () => {
-    const { process: main, partPid, baseUrl, said } = await start();
+    const { process: main, partPid, baseUrl, said } = system;
     const open = [
       baseUrl,
       ...said.flatMap((line) => /^(?:The console|How it is).*(http\S+)/.exec(line)?.[1] ?? []),
@@ -246,13 +126,140 @@ describe('npm run local', () => {
     }
   });
 
-  it('keeps its data for its owner', async () => {
-    const system = await start();
-    const written = timelineWritten(system);
-    await paste(system.commands[0] ?? '');
-    await written;
-    const { stdout } = await run('find', [dataDir, '-mindepth', '1', '-perm', '/077']);
-    expect(stdout).toBe('');
+  // The line to export had scrolled away behind the log, and a second start said only that there was a first one.
+  it('tells what runs where and gives the export line again, in a file too, and at a second start', async () => {
+    const { process: main, said, partPid } = system;
+    const line = said.find((text) => text.startsWith('  export '))?.trim();
+    const status = [
+      `The local system runs (pid ${main.pid}):`,
+      ...PARTS.map((part) => expect.stringMatching(`^  ${part} +pid ${partPid(part)} +http://`)),
+    ];
+    expect(await outputOf('--env')).toEqual({ code: 0, signal: null, lines: [line] });
+    expect(await outputOf('--status')).toEqual({ code: 0, signal: null, lines: status });
+    const { stdout } = await run('/bin/sh', ['-c', `. ${dataDir}/env; echo "$GATEWAY_URL"`]);
+    expect(`export GATEWAY_URL=${stdout.trim()} `).toBe(line?.slice(0, stdout.length + 19));
+    const already = `The local system is running already, with its data in ${dataDir}.`;
+    expect(await outputOf()).toEqual({
+      code: 1,
+      signal: null,
+      lines: expect.arrayContaining([...status, line, already]),
+    });
+  });
+
+  // A part that died took all others with it, and the console that would have shown why.
+  it.each(['restate', 'agents', 'gateway'])('starts %s again when it dies', async (part) => {
+    const { process: main, said, partPid } = system;
+    const before = PARTS.map(partPid);
+    const again = main.waitForLine((line) => line.includes(`${part} is ready`));
+
+    process.kill(partPid(part), 'SIGKILL');
+
+    await again;
+    expect(said).toContainEqual(
+      expect.stringMatching(`^local +\\| ${part} ended by SIGKILL: starting it again$`),
+    );
+    await askAda(system);
+    expect(before.map(isAlive)).toEqual(PARTS.map((other) => other !== part));
+  });
+
+  it('ends with every part after a Ctrl-C, and says that nothing runs', async () => {
+    const { process: main, partPid } = system;
+    process.kill(main.pid, 'SIGINT');
+
+    expect(await main.exited).toEqual({ code: 0, signal: null });
+    expect(PARTS.map(partPid).filter(isAlive)).toEqual([]);
+    expect(await outputOf('--env')).toEqual({
+      code: 1,
+      signal: null,
+      lines: ['', `No local system runs with its data in ${dataDir}.`],
+    });
+  });
+});
+
+/** Each starts the whole system, which is slow on a busy machine. */
+const THREE_STARTS_TIMEOUT_MS = 120_000;
+
+describe('npm run local', () => {
+  let dataDir: string;
+  let started: LocalSystem[];
+
+  beforeEach(async () => {
+    dataDir = await newDataFolder();
+    started = [];
+  });
+  afterEach(async () => {
+    await Promise.all(started.map((system) => system.process.stop()));
+    await removeDataFolder(dataDir);
+  });
+
+  async function start(...args: string[]): Promise<LocalSystem> {
+    const system = await startLocalSystem(dataDir, ...args);
+    started.push(system);
+    return system;
+  }
+
+  it(
+    'keeps agents, timelines and the key from one start to the next, and --fresh all but the key',
+    async () => {
+      const first = await start();
+      const written = timelineWritten(first);
+      await paste(first.commands[0] ?? '');
+      await written;
+      await entityInCatalog(first);
+      const timeline = await (await first.get(`${ADA_TIMELINE}?offset=-1`)).text();
+      await first.process.stop();
+
+      const second = await start();
+      expect(second.apiKey).toBe(first.apiKey);
+      expect(await (await second.get(`${ADA_TIMELINE}?offset=-1`)).text()).toBe(timeline);
+      expect(await catalogUrls(second)).toEqual(['/t/default/a/assistant/ada']);
+      await second.process.stop();
+
+      const third = await start('--fresh');
+      expect(third.said).toContainEqual(
+        expect.stringMatching(
+          'dropped all agents .*, the registered deployments .*, the timelines',
+        ),
+      );
+      expect(third.apiKey).toBe(first.apiKey);
+      expect((await third.get(`${ADA_TIMELINE}?offset=-1`)).status).toBe(404);
+      expect(await catalogUrls(third)).toEqual([]);
+    },
+    THREE_STARTS_TIMEOUT_MS,
+  );
+
+  it('says which port is taken and takes another', async () => {
+    const first = await start();
+    const agentsPort = Number(/agents listening on \S+:(\d+)/.exec(first.said.join('\n'))?.[1]);
+    await first.process.stop();
+    const occupant = await listenOn(agentsPort);
+    try {
+      const second = await start();
+      const moved = /port (\d+) \(agents\) is taken: using (\d+)/.exec(second.said.join('\n'));
+      expect(moved?.[1]).toBe(String(agentsPort));
+      expect(second.said.join('\n')).toContain(
+        `agents listening on http://127.0.0.1:${moved?.[2]}`,
+      );
+    } finally {
+      occupant.close();
+    }
+  });
+
+  it('ends with exit code 1 and the reason when a part dies three times in a minute', async () => {
+    const { process: main, said, partPid } = await start();
+    let pid = partPid('catalog');
+    for (let times = 0; times < 2; times++) {
+      const again = main.waitForLine((line) => line.includes('catalog is ready'));
+      process.kill(pid, 'SIGKILL');
+      pid = Number(/pid (\d+)/.exec(await again)?.[1]);
+    }
+    process.kill(pid, 'SIGKILL');
+
+    expect(await main.exited).toEqual({ code: 1, signal: null });
+    expect(said.join('\n')).toMatch(
+      /^catalog ended 3 times in a minute\. catalog ended by SIGKILL\. Its last lines:$/m,
+    );
+    expect(PARTS.map(partPid).filter(isAlive)).toEqual([]);
   });
 
   it('says what to do about a data folder whose path is too long for a Unix socket', async () => {
@@ -275,6 +282,21 @@ describe('npm run local', () => {
     await expect(fetch(`${baseUrl}/health`)).rejects.toThrow('fetch failed');
   });
 });
+
+function newDataFolder(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'gateway-local-'));
+}
+
+function removeDataFolder(dataDir: string): Promise<void> {
+  return rm(dataDir, { recursive: true, force: true });
+}
+
+/** Sends a message by the printed line, and waits until the agent has replied. */
+async function askAda({ commands: [, send = ''], get }: LocalSystem): Promise<void> {
+  const events = await get(`${ADA_TIMELINE}?offset=now&live=sse`);
+  await paste(send);
+  await eventOfKind('reply', events);
+}
 
 /** The output of a printed line that a user pastes into a shell. */
 async function paste(command: string): Promise<unknown> {

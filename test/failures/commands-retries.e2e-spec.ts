@@ -86,12 +86,12 @@ describe('a connection that is lost before the answer', () => {
       requests += 1;
       request.socket.resetAndDestroy();
     });
-    const gateway = await gatewayTo(runtime.url, 600);
+    const gateway = await gatewayTo(runtime.url, 3_000);
 
     const { status, body } = await sendCommand(gateway.url, KEYED);
     expect([status, body.code]).toEqual([502, 'upstream_unreachable']);
     expect(requests).toBeGreaterThanOrEqual(3);
-    expect(requests).toBeLessThanOrEqual(7);
+    expect(requests).toBeLessThanOrEqual(12);
   });
 
   // It was once told that the runtime "could not be reached; try again".
@@ -149,7 +149,7 @@ describe('an answer that is cut', () => {
       socket.once('data', () => socket.end('HTTP/1.1 202 Accepted\r\nContent-Le'));
     });
     cleanups.push(() => runtime.stop());
-    const gateway = await gatewayTo(runtime.url, 400);
+    const gateway = await gatewayTo(runtime.url, 2_000);
     expect(await sendCommand(gateway.url, KEYED)).toMatchObject({
       status: 502,
       body: {
@@ -187,11 +187,11 @@ describe('a proxy before the runtime', () => {
 
   it('that answers 503 for good is told within the budget, and not asked in a hot loop', async () => {
     const runtime = await startRuntime((_, response) => response.writeHead(503).end());
-    const gateway = await gatewayTo(runtime.url, 600);
+    const gateway = await gatewayTo(runtime.url, 3_000);
     const { status, body } = await sendCommand(gateway.url, KEYED);
     expect([status, body.code]).toEqual([502, 'upstream_invalid_response']);
     expect(runtime.seen.length).toBeGreaterThanOrEqual(3);
-    expect(runtime.seen.length).toBeLessThanOrEqual(7);
+    expect(runtime.seen.length).toBeLessThanOrEqual(12);
   });
 });
 
@@ -273,7 +273,7 @@ describe('a slow runtime', () => {
   it('that answers after more than half of the budget gets a command with a key through', async () => {
     // The second attempt comes at half of the budget, and the answer to the first one after it.
     const { runtime, closed } = await holding(2, ([first]) => first?.writeHead(202).end(ACCEPTED));
-    const gateway = await gatewayTo(runtime.url, 2_000);
+    const gateway = await gatewayTo(runtime.url, 4_000);
     expect((await sendCommand(gateway.url, KEYED)).status).toBe(202);
     expect(runtime.seen).toHaveLength(2);
     expect(runtime.seen[1]).toEqual(runtime.seen[0]);
@@ -285,7 +285,7 @@ describe('a slow runtime', () => {
     const { runtime, closed } = await holding(2, ([, second]) =>
       second?.writeHead(202).end(PREVIOUSLY),
     );
-    const gateway = await gatewayTo(runtime.url, 1_000);
+    const gateway = await gatewayTo(runtime.url, 3_000);
     expect(await sendCommand(gateway.url, KEYED)).toMatchObject({ status: 202, isReplay: true });
     await closed[0];
   });
@@ -296,7 +296,7 @@ describe('a slow runtime', () => {
       // Each second attempt is answered, and the first one cancelled.
       if (runtime.seen.length % 2 === 0) response.writeHead(202).end(ACCEPTED);
     });
-    const gateway = await gatewayTo(runtime.url, 1_000);
+    const gateway = await gatewayTo(runtime.url, 3_000);
     expect((await sendCommand(gateway.url, KEYED, 'first')).status).toBe(202);
     // It takes ten times as long as the pause after a failure.
     expect((await sendCommand(gateway.url, KEYED, 'second')).status).toBe(202);
@@ -316,7 +316,7 @@ describe('a slow runtime', () => {
       else if (requests === 3) response.writeHead(503).end();
       else if (requests > 3) response.writeHead(202).end(ACCEPTED);
     });
-    const gateway = await gatewayTo(runtime.url, 2_000);
+    const gateway = await gatewayTo(runtime.url, 4_000);
     expect((await sendCommand(gateway.url, KEYED)).status).toBe(202);
     expect(requests).toBe(4);
   });
@@ -328,12 +328,12 @@ describe('a slow runtime', () => {
     'that hangs is asked %s, within the budget, and left with no connection',
     async (_, headers, count) => {
       const { runtime, closed } = await holding(0, () => undefined);
-      const gateway = await gatewayTo(runtime.url, 600);
+      const gateway = await gatewayTo(runtime.url, 3_000);
       expect(await sendCommand(gateway.url, headers)).toMatchObject({
         status: 502,
         body: {
           code: 'upstream_timeout',
-          detail: `The runtime did not answer within 600 ms${DOUBT}`,
+          detail: `The runtime did not answer within 3000 ms${DOUBT}`,
         },
       });
       expect(runtime.seen).toHaveLength(count);
@@ -350,7 +350,7 @@ describe('a slow runtime', () => {
       // The second attempt of a command with a key that came later: half of the budget is over.
       else if (runtime.seen.length === 3) half.resolve();
     });
-    const gateway = await gatewayTo(runtime.url, 1_500);
+    const gateway = await gatewayTo(runtime.url, 4_000);
     const unkeyed = sendCommand(gateway.url, {}, 'unkeyed');
     const response = await arrived.promise;
     const keyed = sendCommand(gateway.url, KEYED, 'keyed');

@@ -3,9 +3,9 @@ import type { HeldRequest } from './held-upstream.ts';
 import type { Answer, Reader } from './reader.ts';
 import { LIVE_READS, MODES, startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
 
-const LIVE_TIMEOUT_MS = 1_600;
+const LIVE_TIMEOUT_MS = 3_000;
 /** The delay before the second reader, and so the time that a test has between the ends of the two. */
-const LATER_MS = 1_200;
+const LATER_MS = 1_500;
 /** Node's timers count whole milliseconds. */
 const EARLY_MS = 5;
 

@@ -78,14 +78,14 @@ interface HandlePool {
 /** Holds up the next flush, as a slow disk does. */
 function holdFlush(server: FileStoreServer): { begun: Promise<void>; finish: () => void } {
   const pool = Reflect.get(server.store, 'fileHandlePool') as HandlePool;
-  const { fsyncFile } = pool;
+  const fsyncFile = pool.fsyncFile.bind(pool);
   const begun = Promise.withResolvers<void>();
   const finished = Promise.withResolvers<void>();
   pool.fsyncFile = async (path) => {
     pool.fsyncFile = fsyncFile;
     begun.resolve();
     await finished.promise;
-    await fsyncFile.call(pool, path);
+    await fsyncFile(path);
   };
   return { begun: begun.promise, finish: finished.resolve };
 }

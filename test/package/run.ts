@@ -20,6 +20,7 @@ import { minifySync } from '@swc/core';
 import { AgentGateway, textOf } from '../../packages/client/src/index.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
+import '../../local/catalog/unref-client-timers.ts';
 import { measureClient } from './client-sizes.ts';
 import { Checks } from '../support/checks.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';

@@ -1,8 +1,10 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild } from '../support/gateway-child.ts';
 import { startMeasuredGateway } from '../support/measured-gateway.ts';
 import {
+  ACCEPTED,
   freePort,
   KEYED,
   listenAsRuntime,
@@ -81,5 +83,31 @@ describe('a gateway whose runtime takes no connection', () => {
     gateway.signal('SIGTERM');
     await hanging;
     expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe('a runtime that takes more than half of the 15 s', () => {
+  // A command with a key was broken off at 7.5 s, four times more after that, and never succeeded.
+  it('gets a command with a key through, of which it sees one more attempt', async () => {
+    const responses: ServerResponse[] = [];
+    const runtime = await startScriptedUpstream((_, response) => {
+      // The third request is the second attempt. With a clock it came after the answer on a busy machine.
+      if (responses.push(response) < 3) return;
+      for (const each of responses) each.writeHead(202).end(ACCEPTED);
+    });
+    cleanups.push(() => runtime.stop());
+    const gateway = await startMeasuredGateway({ GATEWAY_RUNTIME_INGRESS_URL: runtime.url });
+    cleanups.push(() => gateway.stop());
+    const [keyed, unkeyed] = await Promise.all([
+      sendCommand(gateway.url, KEYED, 'keyed'),
+      sendCommand(gateway.url, {}, 'unkeyed'),
+    ]);
+    expect([keyed.status, unkeyed.status]).toEqual([202, 202]);
+    const targets = runtime.seen.map(({ target }) => target).sort();
+    expect(targets).toEqual([
+      '/chat/keyed/wake/send',
+      '/chat/keyed/wake/send',
+      '/chat/unkeyed/wake/send',
+    ]);
   });
 });

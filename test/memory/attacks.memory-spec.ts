@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
+import { until } from '../support/until.ts';
 import {
   MIB,
   REFUSED_FOR_NOW,
@@ -70,9 +71,15 @@ describe('in 300 MiB the gateway stands', () => {
 
     for (const socket of sockets.splice(0)) socket.destroy();
     for (const kind of ['answers', 'events', 'bodies', 'waiting']) {
-      while ((await limited.metric(`gateway_held_bytes{kind="${kind}"}`)) > 0);
+      await until(
+        `nothing is held of ${kind}`,
+        async () => (await limited.metric(`gateway_held_bytes{kind="${kind}"}`)) === 0,
+      );
     }
-    while ((await limited.metric('gateway_open_reads')) > 1);
+    await until(
+      'nobody reads but the witness',
+      async () => (await limited.metric('gateway_open_reads')) <= 1,
+    );
     expect(gateway.log.filter(({ level }) => level === 'fatal' || level === 'error')).toEqual([]);
   }
 

@@ -3,6 +3,7 @@ import { openFileLimit } from '../../src/platform/memory/open-files.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { MIB, startLimitedGateway, type LimitedGateway } from './limited-gateway.ts';
 import { Readers } from '../support/readers.ts';
+import { until } from '../support/until.ts';
 
 const ROUNDS = 10;
 const EVENT_BYTES = 300;
@@ -58,12 +59,12 @@ describe('the cap of open reads that follows from the memory', () => {
       readers = all;
       await all.add(wanted);
       await all.until(() => all.count('refused') === wanted - admitted);
-      while ((await limited.metric('gateway_open_reads')) < admitted);
+      await untilOpen(limited, admitted);
 
       for (let round = 1; round <= ROUNDS; round++) {
-        await store.untilWaiting(isShared ? 1 : admitted);
         // All have asked again.
-        while ((await limited.metric('gateway_open_reads')) < admitted);
+        await store.untilWaiting(isShared ? 1 : admitted);
+        await untilOpen(limited, admitted);
         store.answer(EVENT_BYTES);
         await all.until(() => all.events >= admitted * round);
       }
@@ -75,3 +76,10 @@ describe('the cap of open reads that follows from the memory', () => {
     },
   );
 });
+
+function untilOpen(limited: LimitedGateway, reads: number): Promise<void> {
+  return until(
+    `${reads} reads are open`,
+    async () => (await limited.metric('gateway_open_reads')) >= reads,
+  );
+}

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { startChildStore, type ChildStore } from '../support/child-store.ts';
+import { until } from '../support/until.ts';
 import { makeMemoryGroup, type MemoryGroup } from './memory-group.ts';
 
 export const MIB = 1_048_576;
@@ -98,7 +100,7 @@ export class SteadyReader {
     const after = (): (number | string)[] => this.outcomes.slice(begin);
     const isDone = (): boolean =>
       after().filter((outcome) => outcome === 200).length >= times || this.wrong.length > 0;
-    while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(`${times} more reads of another client are served`, isDone, () => sleep(20));
   }
 
   /** The outcomes that are never right. */
@@ -114,7 +116,7 @@ export class SteadyReader {
   private async readOn(): Promise<void> {
     for (let count = 0; !this.isStopped; count++) {
       this.outcomes.push(await this.read(count));
-      await new Promise((resolve) => setTimeout(resolve, 10));
+      await sleep(10);
     }
   }
 

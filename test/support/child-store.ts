@@ -1,12 +1,13 @@
 import { fork } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
+import { awaited } from './until.ts';
 
 /** A history store in a process of its own, so that it does not slow down the clients of a test. */
 export interface ChildStore {
   url: string;
   pid: number;
-  /** Requests that wait there now. */
+  /** Requests that wait there now, all answers sent. */
   readonly waiting: number;
   /** Connections that it has ever taken. */
   readonly accepted: number;
@@ -19,8 +20,11 @@ export interface ChildStore {
   stop(): Promise<void>;
 }
 
-/** The store's messages: its port, and the number of waiting reads whenever it changes. */
-export type Report = { port: number } | { waiting: number; accepted?: number; asked?: number };
+/**
+ * The store's messages: its port, and how many reads wait whenever that changes, after how many answers to all who waited.
+ */
+export type Report =
+  { port: number } | { waiting: number; answers: number; accepted?: number; asked?: number };
 
 /** Starts a program of this folder, on `http:` or `https:` by its first argument. */
 export async function startChildStore(
@@ -29,14 +33,21 @@ export async function startChildStore(
 ): Promise<ChildStore> {
   const child = fork(join(import.meta.dirname, program), [protocol], { stdio: 'inherit' });
   const changes = new EventEmitter();
+  let sent = 0;
   let waiting = 0;
   let accepted = 0;
   let asked = 0;
   const [first] = (await once(child, 'message')) as [{ port: number }];
   child.on('message', (report: Report) => {
-    if ('waiting' in report) ({ waiting, accepted = accepted, asked = asked } = report);
+    if (!('waiting' in report)) return;
+    ({ accepted = accepted, asked = asked } = report);
+    // Those that waited before an answer which is on its way are answered before anybody looks.
+    waiting = report.answers === sent ? report.waiting : 0;
     changes.emit('change');
   });
+  const changed = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo()) await once(changes, 'change');
+  };
   return {
     url: `${protocol}://localhost:${first.port}`,
     pid: child.pid ?? 0,
@@ -46,13 +57,21 @@ export async function startChildStore(
     get accepted() {
       return accepted;
     },
-    answer: (bytes = 0) => void child.send({ bytes }),
-    untilWaiting: async (count) => {
-      while (waiting < count) await once(changes, 'change');
+    answer: (bytes = 0) => {
+      sent++;
+      waiting = 0;
+      child.send({ bytes });
     },
-    untilAsked: async (count) => {
-      while (asked < count) await once(changes, 'change');
-    },
+    untilWaiting: (count) =>
+      awaited(
+        () => `${waiting} of ${count} reads wait at the store`,
+        changed(() => waiting >= count),
+      ),
+    untilAsked: (count) =>
+      awaited(
+        () => `${asked} of ${count} reads came to the store`,
+        changed(() => asked >= count),
+      ),
     stop: async () => {
       const exited = once(child, 'exit');
       child.kill('SIGKILL');

@@ -47,6 +47,8 @@ process.on('message', ({ bytes }: { bytes: number }) => {
     response.setHeader('stream-next-offset', String(seq));
     response.end(`{"seq":${seq},"text":"${text}"}`);
   }
+  polls.clear();
+  report();
 });
 
 function report(): void {
@@ -54,7 +56,8 @@ function report(): void {
   isDue = true;
   setImmediate(() => {
     isDue = false;
-    process.send?.({ waiting: polls.size + streams.size, accepted, asked } satisfies Report);
+    const waiting = polls.size + streams.size;
+    process.send?.({ waiting, answers: seq, accepted, asked } satisfies Report);
   });
 }
 

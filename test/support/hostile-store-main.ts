@@ -1,12 +1,14 @@
 /** A history store as a program. Its paths say how large and how many its responses and events are. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Report } from './child-store.ts';
 
 const PIECE = Buffer.alloc(65_536, 'x');
 /** A small event, as agents send word by word. */
 const EVENT = 'data: {"word":"hello"}\n\nevent: control\ndata: {"o":1}\n\n';
 
 const held = new Map<ServerResponse, number>();
+let answers = 0;
 
 const server = createServer((request, response) => {
   const [, kind, bytes] = /\/(large|hold|words|quiet)-?(\d*)/.exec(request.url ?? '') ?? [];
@@ -19,14 +21,16 @@ const server = createServer((request, response) => {
   else if (kind === 'hold') {
     held.set(response, Number(bytes));
     response.on('close', () => held.delete(response));
-    process.send?.({ waiting: held.size });
+    process.send?.({ waiting: held.size, answers } satisfies Report);
   } else response.end('at once');
 });
 server.keepAliveTimeout = 60_000;
 
 /** Answers all held reads. */
 process.on('message', () => {
+  answers++;
   for (const [response, bytes] of held) sendBody(response, bytes);
+  held.clear();
 });
 
 function sendBody(response: ServerResponse, bytes: number): void {
@@ -64,5 +68,5 @@ function sendKeepAlives(response: ServerResponse): void {
 }
 
 server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
-  process.send?.({ port: (server.address() as AddressInfo).port });
+  process.send?.({ port: (server.address() as AddressInfo).port } satisfies Report);
 });

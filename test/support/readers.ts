@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { awaited } from './until.ts';
 
 export interface ReaderOptions {
   port: number;
@@ -9,8 +10,8 @@ export interface ReaderOptions {
   live: 'long-poll' | 'sse';
 }
 
-/** The state of a reader. */
-type State = 'asking' | 'waiting' | 'refused' | 'gone';
+const STATES = ['asking', 'waiting', 'refused', 'gone'] as const;
+type State = (typeof STATES)[number];
 
 /** Many lightweight readers, each on a connection of its own. */
 export class Readers {
@@ -37,9 +38,18 @@ export class Readers {
     }
   }
 
-  /** Resolves once this holds; asked after every answer. */
-  async until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) await once(this.changes, 'change');
+  /** Resolves once this holds; asked after every answer. After a minute it rejects with an error that says what they do. */
+  until(isSo: () => boolean): Promise<void> {
+    const changed = async (): Promise<void> => {
+      while (!isSo()) await once(this.changes, 'change');
+    };
+    return awaited(() => this.toString(), changed());
+  }
+
+  toString(): string {
+    const states = STATES.map((state) => `${this.count(state)} ${state}`).join(', ');
+    const refusals = [...this.statuses].map(([status, count]) => `${count} with ${status}`);
+    return `readers: ${states}; refused: ${refusals.join(', ') || 'none'}; events: ${this.events}`;
   }
 
   /** Nobody reads what comes any more. */

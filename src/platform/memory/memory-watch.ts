@@ -1,5 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
+import { collectGarbage } from '../process/v8-flags.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import type { ProcessMemory } from './process-memory.ts';
 
@@ -20,6 +21,12 @@ const OPENS_AT = 0.85;
  */
 const SHED_INTERVAL_MS = 50;
 const URGENT_INTERVAL_MS = 20;
+/**
+ * V8 does not know the limit: it leaves garbage for a minute when nothing else happens. The least time from the end of a
+ * collection to the next one, and as a multiple of how long the last one took.
+ */
+const COLLECT_INTERVAL_MS = 1_000;
+const COLLECT_REST = 10;
 /** How often the memory is checked. It is also checked after this much traffic, as a share of the limit. */
 const INTERVAL_MS = 250;
 const FLOW_SHARE = 0.01;
@@ -36,7 +43,7 @@ export interface SocketShedder {
 /**
  * Watches the memory of the whole process. The budget of held bytes counts only what the gateway knows; this also
  * sees the kernel's socket buffers, garbage, and everything else. When memory is short, clients that do not read
- * are disconnected first, and then new work is refused.
+ * are disconnected first, then garbage is collected, and then new work is refused.
  */
 export class MemoryWatch {
   private readonly memory: ProcessMemory;
@@ -45,6 +52,8 @@ export class MemoryWatch {
   private readonly logger: Pick<Logger, 'warn' | 'info'>;
   private readonly heap: () => { used_heap_size: number; heap_size_limit: number };
   private readonly timer: NodeJS.Timeout;
+  private readonly collectGarbage: () => void;
+  private collectAtMs = Number.NEGATIVE_INFINITY;
   private shedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -53,12 +62,14 @@ export class MemoryWatch {
     sockets: SocketShedder,
     logger: Pick<Logger, 'warn' | 'info'>,
     heap: () => { used_heap_size: number; heap_size_limit: number } = getHeapStatistics,
+    collect: () => void = collectGarbage,
   ) {
     this.memory = memory;
     this.held = held;
     this.sockets = sockets;
     this.logger = logger;
     this.heap = heap;
+    this.collectGarbage = collect;
     held.watchFlow(memory.limitBytes * FLOW_SHARE, () => this.measure());
     this.timer = setInterval(() => this.measure(), INTERVAL_MS);
     this.timer.unref();
@@ -75,7 +86,7 @@ export class MemoryWatch {
   }
 
   measure(): void {
-    const share = this.usedShare;
+    const share = this.shareWithoutGarbage();
     if (share >= CLOSES_AT && !this.held.isClosed) this.close(share);
     else if (share < OPENS_AT && this.held.isClosed) this.open(share);
     if (share < SHEDS_AT) return;
@@ -91,6 +102,19 @@ export class MemoryWatch {
 
   stop(): void {
     clearInterval(this.timer);
+  }
+
+  /** The share in use, after a collection where new work would be refused, or is. */
+  private shareWithoutGarbage(): number {
+    const share = this.usedShare;
+    const isShort = share >= (this.held.isClosed ? OPENS_AT : CLOSES_AT);
+    const beganAtMs = performance.now();
+    if (!isShort || beganAtMs < this.collectAtMs) return share;
+    this.collectGarbage();
+    const endedAtMs = performance.now();
+    const restMs = Math.max(COLLECT_INTERVAL_MS, COLLECT_REST * (endedAtMs - beganAtMs));
+    this.collectAtMs = endedAtMs + restMs;
+    return this.usedShare;
   }
 
   private close(share: number): void {

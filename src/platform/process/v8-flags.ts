@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 /**
  * If objects of one kind survive a few collections during warm-up, V8 then allocates that kind in the old
@@ -20,4 +21,12 @@ const GROWTH = '--heap-growing-percent=100';
 export function setCollectorFlags(): void {
   setFlagsFromString(NO_PRETENURING);
   setFlagsFromString(GROWTH);
+}
+
+/** Collects all garbage now. It takes about 50 ms for a heap of 200 MiB, in which nobody is served. */
+export function collectGarbage(): void {
+  // V8 gives the function to the contexts that are made after this.
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
 }

@@ -62,7 +62,7 @@ describe('WithdrawnCredentials', () => {
 
   function newRead(): RequestContext {
     const read = new RequestContext('r1', '/streams/x', '');
-    read.endRead = (error) => void ended.push(error);
+    read.openRead = { endEarly: (error) => void ended.push(error), onClosed: () => undefined };
     reads.push(read);
     return read;
   }

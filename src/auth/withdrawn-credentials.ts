@@ -68,7 +68,7 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
     const next = start + count;
     for (const context of reads.slice(start, next)) {
       const error = this.refusal(context, accessOf(context));
-      if (error) context.endRead?.(error);
+      if (error) context.openRead?.endEarly(error);
     }
     this.stepping =
       next < reads.length

@@ -1,17 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import type { ClientRequest } from '../platform/http/client-request.ts';
-import { accessOf } from '../auth/request-access.ts';
 import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
-import { OpenReadLimits } from '../platform/limits/open-read-limits.ts';
 import { ClientGone } from '../platform/http/client-gone.ts';
 import { requestContext } from '../platform/server/request-context.ts';
 import { isReadMethod } from '../platform/http/routes.ts';
 import { upstreamTarget } from './upstream/upstream-target.ts';
-import { Upstreams, type ProxiedUpstream } from './upstream/upstreams.ts';
+import { Upstreams, type ProxiedUpstream, type ReadUpstream } from './upstream/upstreams.ts';
 import { asHeaderBytes } from './headers/held-secret.ts';
 import { ForwardService } from './forward/forward.service.ts';
 import type { AnswerRules } from './headers/response-headers.ts';
+import { ReadCall } from './reads/read-call.ts';
 import { ReadService } from './reads/read.service.ts';
 import { upstreamRequestHeaders } from './headers/request-headers.ts';
 
@@ -24,34 +23,58 @@ export class ProxyService {
     @InjectConfig() private readonly config: GatewayConfig,
     private readonly reads: ReadService,
     private readonly forwards: ForwardService,
-    private readonly readLimits: OpenReadLimits,
     private readonly upstreams: Upstreams,
   ) {
     this.varyNames = config.corsOrigins === '*' ? ['Authorization'] : ['Authorization', 'Origin'];
   }
 
   /**
-   * Forwards a request that has been admitted. `query` replaces the request's own query on routes that change it.
-   * Throws or rejects with a `GatewayError` until the response has begun.
+   * Answers a read that has been admitted, GET or HEAD. `query` replaces the request's own query on routes that change
+   * it. Throws a `GatewayError`, or passes it to `onRefused` until the response has begun. It returns at once, because
+   * Nest would keep 3 KiB for each parked read that its handler waits for.
+   */
+  read(
+    request: ClientRequest,
+    response: ServerResponse,
+    upstream: ReadUpstream,
+    onRefused: (error: Error) => void,
+    query = requestContext(request).query,
+  ): void {
+    const context = requestContext(request);
+    const { rawHeaders, method } = request;
+    if (!isReadMethod(method)) throw new Error(`${method} came to the route of reads`);
+    context.live = upstream.protocol.liveModeOf(query);
+    const { target, rules } = this.begin(request, response, upstream, query);
+    const call = new ReadCall({ upstream, method, target, rawHeaders, context });
+    this.reads.answer(call, response, rules, onRefused);
+  }
+
+  /**
+   * Forwards any other request that has been admitted. Throws or rejects with a `GatewayError` until the response has
+   * begun.
    */
   forward(
     request: ClientRequest,
     response: ServerResponse,
     upstream: ProxiedUpstream,
-    query = requestContext(request).query,
   ): Promise<void> {
+    const { query, requestId } = requestContext(request);
+    const { target, rules } = this.begin(request, response, upstream, query);
+    const headers = upstreamRequestHeaders(request.rawHeaders, upstream, requestId);
+    return this.forwards.answer(request, response, { upstream, target, headers, rules });
+  }
+
+  private begin(
+    request: ClientRequest,
+    response: ServerResponse,
+    upstream: ProxiedUpstream,
+    query: string,
+  ): { target: string; rules: AnswerRules } {
     // The client can have disconnected while its credential was checked, and no later event would tell.
     if (response.destroyed) throw new ClientGone();
     const context = requestContext(request);
-    const { method } = request;
-    const isRead = upstream.isRead && isReadMethod(method);
-    if (isRead) {
-      context.live = upstream.protocol.liveModeOf(query);
-      response.on('close', this.readLimits.enter(accessOf(context)?.credentialId ?? ''));
-    }
     context.upstream = upstream.name;
     const target = upstreamTarget(upstream, context.path, query);
-    const headers = upstreamRequestHeaders(request.rawHeaders, upstream, context.requestId);
     // The secret of this request. It may have changed when the response arrives.
     const { syncSecret } = this.upstreams;
     const rules: AnswerRules = {
@@ -61,9 +84,6 @@ export class ProxyService {
       varyNames: this.varyNames,
       secretBytes: syncSecret && asHeaderBytes(syncSecret),
     };
-    if (isRead) {
-      return this.reads.answer({ upstream, method, target, headers, context }, response, rules);
-    }
-    return this.forwards.answer(request, response, { upstream, target, headers, rules });
+    return { target, rules };
   }
 }

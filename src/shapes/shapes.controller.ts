@@ -9,10 +9,7 @@ import { Upstreams } from '../proxy/upstream/upstreams.ts';
 import { requestContext } from '../platform/server/request-context.ts';
 import { shapeQuery } from './shape-query.ts';
 
-/**
- * The live catalog: forwards shape reads to the sync engine. Like reads of streams, the handler does not wait for
- * the response.
- */
+/** The live catalog: forwards shape reads to the sync engine. */
 @Controller('shapes')
 @Access('api-key-or-read-token')
 export class ShapesController {
@@ -27,7 +24,7 @@ export class ShapesController {
   read(
     @Req() request: ClientRequest,
     @Res() response: ServerResponse,
-    @Next() next: (error: unknown) => void,
+    @Next() next: (error: Error) => void,
   ): void {
     const context = requestContext(request);
     const { path, query: sent } = context;
@@ -37,6 +34,6 @@ export class ShapesController {
       { path, query: sent, readToken },
       { shapes, tenant, syncSecret: this.upstreams.syncSecret },
     );
-    this.proxy.forward(request, response, this.upstreams.sync, query).catch(next);
+    this.proxy.read(request, response, this.upstreams.sync, next, query);
   }
 }

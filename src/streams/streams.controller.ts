@@ -6,8 +6,7 @@ import { ProxyService } from '../proxy/proxy.service.ts';
 import { Upstreams } from '../proxy/upstream/upstreams.ts';
 
 /**
- * Timelines: forwards the Durable Streams protocol to the history store. GET also serves HEAD. The handler does not
- * wait for the response, because Nest would keep 3 KiB for each parked read.
+ * Timelines: forwards the Durable Streams protocol to the history store. GET also serves HEAD.
  */
 @Controller('streams')
 @Access('api-key-or-read-token')
@@ -22,9 +21,9 @@ export class StreamsController {
   read(
     @Req() request: ClientRequest,
     @Res() response: ServerResponse,
-    @Next() next: (error: unknown) => void,
+    @Next() next: (error: Error) => void,
   ): void {
-    this.proxy.forward(request, response, this.upstreams.history).catch(next);
+    this.proxy.read(request, response, this.upstreams.history, next);
   }
 
   @Put('{*path}')

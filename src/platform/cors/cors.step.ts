@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { GatewayConfig } from '../config/gateway-config.ts';
+import type { HeaderList } from '../http/header-list.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext, setAnswerHeaders } from '../server/request-context.ts';
 import { isReadMethod, isReadPath } from '../http/routes.ts';
@@ -55,12 +56,17 @@ export function corsStep(origins: GatewayConfig['corsOrigins']): Step {
       return false;
     }
     if (allowed !== undefined && isReadMethod(request.method)) {
-      context.answerHeaders?.push('Access-Control-Allow-Origin', allowed);
-      context.answerHeaders?.push('Access-Control-Expose-Headers', EXPOSED_HEADERS);
+      context.corsHeaders = allowed === '*' ? CORS_HEADERS_FOR_ALL : corsHeaders(allowed);
     }
     return true;
   };
 }
+
+function corsHeaders(allowed: string): HeaderList {
+  return ['Access-Control-Allow-Origin', allowed, 'Access-Control-Expose-Headers', EXPOSED_HEADERS];
+}
+
+const CORS_HEADERS_FOR_ALL: Readonly<HeaderList> = corsHeaders('*');
 
 /**
  * The value for `Access-Control-Allow-Origin`, or undefined. If any origin may read, it is sent even without an

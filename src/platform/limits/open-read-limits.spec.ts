@@ -16,10 +16,10 @@ function codeOf(action: () => unknown): string | undefined {
 describe('OpenReadLimits', () => {
   it('turns a read away beyond the cap of all, and lets one in when a place is given back', () => {
     const limits = new OpenReadLimits({ total: 2, perCredential: 2 }, held);
-    const leave = limits.enter('a');
+    limits.enter('a');
     limits.enter('b');
     expect(codeOf(() => limits.enter('c'))).toBe('overloaded');
-    leave();
+    limits.leave('a');
     expect(codeOf(() => limits.enter('c'))).toBeUndefined();
   });
 
@@ -35,12 +35,10 @@ describe('OpenReadLimits', () => {
     expect(codeOf(() => limits.enter('a'))).toBe('overloaded');
   });
 
-  it('gives a place back once, however often it is told to', () => {
-    const limits = new OpenReadLimits({ total: 2, perCredential: 2 }, held);
-    const leave = limits.enter('a');
-    limits.enter('a');
-    leave();
-    leave();
-    expect(limits.openReads).toBe(1);
+  it('counts the reads that are open, and the most of one credential', () => {
+    const limits = new OpenReadLimits({ total: 9, perCredential: 9 }, held);
+    for (const credentialId of ['a', 'a', 'b']) limits.enter(credentialId);
+    limits.leave('a');
+    expect([limits.openReads, limits.mostOfOneCredential]).toEqual([2, 1]);
   });
 });

@@ -34,8 +34,8 @@ export class OpenReadLimits {
     return most;
   }
 
-  /** Takes a place. The returned function gives it back once. Throws `overloaded`. */
-  enter(credentialId: string): () => void {
+  /** Takes a place, which `leave` gives back. Throws `overloaded`. */
+  enter(credentialId: string): void {
     if (this.held.isClosed) throw overloaded('memory', 'The gateway is short of memory');
     const ofCredential = this.byCredential.get(credentialId) ?? 0;
     if (this.open >= this.caps.total) {
@@ -46,15 +46,10 @@ export class OpenReadLimits {
     }
     this.open++;
     this.byCredential.set(credentialId, ofCredential + 1);
-    let isIn = true;
-    return () => {
-      if (!isIn) return;
-      isIn = false;
-      this.leave(credentialId);
-    };
   }
 
-  private leave(credentialId: string): void {
+  /** Gives one place back. Call it once for each place. */
+  leave(credentialId: string): void {
     this.open--;
     const left = (this.byCredential.get(credentialId) ?? 1) - 1;
     if (left === 0) this.byCredential.delete(credentialId);

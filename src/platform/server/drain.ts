@@ -76,13 +76,13 @@ function scheduleEndOfReads(
     const spanMs = untilShare(LAST_READ_ENDS_AT);
     for (const [index, read] of reads.entries()) {
       timers.push(
-        setTimeout(() => read.endRead?.(drainingError()), (spanMs * index) / reads.length),
+        setTimeout(() => read.openRead?.endEarly(drainingError()), (spanMs * index) / reads.length),
       );
     }
   };
   // This includes reads that were admitted before the soft deadline and parked after it.
   const lastCall = (): void =>
-    openRequests.reads().forEach((read) => read.endRead?.(drainingError()));
+    openRequests.reads().forEach((read) => read.openRead?.endEarly(drainingError()));
   timers.push(setTimeout(softDeadline, untilShare(PARKED_READS_END_AT)));
   timers.push(setTimeout(lastCall, untilShare(LAST_READ_ENDS_AT)));
   return { callOff: () => timers.forEach((timer) => clearTimeout(timer)) };

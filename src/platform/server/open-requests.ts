@@ -11,8 +11,8 @@ export class OpenRequests extends UnorderedList<RequestContext> {
     return counts;
   }
 
-  /** The open reads, each with its `endRead`. */
+  /** The open reads, each with its `openRead`. */
   reads(): readonly RequestContext[] {
-    return this.snapshot().filter(({ endRead }) => endRead !== undefined);
+    return this.snapshot().filter(({ openRead }) => openRead !== undefined);
   }
 }

@@ -25,7 +25,6 @@ export function requestContextStep(
     const context = new RequestContext(requestId, path, query);
     context.paths = paths;
     context.traceId = traceIdOf(request.headers.traceparent);
-    context.answerHeaders = ['X-Request-Id', requestId];
     setRequestContext(request, context);
     openRequests.add(context);
     for (const observer of observers) observer.began?.(request, context);
@@ -41,6 +40,7 @@ export function requestContextStep(
         context,
       };
       for (const observer of observers) observer.ended(ended);
+      context.openRead?.onClosed();
     });
     return true;
   };

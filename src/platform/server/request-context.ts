@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { UnorderedListItem } from '../collections/unordered-list.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
+import type { HeaderList } from '../http/header-list.ts';
 import { RequestRecord } from '../telemetry/request-record.ts';
 
 /**
@@ -30,6 +31,14 @@ export interface OwnRead {
   cancel(): void;
 }
 
+/** A read that has been admitted. */
+export interface OpenRead {
+  /** Ends it: with the error if its response has not begun, or else where it can resume. */
+  endEarly(error: GatewayError): void;
+  /** Its response is closed. Called once. */
+  onClosed(): void;
+}
+
 /**
  * What the gateway knows about a request in addition to its headers. The log, the metrics and the traces read its
  * `RequestRecord`. A folder that keeps something of its own uses a `ContextSlot`. It is a class so that all fields
@@ -41,16 +50,16 @@ export class RequestContext extends RequestRecord implements UnorderedListItem {
    * The raw query with its leading `?`, or empty. Together with `path` it is exactly what is checked and forwarded.
    */
   query: string;
-  /** Headers for the response, names and values in turn. Empty after they are set. */
-  answerHeaders?: string[] | undefined;
+  /** The CORS headers of the response, whoever sends it. The list is the same for many requests. */
+  corsHeaders?: Readonly<HeaderList>;
   /**
    * The request headers on which the gateway's own response depends, for `Vary`. A proxied response has its own.
    */
   ownVary?: string;
   /** The status of a response that was written without Node's response object. */
   refusedStatus?: number;
-  /** Ends an open read: with the error if its response has not begun, or else where it can resume. */
-  endRead?: (error: GatewayError) => void;
+  /** Set from the admission of a read on. */
+  openRead?: OpenRead;
   /** The read whose response answers this request and no other. */
   ownRead?: OwnRead;
   /** The values of the slots. */
@@ -85,10 +94,14 @@ export function requestContext(request: IncomingMessage): RequestContext {
   return context;
 }
 
-/** Sets the headers of every response, whoever sends it. */
+/** The gateway's own headers of every response, whoever sends it. */
+export function ownHeaders({ requestId, corsHeaders = [] }: RequestContext): HeaderList {
+  return ['X-Request-Id', requestId, ...corsHeaders];
+}
+
+/** Sets them. */
 export function setAnswerHeaders(response: ServerResponse, context: RequestContext): void {
-  const headers = context.answerHeaders ?? [];
-  context.answerHeaders = undefined;
+  const headers = ownHeaders(context);
   for (let i = 0; i < headers.length; i += 2) {
     response.setHeader(headers[i] ?? '', headers[i + 1] ?? '');
   }

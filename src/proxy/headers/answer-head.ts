@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { RequestContext } from '../../platform/server/request-context.ts';
+import { ownHeaders, type RequestContext } from '../../platform/server/request-context.ts';
 import type { HeaderBlock } from './header-block.ts';
 import { writeJoinedHead } from '../../platform/private-parts/joined-head.ts';
 
@@ -21,9 +21,9 @@ export function writeAnswerHead(
   context: RequestContext,
   { status, headers, isEventStream, contentLength }: AnswerHead,
 ): void {
-  let own = context.answerHeaders ?? [];
+  const own = ownHeaders(context);
   // Otherwise an nginx in front would buffer the events.
-  if (isEventStream) own = own.concat('X-Accel-Buffering', 'no');
+  if (isEventStream) own.push('X-Accel-Buffering', 'no');
   if (writeJoinedHead(response, { status, own, headers, contentLength })) return;
   const list = own.concat(headers.list);
   if (contentLength !== undefined) list.push('Content-Length', String(contentLength));

@@ -3,16 +3,17 @@ import { Deadlines } from './deadlines.ts';
 
 const START_MS = 1_800_000_000_000;
 
+const callBack = (waiter: () => void): void => waiter();
 const setCalendarBy = (ms: number): void => jest.setSystemTime(Date.now() + ms);
 
 describe('Deadlines', () => {
-  let deadlines: Deadlines;
+  let deadlines: Deadlines<() => void>;
   let fired: string[];
   const note = (name: string) => (): void => void fired.push(name);
 
   beforeEach(() => {
     jest.useFakeTimers({ now: START_MS });
-    deadlines = new Deadlines(() => Date.now());
+    deadlines = new Deadlines(() => Date.now(), callBack);
     fired = [];
   });
   afterEach(() => void jest.useRealTimers());
@@ -125,7 +126,7 @@ describe('Deadlines', () => {
     const CHECK_MS = 1_000;
     const HOUR_MS = 3_600_000;
     beforeEach(() => {
-      deadlines = new Deadlines(() => Date.now(), CHECK_MS);
+      deadlines = new Deadlines(() => Date.now(), callBack, CHECK_MS);
     });
 
     it('calls back within its checks when the calendar was set beyond the time', () => {

@@ -4,16 +4,16 @@ import {
 } from '../../platform/collections/unordered-list.ts';
 
 /** A waiter for a point in time. */
-export class Deadline implements UnorderedListItem {
+export class Deadline<Waiter> implements UnorderedListItem {
   listIndex: number | undefined;
   isCalledOff = false;
-  readonly callback: () => void;
+  readonly waiter: Waiter;
   private readonly atMs: number;
-  private readonly deadlines: Deadlines;
+  private readonly deadlines: Deadlines<Waiter>;
 
   /** Made by `Deadlines`. */
-  constructor(callback: () => void, atMs: number, deadlines: Deadlines) {
-    this.callback = callback;
+  constructor(waiter: Waiter, atMs: number, deadlines: Deadlines<Waiter>) {
+    this.waiter = waiter;
     this.atMs = atMs;
     this.deadlines = deadlines;
   }
@@ -30,35 +30,37 @@ export class Deadline implements UnorderedListItem {
  * thousand parked reads with a token each must not cost ten thousand timers. Points in time are
  * rounded up to a tenth of a second.
  */
-export class Deadlines {
-  private readonly buckets = new Map<number, UnorderedList<Deadline>>();
+export class Deadlines<Waiter> {
+  private readonly buckets = new Map<number, UnorderedList<Deadline<Waiter>>>();
   private timer: NodeJS.Timeout | undefined;
   private timerAt = Number.POSITIVE_INFINITY;
   private readonly now: () => number;
+  private readonly onDue: (waiter: Waiter) => void;
   private readonly maxSleepMs: number;
 
   /**
-   * `now` returns milliseconds, of the wall clock or of a monotonic clock. A timer does not notice when somebody
+   * `onDue` is called with each waiter whose time has come. `now` returns milliseconds, of the wall clock or of a monotonic clock. A timer does not notice when somebody
    * sets the wall clock, so the clock is read again after `maxSleepMs` at the latest.
    */
-  constructor(now: () => number, maxSleepMs = MAX_TIMER_MS) {
+  constructor(now: () => number, onDue: (waiter: Waiter) => void, maxSleepMs = MAX_TIMER_MS) {
     this.now = now;
+    this.onDue = onDue;
     this.maxSleepMs = maxSleepMs;
   }
 
   /** Calls back once at `atMs`, a time of `now`, unless it is cancelled. */
-  add(atMs: number, callback: () => void): Deadline {
+  add(atMs: number, waiter: Waiter): Deadline<Waiter> {
     const bucketAt = Math.ceil(atMs / BUCKET_MS) * BUCKET_MS;
     let bucket = this.buckets.get(bucketAt);
     if (!bucket) this.buckets.set(bucketAt, (bucket = new UnorderedList()));
-    const deadline = new Deadline(callback, bucketAt, this);
+    const deadline = new Deadline(waiter, bucketAt, this);
     bucket.add(deadline);
     if (bucketAt < this.timerAt) this.arm(bucketAt);
     return deadline;
   }
 
   /** For `Deadline.callOff`. */
-  remove(deadline: Deadline, bucketAt: number): void {
+  remove(deadline: Deadline<Waiter>, bucketAt: number): void {
     const bucket = this.buckets.get(bucketAt);
     // The list is undefined after the waiter's time has come. Another list may have taken its place.
     if (!bucket) return;
@@ -84,7 +86,7 @@ export class Deadlines {
   private fire(): void {
     this.disarm();
     const nowMs = this.now();
-    const due: Deadline[] = [];
+    const due: Deadline<Waiter>[] = [];
     let nextMs = Number.POSITIVE_INFINITY;
     for (const [atMs, bucket] of this.buckets) {
       if (atMs <= nowMs) {
@@ -96,7 +98,7 @@ export class Deadlines {
     if (nextMs !== Number.POSITIVE_INFINITY) this.arm(nextMs);
     for (const deadline of due) {
       // An earlier callback may have cancelled it.
-      if (!deadline.isCalledOff) deadline.callback();
+      if (!deadline.isCalledOff) this.onDue(deadline.waiter);
     }
   }
 }

@@ -4,7 +4,8 @@ import { MAX_WAIT_MS, ReadGroup } from './read-group.ts';
 import { ReadHead } from './read-head.ts';
 import type { Reader } from './reader.ts';
 import type { ReadSharing } from './read-sharing.ts';
-import type { ReadCall, ReadObserver, UpstreamRead } from './upstream-read.ts';
+import type { ReadCall } from './read-call.ts';
+import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
 
 const MAX_WAITING_BYTES = 65_536;
 

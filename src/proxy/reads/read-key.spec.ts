@@ -1,18 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import { upstreamsWith } from '../../../test/support/upstreams.ts';
 import { dependsOnReader, readKey } from './read-key.ts';
-import { RequestContext } from '../../platform/server/request-context.ts';
-import type { ReadCall } from './upstream-read.ts';
+
+type KeyParts = Parameters<typeof readKey>[0];
 
 const upstreams = await upstreamsWith();
 
-function callWith(more: Partial<ReadCall> = {}): ReadCall {
+function callWith(more: Partial<KeyParts> = {}): KeyParts {
   return {
     upstream: upstreams.history,
     method: 'GET',
     target: '/v1/stream/t/x?offset=-1',
     headers: ['accept', '*/*'],
-    context: new RequestContext('r', '/streams/t/x', ''),
     ...more,
   };
 }

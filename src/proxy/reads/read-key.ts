@@ -1,4 +1,4 @@
-import type { ReadCall } from './upstream-read.ts';
+import type { ReadCall } from './read-call.ts';
 
 /**
  * Headers that do not affect the response of a history store or a sync engine: who asks, from where, and with which
@@ -36,8 +36,10 @@ function isIrrelevant(name: string): boolean {
   return IRRELEVANT.has(name) || name.startsWith('sec-');
 }
 
+type KeyParts = Pick<ReadCall, 'upstream' | 'method' | 'target' | 'headers'>;
+
 /** The key of a read. Two reads have the same key exactly if one upstream response suits both. */
-export function readKey({ upstream, method, target, headers }: ReadCall): string {
+export function readKey({ upstream, method, target, headers }: KeyParts): string {
   let key = `${upstream.name} ${method} ${upstream.protocol.targetForKey(target)}`;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i] ?? '';

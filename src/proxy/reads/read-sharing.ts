@@ -8,7 +8,8 @@ import { ReadGroup } from './read-group.ts';
 import { readKey } from './read-key.ts';
 import type { Reader } from './reader.ts';
 import { SharedRequest } from './shared-request.ts';
-import { UpstreamRead, type ReadCall, type ReadObserver } from './upstream-read.ts';
+import type { ReadCall } from './read-call.ts';
+import { UpstreamRead, type ReadObserver } from './upstream-read.ts';
 
 /** Groups the readers of the same read, so that one upstream request serves all of them. */
 @Injectable()

@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { awaited, until } from '../../../test/support/until.ts';
 import { openWireThatTellsResets, type Wire } from '../../../test/support/wire.ts';
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
-import { ClientGone } from '../../platform/http/client-gone.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { RequestContext } from '../../platform/server/request-context.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
@@ -16,7 +15,7 @@ import { Deadlines } from './deadlines.ts';
 import { ReadHead } from './read-head.ts';
 import { Reader } from './reader.ts';
 import { SharedBody } from './shared-body.ts';
-import type { ReadCall } from './upstream-read.ts';
+import type { ReadCall } from './read-call.ts';
 
 const MIB = 1_048_576;
 const EVENTS = new ReadHead(200, ['Content-Type', 'text/event-stream']);
@@ -66,8 +65,9 @@ describe('Reader', () => {
   let counted: unknown[];
   let reader: Reader;
   let source: Source;
-  /** How the wait for its answer ended. */
-  let began: Promise<unknown>;
+  let refused: Error[];
+  /** The credentials whose places were given back. */
+  let left: string[];
 
   beforeEach(async () => {
     server = createServer().listen(0, '127.0.0.1');
@@ -80,6 +80,8 @@ describe('Reader', () => {
     response.on('error', () => undefined);
     held = new HeldBytes(10 * MIB);
     counted = [];
+    refused = [];
+    left = [];
     source = new Source();
     reader = newReader();
   });
@@ -96,14 +98,20 @@ describe('Reader', () => {
     call.context.live = 'sse';
     const counts = { count: (...count: unknown[]) => counted.push(count) };
     const answer = new ClientAnswer(response, call.context, RULES, held);
-    const made = new Reader(call, answer, counts as never);
-    response.on('close', () => made.onClose());
+    const limits = { leave: (credentialId: string) => left.push(credentialId) };
+    const made = new Reader(call, answer, { counts, limits } as never, (error) => {
+      refused.push(error);
+    });
+    response.on('close', () => made.onClosed());
     made.setShare('first');
-    began = made.began.promise.then(
-      () => 'began',
-      (error: unknown) => error,
-    );
     return made;
+  }
+
+  /** The error that answers the read in place of its response. */
+  async function refusal(): Promise<Error | undefined> {
+    await turnEnd();
+    expect(refused.length).toBeLessThanOrEqual(1);
+    return refused[0];
   }
 
   const closed = (): Promise<unknown> =>
@@ -120,8 +128,8 @@ describe('Reader', () => {
     expect(response.headersSent).toBe(false);
     expect(await bodyOf('whole')).toBe('whole');
     expect(packets).toHaveLength(1);
-    expect(client.received).toMatch(/^HTTP\/1\.1 200 OK\r\nX-A: b\r\n[^]*Content-Length: 5\r\n/i);
-    expect([await began, source.hasLeft, counted]).toEqual(['began', 1, [['sse', 'first']]]);
+    expect(client.received).toMatch(/^HTTP\/1\.1 200 OK\r\nX-Request-Id: r1\r\nX-A: b\r\n[^]*Content-Length: 5\r\n/i);
+    expect([await refusal(), source.hasLeft, counted]).toEqual([undefined, 1, [['sse', 'first']]]);
   });
 
   it('sends the head alone when nothing of the body has come, and then each piece', async () => {
@@ -169,23 +177,24 @@ describe('Reader', () => {
     reader.answer(FINITE, 'shared', shared);
     expect(await bodyOf('shared')).toBe('shared');
     await closed();
-    expect([await began, held.total, counted]).toEqual(['began', 0, [['sse', 'first']]]);
+    expect([await refusal(), held.total, counted]).toEqual([undefined, 0, [['sse', 'first']]]);
+    expect(left).toEqual(['']);
   });
 
   it('cannot answer with a head that has an invalid header', async () => {
     reader.begin(new ReadHead(200, ['X-A', 'a\u0001b']), source);
-    expect(await began).toMatchObject({ code: 'upstream_invalid_response' });
+    expect(await refusal()).toMatchObject({ code: 'upstream_invalid_response' });
     expect([source.hasLeft, response.headersSent]).toEqual([1, false]);
   });
 
   describe('that fails', () => {
     const LOST = new GatewayError('upstream_unreachable', 'lost');
 
-    it('rejects with the error before its response, and is counted once', async () => {
+    it('is refused with the error before its response, and is counted once', async () => {
       reader.place = source;
       reader.fail(LOST);
       reader.fail(EXPIRED);
-      expect(await began).toBe(LOST);
+      expect(await refusal()).toBe(LOST);
       expect([source.hasLeft, counted]).toEqual([1, [['sse', 'first']]]);
       response.end();
     });
@@ -197,14 +206,14 @@ describe('Reader', () => {
       await client.ended;
       expect(client.received).toContain('part');
       expect(client.received).not.toContain('0\r\n\r\n');
-      expect([await began, source.hasLeft]).toEqual(['began', 1]);
+      expect([await refusal(), source.hasLeft]).toEqual([undefined, 1]);
     });
   });
 
   describe('that is ended early', () => {
-    it('rejects with the error before its response', async () => {
+    it('is refused with the error before its response', async () => {
       reader.endEarly(EXPIRED);
-      expect(await began).toBe(EXPIRED);
+      expect(await refusal()).toBe(EXPIRED);
       response.end();
     });
 
@@ -215,7 +224,7 @@ describe('Reader', () => {
       expect(source.asksToEnd).toEqual([EXPIRED]);
       reader.endWith(Buffer.from('tail'));
       expect(await bodyOf('tail')).toContain('tail');
-      expect([await began, source.hasLeft]).toEqual(['began', 1]);
+      expect([await refusal(), source.hasLeft]).toEqual([undefined, 1]);
     });
 
     it('leaves a finite response to finish', async () => {
@@ -261,7 +270,7 @@ describe('Reader', () => {
     ])('is refused %s', async (_, before) => {
       before();
       reader.shed();
-      expect(await began).toMatchObject({ code: 'overloaded', reason: 'slow_reader' });
+      expect(await refusal()).toMatchObject({ code: 'overloaded', reason: 'slow_reader' });
       expect(reader.call.context.errorReason).toBe('slow_reader');
       response.end();
     });
@@ -294,10 +303,11 @@ describe('Reader', () => {
   });
 
   describe('whose client goes', () => {
-    it('rejects before its response, lets its source go and is counted', async () => {
+    it('lets its source go before its response and is counted', async () => {
       reader.place = source;
       client.reset();
-      expect(await began).toBeInstanceOf(ClientGone);
+      await closed();
+      expect([await refusal(), left]).toEqual([undefined, ['']]);
       expect([source.hasLeft, counted]).toEqual([1, [['sse', 'first']]]);
     });
 
@@ -307,22 +317,28 @@ describe('Reader', () => {
       client.reset();
       await closed();
       reader.wake();
-      expect([await began, source.hasLeft]).toEqual(['began', 1]);
+      expect([await refusal(), source.hasLeft]).toEqual([undefined, 1]);
     });
 
-    it('rejects in the turn in which its response begins', async () => {
+    it('gets no response that begins in the same turn', async () => {
       reader.begin(EVENTS, source);
       response.destroy();
-      expect(await began).toBeInstanceOf(ClientGone);
+      expect(await refusal()).toBeUndefined();
       await closed();
       expect(source.hasLeft).toBe(1);
     });
   });
 
   describe('with deadlines', () => {
-    let deadlines: Deadlines;
-    const add = () => deadlines.add(performance.now() + 60_000, () => undefined);
-    beforeEach(() => void (deadlines = new Deadlines(() => performance.now())));
+    let deadlines: Deadlines<Reader>;
+    const add = () => deadlines.add(performance.now() + 60_000, reader);
+    beforeEach(
+      () =>
+        void (deadlines = new Deadlines(
+          () => performance.now(),
+          () => undefined,
+        )),
+    );
 
     it('calls the first off when its response begins, and the other at its end', () => {
       const [timeout, expiry] = [add(), add()];
@@ -338,7 +354,7 @@ describe('Reader', () => {
       Object.assign(reader, { timeout, expiry });
       reader.fail(EXPIRED);
       expect([timeout.isCalledOff, expiry.isCalledOff]).toEqual([true, true]);
-      expect(await began).toBe(EXPIRED);
+      expect(await refusal()).toBe(EXPIRED);
       response.end();
     });
   });

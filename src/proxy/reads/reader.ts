@@ -1,8 +1,10 @@
+import { accessOf } from '../../auth/request-access.ts';
 import type { UnorderedListItem } from '../../platform/collections/unordered-list.ts';
 import { TurnQueue } from '../../platform/collections/turn-queue.ts';
 import type { SlowClient } from '../../platform/memory/held-bytes.ts';
 import { overloaded } from '../../platform/errors/gateway-error.ts';
-import { ClientGone } from '../../platform/http/client-gone.ts';
+import type { OpenReadLimits } from '../../platform/limits/open-read-limits.ts';
+import type { OpenRead } from '../../platform/server/request-context.ts';
 import type { ReadShare, ReadShareMetrics } from '../../platform/telemetry/read-share-metrics.ts';
 import type { BodySource, ReaderPlace } from './body-source.ts';
 import type { ClientAnswer } from './client-answer.ts';
@@ -10,10 +12,16 @@ import type { Deadline } from './deadlines.ts';
 import { joinedWithHead } from './joined-body.ts';
 import type { ReadHead } from './read-head.ts';
 import type { SharedBody } from './shared-body.ts';
-import type { ReadCall } from './upstream-read.ts';
+import type { ReadCall } from './read-call.ts';
 
 /** How long the client of an ended read may take to receive the last bytes. */
 const LAST_BYTES_MS = 30_000;
+
+/** What all readers use together. */
+export interface ReaderParts {
+  counts: Pick<ReadShareMetrics, 'count'>;
+  limits: Pick<OpenReadLimits, 'leave'>;
+}
 
 /**
  * One client's read, from its admission to the end of its answer. Several may share what comes from the
@@ -23,36 +31,44 @@ const LAST_BYTES_MS = 30_000;
  * source, which several readers may share: in the response of a client that has stopped, each piece of 50 bytes
  * would take several objects.
  */
-export class Reader implements UnorderedListItem, SlowClient {
+export class Reader implements UnorderedListItem, SlowClient, OpenRead {
   timedPlace: SlowClient['timedPlace'];
   /** The reader's entry at its source. */
   listIndex: number | undefined;
   readonly call: ReadCall;
-  /** Resolves when the head is written. Rejects with the error to answer instead, or with `ClientGone`. */
-  readonly began = Promise.withResolvers<void>();
   /** What it must tell when it leaves. */
   place: ReaderPlace | undefined;
   /** Called off when the response begins. */
-  timeout: Deadline | undefined;
+  timeout: Deadline<Reader> | undefined;
   /** Called off at the end of the read. */
-  expiry: Deadline | undefined;
+  expiry: Deadline<Reader> | undefined;
   /** Positions in an event stream: after what was written, and after what the client has read. */
   writtenTo = 0;
   takenTo = 0;
   private source: BodySource | undefined;
   private share: ReadShare | undefined;
   private readonly clientAnswer: ClientAnswer;
-  private readonly counts: ReadShareMetrics;
+  private readonly parts: ReaderParts;
+  private readonly onRefused: (error: Error) => void;
   private stage: 'waiting' | 'answering' | 'over' = 'waiting';
   /** Whether its event stream must end at the next safe place. */
   private isEnding = false;
   private head: ReadHead | undefined;
 
-  /** `onClose` must be called when the response is closed. */
-  constructor(call: ReadCall, clientAnswer: ClientAnswer, counts: ReadShareMetrics) {
+  /**
+   * The reader has a place among the open reads, which `onClosed` gives back. `onRefused` answers with an error if the
+   * response has not begun. It is no promise, which would take 450 bytes for each parked read.
+   */
+  constructor(
+    call: ReadCall,
+    clientAnswer: ClientAnswer,
+    parts: ReaderParts,
+    onRefused: (error: Error) => void,
+  ) {
     this.call = call;
     this.clientAnswer = clientAnswer;
-    this.counts = counts;
+    this.parts = parts;
+    this.onRefused = onRefused;
   }
 
   /**
@@ -61,6 +77,7 @@ export class Reader implements UnorderedListItem, SlowClient {
    */
   setShare(share: ReadShare, first?: ReadCall): void {
     this.call.context.sharedWith = first?.context;
+    if (first) this.call.forgetHeaders();
     this.share = share;
   }
 
@@ -157,10 +174,7 @@ export class Reader implements UnorderedListItem, SlowClient {
   open(): void {
     const { source } = this;
     if (this.clientAnswer.isHeadSent || this.stage !== 'answering' || !source) return;
-    if (this.clientAnswer.isDestroyed) {
-      this.began.reject(new ClientGone());
-      return;
-    }
+    if (this.clientAnswer.isDestroyed) return;
     const piece = source.next(this);
     if (source.isWhole(this)) {
       this.sendWhole(typeof piece === 'object' ? joinedWithHead(piece) : piece);
@@ -184,7 +198,7 @@ export class Reader implements UnorderedListItem, SlowClient {
    */
   private onWaited(): void {
     this.timeout?.callOff();
-    if (this.share) this.counts.count(this.call.context.live, this.share);
+    if (this.share) this.parts.counts.count(this.call.context.live, this.share);
   }
 
   /** `bodyLength` is the length of a complete body. Returns false if the head cannot be sent. */
@@ -196,7 +210,6 @@ export class Reader implements UnorderedListItem, SlowClient {
       this.refuse(error as Error);
       return false;
     }
-    this.began.resolve();
     return true;
   }
 
@@ -221,17 +234,17 @@ export class Reader implements UnorderedListItem, SlowClient {
     this.finish();
   }
 
-  onClose(): void {
+  onClosed(): void {
+    this.parts.limits.leave(credentialOf(this.call));
     this.clientAnswer.onClosed();
-    const wasWaiting = this.stage === 'waiting';
     this.finish();
-    if (wasWaiting) this.began.reject(new ClientGone());
   }
 
   /** Answers with the error instead of the upstream's response. */
   private refuse(error: Error): void {
     this.finish();
-    this.began.reject(error);
+    // Many readers can fail at once, and an error of one answer must not keep the others from theirs.
+    queueMicrotask(() => this.onRefused(error));
   }
 
   private finish(): void {
@@ -244,6 +257,11 @@ export class Reader implements UnorderedListItem, SlowClient {
     this.place = this.source = undefined;
     place?.leave(this);
   }
+}
+
+/** The id of the credential that opened a read, for the limits. */
+export function credentialOf({ context }: ReadCall): string {
+  return accessOf(context)?.credentialId ?? '';
 }
 
 /** Responses that began in this turn of the event loop. */

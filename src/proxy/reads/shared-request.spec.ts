@@ -8,7 +8,8 @@ import { ReadHead } from './read-head.ts';
 import type { Reader } from './reader.ts';
 import type { ReadSharing } from './read-sharing.ts';
 import { SharedRequest } from './shared-request.ts';
-import type { ReadCall, ReadObserver, UpstreamRead } from './upstream-read.ts';
+import type { ReadCall } from './read-call.ts';
+import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
 
 const KIB = 1_024;
 const MIB = 1_048_576;

@@ -4,27 +4,16 @@ import { isEventStream } from '../headers/answer-head.ts';
 import { isStale, type Reached } from '../upstream/send-again.ts';
 import { upstreamError } from '../upstream/upstream-error.ts';
 import { answerFault } from '../upstream/usable-answer.ts';
-import type { RequestContext, OwnRead } from '../../platform/server/request-context.ts';
+import type { OwnRead } from '../../platform/server/request-context.ts';
 import type { UpstreamCall } from '../../platform/telemetry/upstream-calls.ts';
 import { withHeaders, type HeaderList } from '../../platform/http/header-list.ts';
-import type { ReadUpstream } from '../upstream/upstreams.ts';
+import type { ReadCall } from './read-call.ts';
 import { ReadHead } from './read-head.ts';
 import type { ReadSharing } from './read-sharing.ts';
 import type { ConnectionTaker } from '../upstream/connections/connection-line.ts';
 import { ConnectTimeout } from '../upstream/connections/connection-errors.ts';
 import type { AnswerHandler } from '../upstream/connections/answer-handler.ts';
 import type { ReadConnection } from '../upstream/connections/read-connection.ts';
-
-/** A read as it is sent to an upstream. The client's request is not read again. */
-export interface ReadCall {
-  upstream: ReadUpstream;
-  method: 'GET' | 'HEAD';
-  /** The path and query of the upstream request. */
-  target: string;
-  headers: HeaderList;
-  /** The client's request, for metrics and traces. */
-  context: RequestContext;
-}
 
 /**
  * Observes an upstream's response. Each call happens in a separate turn of the event loop. The last call is final.

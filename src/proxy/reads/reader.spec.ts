@@ -128,7 +128,9 @@ describe('Reader', () => {
     expect(response.headersSent).toBe(false);
     expect(await bodyOf('whole')).toBe('whole');
     expect(packets).toHaveLength(1);
-    expect(client.received).toMatch(/^HTTP\/1\.1 200 OK\r\nX-Request-Id: r1\r\nX-A: b\r\n[^]*Content-Length: 5\r\n/i);
+    expect(client.received).toMatch(
+      /^HTTP\/1\.1 200 OK\r\nX-Request-Id: r1\r\nX-A: b\r\n[^]*Content-Length: 5\r\n/i,
+    );
     expect([await refusal(), source.hasLeft, counted]).toEqual([undefined, 1, [['sse', 'first']]]);
   });
 

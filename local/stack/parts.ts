@@ -6,7 +6,8 @@ import { readableLogLine, say, type Speaker } from './output.ts';
 import { startProcess, untilReady, type RunningPart, type RunningProcess } from './process.ts';
 import { startRestate } from './restate.ts';
 
-const READY_TIMEOUT_MS = 30_000;
+/** A bound for what never comes, as for Restate. */
+const READY_TIMEOUT_MS = 60_000;
 const ROOT = join(import.meta.dirname, '../..');
 
 /** The default ports of the real systems. */

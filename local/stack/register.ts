@@ -1,5 +1,5 @@
 const RETRY_INTERVAL_MS = 250;
-const GIVE_UP_AFTER_MS = 20_000;
+const GIVE_UP_AFTER_MS = 60_000;
 
 /**
  * Registers the agents with the runtime through the gateway, like any deployment. One that `isOwn` is moved to this

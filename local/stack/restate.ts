@@ -5,7 +5,8 @@ import { awaitOk } from './await-ok.ts';
 import { openDoor, type Door } from './door.ts';
 import { startProcess, untilReady, type RunningPart, type RunningProcess } from './process.ts';
 
-const START_TIMEOUT_MS = 30_000;
+/** A bound for what never comes: a slow disk, or other work on the machine, makes a start long. */
+const START_TIMEOUT_MS = 60_000;
 
 export interface RestateOptions {
   dataDir: string;

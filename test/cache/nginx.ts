@@ -10,7 +10,7 @@ import { startProcess, untilReady } from '../../local/stack/process.ts';
 const PATHS = process.env.NGINX_PATH
   ? [process.env.NGINX_PATH]
   : ['/usr/sbin/nginx', '/usr/local/sbin/nginx'];
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
 
 export const HOW_TO_GET_NGINX = `There is no nginx here, so nothing was tested.
 On Debian or Ubuntu: apt-get install --no-install-recommends nginx-light

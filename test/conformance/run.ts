@@ -9,7 +9,7 @@ import { EXPECTED_DIFFERENCES } from './differences.ts';
 import { runSuite, type Outcomes } from './suite-run.ts';
 
 const API_KEY = 'conformance-api-key-0123456789';
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
 /** The least share of tests that the server alone must pass. More failures could hide those of the gateway. */
 const MIN_PASSED_SHARE = 0.9;
 

@@ -6,7 +6,7 @@ import { API_KEY } from '../support/credentials.ts';
 import { parseExposition, sampleValue } from '../support/exposition.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 60_000;
 const PATIENCE_MS = 60_000;
 /** Makes a log line of about 700 bytes. */
 const REQUEST = `GET /nothing/${'a'.repeat(490)} HTTP/1.1\r\nHost: gateway.test\r\n\r\n`;

@@ -7,7 +7,7 @@ import { startProcess, untilReady } from '../../local/stack/process.ts';
 import { findTool } from '../helm/tools.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
 
 export const HOW_TO_GET_PROMETHEUS = `There is no prometheus with its promtool here, so nothing was tested.
 On Debian or Ubuntu: apt-get install --no-install-recommends prometheus`;

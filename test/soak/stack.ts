@@ -17,7 +17,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const CATALOG_MAIN = join(ROOT, 'local/catalog/main.ts');
 const PROBE = join(import.meta.dirname, 'probe.ts');
 const DRAIN_TIMEOUT_MS = 5_000;
-const READY_TIMEOUT_MS = 30_000;
+const READY_TIMEOUT_MS = 60_000;
 
 /** A backend slot of the load balancer. The gateway in it changes. */
 export interface Slot extends Backend {

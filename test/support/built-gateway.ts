@@ -7,7 +7,7 @@ import {
 } from '../../local/stack/process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 60_000;
 
 export interface BuiltGateway {
   /** Path of the program. */

@@ -11,7 +11,7 @@ import { API_KEY, READ_TOKEN_SECRET } from './credentials.ts';
 import { upstreamsOrNobody } from './nobody.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
-const READY_TIMEOUT_MS = 30_000;
+const READY_TIMEOUT_MS = 60_000;
 
 export interface GatewayChildOptions {
   env?: Record<string, string>;

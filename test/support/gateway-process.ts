@@ -3,7 +3,7 @@ import { startProcess, untilReady } from '../../local/stack/process.ts';
 import { upstreamsOrNobody } from './nobody.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
 
 /** The counterpart of `gateway.ts` for suites that do not run in Jest. */
 export const API_KEY = 'test-api-key-0123456789';

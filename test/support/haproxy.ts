@@ -8,7 +8,7 @@ import { awaitOk } from '../../local/stack/await-ok.ts';
 
 /** The path that the environment names, or else Debian's. */
 const HAPROXY = process.env.HAPROXY_PATH ?? '/usr/sbin/haproxy';
-const READY_TIMEOUT_MS = 30_000;
+const READY_TIMEOUT_MS = 60_000;
 
 /** A gateway behind HAProxy: traffic goes to `port`, the readiness check to `managementPort`. */
 export interface Backend {

@@ -5,7 +5,7 @@ import { startProcess, untilReady, type RunningProcess } from '../../local/stack
 const MAIN = join(import.meta.dirname, '../../local/stack/history-main.ts');
 /** The server accepts any value. */
 const MOUNT_PATH = '/v1/stream';
-const READY_TIMEOUT_MS = 30_000;
+const READY_TIMEOUT_MS = 60_000;
 
 export interface HistoryChild {
   /** As GATEWAY_HISTORY_URL wants it. */

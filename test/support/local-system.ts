@@ -3,7 +3,7 @@ import { startProcess, untilReady, type RunningProcess } from '../../local/stack
 
 const MAIN = join(import.meta.dirname, '../../local/main.ts');
 /** A bound for what never comes: a machine that runs other suites starts six processes slowly. */
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 100_000;
 /**
  * The system gives its parts 3 s and kills those that still run. A system that is killed meanwhile leaves parts that write into the
  * folder that the test removes.

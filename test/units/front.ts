@@ -8,7 +8,7 @@ import { AUTHORIZED } from '../support/credentials.ts';
 import { TLS_IDENTITY } from '../support/tls-identity.ts';
 
 const CONFIGURATION = join(import.meta.dirname, '../../deploy/haproxy/haproxy.cfg');
-const READY_TIMEOUT_MS = 30_000;
+const READY_TIMEOUT_MS = 60_000;
 
 export interface FrontConfiguration {
   file: string;

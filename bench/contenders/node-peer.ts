@@ -55,6 +55,17 @@ export const bareShared = nodePeer('bare-shared', 'bare Node, reads shared', {
   sharingProcesses: 1,
 });
 
+/** The same with what the contract asks of every read: the least that a Node gateway can do, whatever its framework. */
+export const dutifulSockets = nodePeer('dutiful-sockets', 'bare Node with the duties', {
+  program: 'bare-sockets',
+  env: { PEER_DUTIES: '1' },
+});
+export const dutifulShared = nodePeer('dutiful-shared', 'bare Node with the duties, reads shared', {
+  program: 'bare-shared',
+  env: { PEER_DUTIES: '1' },
+  sharingProcesses: 1,
+});
+
 /** The least that a command can cost in the design of the gateway. */
 export const bareNest = nodePeer('nest', 'bare Nest and undici');
 

@@ -1,6 +1,13 @@
 import { Agent, get } from 'node:http';
 import { setCollectorFlags } from '../../dist/platform/process/v8-flags.js';
-import { eachEndToEnd, listen, upstreamOrigin, upstreamTarget } from './front.js';
+import {
+  clientHeaders,
+  listen,
+  mayJoin,
+  upstreamOrigin,
+  upstreamTarget,
+  writeHead,
+} from './front.js';
 
 /**
  * The least that sharing can cost in Node: one upstream request for all who wait at the same URL, whose response is
@@ -9,30 +16,36 @@ import { eachEndToEnd, listen, upstreamOrigin, upstreamTarget } from './front.js
  */
 setCollectorFlags();
 const agent = new Agent({ keepAlive: true });
-const waiting = new Map();
+/** By URL: the readers of the request in progress, and those that must not join it. */
+const reads = new Map();
 
 listen((request, response) => {
   const { url } = request;
-  const others = waiting.get(url);
-  if (others) others.push(response);
-  else {
-    waiting.set(url, [response]);
-    get(upstreamOrigin + upstreamTarget(url), { agent }, (answer) => void pass(url, answer)).on(
-      'error',
-      () => answerAll(url, 502, [], ''),
-    );
-  }
+  const read = reads.get(url);
+  if (!read) send(url, [response]);
+  else if (mayJoin(url)) read.readers.push(response);
+  else read.later.push(response);
 });
+
+function send(url, readers) {
+  reads.set(url, { readers, later: [] });
+  get(upstreamOrigin + upstreamTarget(url), { agent }, (answer) => void pass(url, answer)).on(
+    'error',
+    () => answerAll(url, 502, clientHeaders([]), ''),
+  );
+}
 
 async function pass(url, answer) {
   const pieces = await answer.toArray();
-  const headers = [];
-  eachEndToEnd(answer.rawHeaders, (name, value) => headers.push(name, value));
-  answerAll(url, answer.statusCode, headers, Buffer.concat(pieces));
+  answerAll(url, answer.statusCode, clientHeaders(answer.rawHeaders), Buffer.concat(pieces));
 }
 
 function answerAll(url, status, headers, body) {
-  const responses = waiting.get(url);
-  waiting.delete(url);
-  for (const response of responses) response.writeHead(status, headers).end(body);
+  const { readers, later } = reads.get(url);
+  reads.delete(url);
+  for (const response of readers) {
+    writeHead(response, status, headers);
+    response.end(body);
+  }
+  if (later.length > 0) send(url, later);
 }

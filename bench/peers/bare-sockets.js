@@ -1,6 +1,14 @@
 import { connect } from 'node:net';
 import { HTTPParser } from 'node:_http_common';
-import { authorization, eachEndToEnd, listen, upstreamOrigin, upstreamTarget } from './front.js';
+import {
+  authorization,
+  clientHeaders,
+  eachEndToEnd,
+  listen,
+  upstreamOrigin,
+  upstreamTarget,
+  writeHead,
+} from './front.js';
 
 /** The least there can be without a client library: Node's own server, sockets, and Node's own parser. */
 const { hostname, port, host } = new URL(upstreamOrigin);
@@ -34,9 +42,7 @@ function opened() {
   connection.socket.on('close', () => connection.response?.destroy());
   parser.initialize(HTTPParser.RESPONSE, connection);
   parser[HTTPParser.kOnHeadersComplete] = (_major, _minor, headers, _method, _url, status) => {
-    const passed = [];
-    eachEndToEnd(headers, (name, value) => passed.push(name, value));
-    connection.response.writeHead(status, passed);
+    writeHead(connection.response, status, clientHeaders(headers));
     return 0;
   };
   parser[HTTPParser.kOnBody] = (chunk) => {

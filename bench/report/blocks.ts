@@ -89,13 +89,14 @@ export function partBlocks(
 
 export function goalsTable(measured: Partial<Measurements>): string {
   return table(
-    ['What', 'asked', 'measured', '', 'bare Node'],
-    goals(measured).map(({ what, asked, measured: value, isReached, bare }) => [
+    ['What', 'asked', 'measured', '', 'bare Node', 'with the duties'],
+    goals(measured).map(({ what, asked, measured: value, isReached, bare, duties }) => [
       what,
       asked,
       value,
       verdict(isReached),
       bare,
+      duties,
     ]),
   );
 }

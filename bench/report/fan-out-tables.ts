@@ -42,7 +42,9 @@ function fanOutTable(title: string, rows: FanOutRow[]): string {
 
 /** The gateway, nginx and the limit of Node with each number of readers, in one table. */
 export function fanOutSummary({ rows }: FanOutTable): string {
-  const shown = rows.filter(({ id }) => ['gateway', 'nginx', 'bare-shared'].includes(id));
+  const shown = rows.filter(({ id }) =>
+    ['gateway', 'nginx', 'bare-shared', 'dutiful-shared'].includes(id),
+  );
   return table(
     [
       'an event to',

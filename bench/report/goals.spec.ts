@@ -56,19 +56,29 @@ describe('goals', () => {
     ]);
   });
 
-  it('show the value of a bare Node server, where one does the same and nothing else', () => {
+  it('show the values of the bare Node servers, where there are any', () => {
     const rows = [
       fan('gateway', 1, 50, 80),
       fan('nginx', 1, 100, 100),
       fan('bare-shared', 1, 30, 90),
+      fan('dutiful-shared', 1, 40, 95),
     ];
     const reads = [read('gateway', 64, 20_000), read('nginx', 64, 50_000)];
-    const table = { rows: [...reads, read('bare-shared', 64, 40_000)], missing: [] };
+    const table = {
+      rows: [...reads, read('bare-shared', 64, 40_000), read('dutiful-shared', 64, 35_000)],
+      missing: [],
+    };
     const measured = {
       'same-url': { node: table, nginx: NOTHING, store: { rows: reads, missing: [] } },
       'fan-out': { rows, missing: [] },
     };
-    expect(goals(measured).map(({ bare }) => bare)).toEqual(['0.80', '', '', '0.30', '0.90']);
+    expect(goals(measured).map(({ bare, duties }) => [bare, duties])).toEqual([
+      ['0.80', '0.70'],
+      ['', ''],
+      ['', ''],
+      ['0.30', '0.40'],
+      ['0.90', '0.95'],
+    ]);
   });
 
   it('are neither reached nor missed where there is nothing to compare with', () => {
@@ -96,6 +106,7 @@ describe('goals', () => {
       shared: parked,
       own: { ...parked, readers: 5_000, bytes: { ...bytes, afterEvents: mib(350) } },
       bare: { shared: parked, own: parked },
+      duties: { shared: parked, own: parked },
       steps: [step(200), step(260), step(240)],
     };
     expect(verdicts({ memory })).toEqual([

@@ -14,6 +14,8 @@ export interface Goal {
   isReached: boolean | undefined;
   /** The same value of a bare Node server, which does nothing else: the limit of the platform. Empty without one. */
   bare: string;
+  /** The same of a bare Node server that also does what the contract asks of every read. Empty without one. */
+  duties: string;
 }
 
 type Measured = Partial<Measurements>;
@@ -38,29 +40,32 @@ export function goals(measured: Measured): Goal[] {
   ];
 }
 
-/** The value of the gateway, and that of the bare server if there is one for this goal. */
+/** The value of the gateway, and those of the bare servers if there are any for this goal. */
 interface Values {
   gateway: number;
   bare?: number;
+  duties?: number;
 }
 
-function atLeast(what: string, least: number, { gateway, bare }: Values): Goal {
+function atLeast(what: string, least: number, { gateway, bare, duties }: Values): Goal {
   return {
     what,
     asked: `at least ${least}`,
     measured: short(gateway),
     isReached: Number.isNaN(gateway) ? undefined : gateway >= least,
     bare: ofBare(bare),
+    duties: ofBare(duties),
   };
 }
 
-function atMost(what: string, most: number, { gateway, bare }: Values, unit = ''): Goal {
+function atMost(what: string, most: number, { gateway, bare, duties }: Values, unit = ''): Goal {
   return {
     what,
     asked: `at most ${most}${unit}`,
     measured: short(gateway) + unit,
     isReached: Number.isNaN(gateway) ? undefined : gateway <= most,
     bare: ofBare(bare, unit),
+    duties: ofBare(duties, unit),
   };
 }
 
@@ -79,6 +84,7 @@ function plainGoals(upstream: string, table: ReadsTable): Goal[] {
     const comparedWith = (other: string): Values => ({
       gateway: ratio(table, connections, 'gateway', other),
       bare: ratio(table, connections, 'bare-sockets', other),
+      duties: ratio(table, connections, 'dutiful-sockets', other),
     });
     return [
       atLeast(`${what}: rate ÷ nginx`, 0.4, comparedWith('nginx')),
@@ -107,6 +113,7 @@ function sameUrlGoals({ node, nginx, store }: Measurements['same-url']): Goal[] 
       atLeast(`one URL, ${connections} connections, ${upstream}: rate ÷ nginx`, least, {
         gateway: ratio(table, connections, 'gateway', 'nginx'),
         bare: ratio(table, connections, 'bare-shared', 'nginx'),
+        duties: ratio(table, connections, 'dutiful-shared', 'nginx'),
       }),
     );
   return [
@@ -118,7 +125,7 @@ function sameUrlGoals({ node, nginx, store }: Measurements['same-url']): Goal[] 
 
 function fanOutGoals(gateway: FanOutRow, _: number, rows: FanOutRow[]): Goal[] {
   const { id, live, readers } = gateway;
-  const [nginx, bare] = ['nginx', 'bare-shared'].map((each) =>
+  const [nginx, bare, duties] = ['nginx', 'bare-shared', 'dutiful-shared'].map((each) =>
     rows.find((row) => row.id === each && row.live === live && row.readers === readers),
   );
   if (id !== 'gateway' || live !== 'long-poll' || !nginx) return [];
@@ -126,6 +133,7 @@ function fanOutGoals(gateway: FanOutRow, _: number, rows: FanOutRow[]): Goal[] {
   const comparedWithNginx = (value: (row: FanOutRow) => number): Values => ({
     gateway: value(gateway) / value(nginx),
     ...(bare && { bare: value(bare) / value(nginx) }),
+    ...(duties && { duties: value(duties) / value(nginx) }),
   });
   return [
     atMost(`${what}: requests to the store an event`, 1, {
@@ -146,12 +154,12 @@ function fanOutGoals(gateway: FanOutRow, _: number, rows: FanOutRow[]): Goal[] {
   ];
 }
 
-function memoryGoals({ shared, own, bare, steps }: Measurements['memory']): Goal[] {
+function memoryGoals({ shared, own, bare, duties, steps }: Measurements['memory']): Goal[] {
   const [warm, ...later] = steps;
   const most = Math.max(...later.map(({ afterBytes }) => afterBytes));
   return [
-    parkedGoal('on one timeline', shared, bare.shared, MAX_SHARED_BYTES),
-    parkedGoal('each on its own timeline', own, bare.own, MAX_OWN_BYTES),
+    parkedGoal('on one timeline', MAX_SHARED_BYTES, [shared, bare.shared, duties.shared]),
+    parkedGoal('each on its own timeline', MAX_OWN_BYTES, [own, bare.own, duties.own]),
     atMost(
       'memory: most at rest after 1 GiB, a slow reader and a million requests ÷ after the warm-up',
       FLAT_RATIO,
@@ -163,18 +171,21 @@ function memoryGoals({ shared, own, bare, steps }: Measurements['memory']): Goal
 /** Memory after events, because each event leaves the garbage of all reads that it answered. */
 function parkedGoal(
   where: string,
-  parked: ParkedMemory,
-  bare: ParkedMemory,
   mostBytes: number,
+  [parked, ...limits]: [gateway: ParkedMemory, bare: ParkedMemory, duties: ParkedMemory],
 ): Goal {
   const { afterEvents } = parked.bytes;
   const isMeasured = parked.failure === undefined;
+  const [bare = '', duties = ''] = limits.map(({ bytes, failure }) =>
+    failure === undefined ? mebibytes(bytes.afterEvents) : '',
+  );
   return {
     what: `memory: ${count(parked.readers)} parked readers ${where}, after events`,
     asked: `at most ${mebibytes(mostBytes)}`,
     measured: isMeasured ? mebibytes(afterEvents) : '–',
     isReached: isMeasured ? afterEvents <= mostBytes : undefined,
-    bare: bare.failure === undefined ? mebibytes(bare.bytes.afterEvents) : '',
+    bare,
+    duties,
   };
 }
 

@@ -6,12 +6,16 @@ import type { StartTable } from '../scenarios/start.ts';
 import type { TokensTable } from '../scenarios/tokens.ts';
 import { count, leftOut, mebibytes, nameOf, range, short, table, trouble } from './format.ts';
 
-export function parkedTable({ shared, own, bare }: MemoryTable): string {
+export function parkedTable({ shared, own, bare, duties }: MemoryTable): string {
   return table(
     ['parked readers', 'at', 'just started', 'parked', 'after events', 'a reader, after events'],
     [
-      ...[shared, bare.shared].map((parked) => parkedRow(' on one timeline', parked)),
-      ...[own, bare.own].map((parked) => parkedRow(', each on its own timeline', parked)),
+      ...[shared, bare.shared, duties.shared].map((parked) =>
+        parkedRow(' on one timeline', parked),
+      ),
+      ...[own, bare.own, duties.own].map((parked) =>
+        parkedRow(', each on its own timeline', parked),
+      ),
     ],
   );
 }

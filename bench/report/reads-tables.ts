@@ -65,7 +65,7 @@ export function plainSummary({ node, nginx }: Measurements['plain']): string {
   return summary(
     'reads a second',
     { 'Node upstream': node, 'nginx upstream': nginx },
-    ['nginx', 'gateway', 'fastify-http-proxy', 'bare-sockets'],
+    ['nginx', 'gateway', 'fastify-http-proxy', 'bare-sockets', 'dutiful-sockets'],
     { 'CPU µs a read': node },
   );
 }
@@ -74,7 +74,7 @@ export function sameUrlSummary({ node, nginx, store }: Measurements['same-url'])
   return summary(
     'reads a second of one URL',
     { 'Node upstream': node, 'nginx upstream': nginx, 'real store': store },
-    ['nginx', 'gateway', 'bare-shared', 'direct'],
+    ['nginx', 'gateway', 'bare-shared', 'dutiful-shared', 'direct'],
     {},
   );
 }

@@ -36,7 +36,7 @@ const measured: Partial<Measurements> = {
     ],
     missing: [],
   },
-  memory: { ...parkedReaders, bare: parkedReaders, steps: [] },
+  memory: { ...parkedReaders, bare: parkedReaders, duties: parkedReaders, steps: [] },
 };
 
 /** The columns of the table's rows, without their padding. */

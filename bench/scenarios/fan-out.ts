@@ -3,7 +3,7 @@ import { direct } from '../contenders/direct.ts';
 import { gateway } from '../contenders/gateway.ts';
 import { startLineUp } from '../contenders/line-up.ts';
 import { nginx } from '../contenders/nginx.ts';
-import { bareShared } from '../contenders/node-peer.ts';
+import { bareShared, dutifulShared } from '../contenders/node-peer.ts';
 import { DESCRIPTORS } from '../descriptors.ts';
 import type { Live } from '../load/followers.ts';
 import { interleave } from '../measure/interleave.ts';
@@ -17,7 +17,7 @@ import { deliver } from './delivery.ts';
 /** Enough for Node to compile the hot code: the processor time of an event falls over the first 40,000 responses. */
 const WARM_UP = { readers: 2_000, events: 30 };
 /** The contenders that goals name, and the limit of Node. The others are measured only with the fewest readers. */
-const OF_THE_GOALS = ['gateway', 'nginx', bareShared.id];
+const OF_THE_GOALS = ['gateway', 'nginx', bareShared.id, dutifulShared.id];
 /** Those that pass an event stream on before its end. */
 const OF_EVENT_STREAMS = ['gateway', 'nginx'];
 
@@ -112,6 +112,7 @@ function line({ options, gatewayNodeArgs }: BenchContext): Contender[] {
     gateway({ nodeArgs: gatewayNodeArgs('fan-out') }),
     nginx({ workers }),
     bareShared,
+    dutifulShared,
     gateway({
       id: 'gateway-unshared',
       label: 'agent gateway, sharing off',

@@ -1,6 +1,6 @@
 import type { Contender, RunningContender } from '../contenders/contender.ts';
 import { gateway, startGateway, type RunningGateway } from '../contenders/gateway.ts';
-import { bareShared } from '../contenders/node-peer.ts';
+import { bareShared, dutifulShared } from '../contenders/node-peer.ts';
 import { DESCRIPTORS } from '../descriptors.ts';
 import { download, stall } from '../load/download.ts';
 import { followOwnTimelines } from '../load/own-timelines.ts';
@@ -45,8 +45,9 @@ export interface ParkedTable {
 }
 
 export interface MemoryTable extends ParkedTable {
-  /** The least that a Node server needs which shares reads. */
+  /** The least that a Node server needs which shares reads, and one that also does what the contract asks. */
   bare: ParkedTable;
+  duties: ParkedTable;
   /** One gateway, one step after the other. */
   steps: MemoryStep[];
 }
@@ -56,6 +57,7 @@ export async function measureMemory(context: BenchContext): Promise<MemoryTable>
   return {
     ...(await parkedAt(context, gateway())),
     bare: await parkedAt(context, bareShared),
+    duties: await parkedAt(context, dutifulShared),
     steps: await steps(context),
   };
 }

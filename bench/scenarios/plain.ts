@@ -5,6 +5,7 @@ import { nginx } from '../contenders/nginx.ts';
 import {
   bareSockets,
   bareUndici,
+  dutifulSockets,
   fastifyHttpProxy,
   loggingFastify,
   nodeProxies,
@@ -60,6 +61,7 @@ function beforeNode(context: BenchContext): Promise<ReadsTable> {
         haproxy,
         bareUndici,
         bareSockets,
+        dutifulSockets,
         ...nodeProxies,
         loggingFastify,
         direct,
@@ -83,6 +85,7 @@ function beforeNginx(context: BenchContext): Promise<ReadsTable> {
         haproxy,
         bareUndici,
         bareSockets,
+        dutifulSockets,
         fastifyHttpProxy,
         direct,
       ],

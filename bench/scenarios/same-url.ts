@@ -2,7 +2,7 @@ import { direct } from '../contenders/direct.ts';
 import type { Contender } from '../contenders/contender.ts';
 import { gateway } from '../contenders/gateway.ts';
 import { nginx } from '../contenders/nginx.ts';
-import { bareShared } from '../contenders/node-peer.ts';
+import { bareShared, dutifulShared } from '../contenders/node-peer.ts';
 import { withStarted } from '../started.ts';
 import type { InstantUpstream } from '../upstreams/instant.ts';
 import { startNginxUpstream } from '../upstreams/nginx-upstream.ts';
@@ -72,5 +72,11 @@ function beforeStore(context: BenchContext): Promise<ReadsTable> {
 }
 
 function line(context: BenchContext, part: string): Contender[] {
-  return [gateway({ nodeArgs: context.gatewayNodeArgs(part) }), nginx(), bareShared, direct];
+  return [
+    gateway({ nodeArgs: context.gatewayNodeArgs(part) }),
+    nginx(),
+    bareShared,
+    dutifulShared,
+    direct,
+  ];
 }

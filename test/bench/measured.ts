@@ -22,6 +22,7 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
         'haproxy',
         'bare-undici',
         'bare-sockets',
+        'dutiful-sockets',
         'fastify-http-proxy',
         'fast-proxy',
         'http2-proxy',
@@ -36,6 +37,7 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
         'haproxy',
         'bare-undici',
         'bare-sockets',
+        'dutiful-sockets',
         'fastify-http-proxy',
         'direct',
       ]);
@@ -55,7 +57,7 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
   },
   'same-url': {
     'every contender reads, before each upstream': ({ 'same-url': tables }) => {
-      const ids = ['gateway', 'nginx', 'bare-shared', 'direct'];
+      const ids = ['gateway', 'nginx', 'bare-shared', 'dutiful-shared', 'direct'];
       assertReads(tables?.node, ids);
       assertReads(tables?.nginx, ids);
       assertReads(tables?.store, ids);
@@ -84,6 +86,7 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
         'gateway long-poll',
         'nginx long-poll',
         'bare-shared long-poll',
+        'dutiful-shared long-poll',
         'gateway-unshared long-poll',
         'direct long-poll',
         'gateway sse',
@@ -105,8 +108,15 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
       for (const { peakBytes, afterBytes } of memory.steps) {
         assert.ok(peakBytes > 0 && afterBytes > 0);
       }
-      const { shared, own, bare } = memory;
-      for (const { bytes, failure } of [shared, own, bare.shared, bare.own]) {
+      const { shared, own, bare, duties } = memory;
+      for (const { bytes, failure } of [
+        shared,
+        bare.shared,
+        duties.shared,
+        own,
+        bare.own,
+        duties.own,
+      ]) {
         assert.equal(failure, undefined);
         assert.ok(bytes.atStart > 0 && bytes.parked > 0 && bytes.afterEvents > 0);
       }

@@ -268,7 +268,7 @@ describe('the program', () => {
       OTEL_EXPORTER_OTLP_HEADERS: SECRET,
     };
     const ending = await new Promise((resolve) => {
-      execFile(process.execPath, [built.main], { env, timeout: 20_000 }, (error, stdout, stderr) =>
+      execFile(process.execPath, [built.main], { env, timeout: 60_000 }, (error, stdout, stderr) =>
         resolve({ code: error?.code, stdout, stderr }),
       );
     });

@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 
@@ -9,6 +10,11 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 const FIRST_PORT = 10_100;
 const PORT_COUNT = 20_000;
 const MAX_TRIES = 100;
+/** Longer than it takes until a chosen port is listened on. */
+const RESERVED_MS = 120_000;
+
+/** The ports that this process has reserved. */
+const reserved = new Set<number>();
 
 /**
  * For each name the wanted port if it is free on the loopback interface, or else a free one. 0 means any free one.
@@ -33,16 +39,40 @@ export async function choosePorts<Name extends string>(
   return chosen;
 }
 
-function listenOnWanted(port: number): Promise<Server | undefined> {
-  return port === 0 ? Promise.resolve(undefined) : listen(port);
+async function listenOnWanted(port: number): Promise<Server | undefined> {
+  return port !== 0 && (await reserve(port)) ? listen(port) : undefined;
 }
 
 async function listenAnywhere(): Promise<Server | undefined> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const server = await listen(FIRST_PORT + Math.floor(Math.random() * PORT_COUNT));
+    const port = FIRST_PORT + Math.floor(Math.random() * PORT_COUNT);
+    const server = !reserved.has(port) && (await reserve(port)) && (await listen(port));
     if (server) return server;
   }
   return undefined;
+}
+
+/**
+ * Keeps other processes from choosing this port too, before somebody listens on it: they cannot have the UDP port of the same
+ * number, which nothing else uses. It ends with this process. False if another process has it.
+ */
+async function reserve(port: number): Promise<boolean> {
+  const isDrawn = port >= FIRST_PORT && port < FIRST_PORT + PORT_COUNT;
+  if (!isDrawn || reserved.has(port)) return true;
+  const socket = createSocket('udp4').unref();
+  try {
+    socket.bind({ port, address: '127.0.0.1', exclusive: true });
+    await once(socket, 'listening');
+  } catch {
+    socket.close();
+    return false;
+  }
+  reserved.add(port);
+  setTimeout(() => {
+    reserved.delete(port);
+    socket.close();
+  }, RESERVED_MS).unref();
+  return true;
 }
 
 async function listen(port: number): Promise<Server | undefined> {

@@ -189,7 +189,9 @@ describe('a proxy before the runtime', () => {
     const runtime = await startRuntime((_, response) => response.writeHead(503).end());
     const gateway = await gatewayTo(runtime.url, 1_000);
     const { status, body } = await sendCommand(gateway.url, KEYED);
-    expect([status, body.code]).toEqual([502, 'upstream_invalid_response']);
+    expect(status).toBe(502);
+    // On a busy machine the budget can end between the last attempt and its answer.
+    expect(body.code).toMatch(/^upstream_(invalid_response|timeout)$/);
     expect(runtime.seen.length).toBeGreaterThanOrEqual(3);
     expect(runtime.seen.length).toBeLessThanOrEqual(7);
   });

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-client.ts';
+import { until } from '../support/until.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
@@ -86,9 +87,10 @@ describe('a client that takes nothing of what waits for it', () => {
   });
 
   it('is broken off in an event stream, while another one of the same stream continues', async () => {
-    let events: ServerResponse | undefined;
+    const open = new Set<ServerResponse>();
     answer = (response) => {
-      events = response;
+      open.add(response);
+      response.once('close', () => open.delete(response));
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('event: control\ndata: {}\n\n');
     };
@@ -101,13 +103,14 @@ describe('a client that takes nothing of what waits for it', () => {
     await once(stopped, 'readable');
     const event = `data: ${'x'.repeat(16_000)}\n\nevent: control\ndata: {}\n\n`;
     // Slowly enough that it is not too far behind the other one at any time.
-    const feed = setInterval(() => events?.write(event), 2);
+    const feed = setInterval(() => open.forEach((events) => events.write(event)), 2);
     while ((await ended()) === '0' && !gateway.logLines.some((line) => /slow_reader/.test(line))) {
       await once(quick, 'data');
     }
     clearInterval(feed);
     expect(quick.destroyed).toBe(false);
-    expect(upstream.openSockets.size).toBe(1);
+    // On a busy machine the stopped one can have come too late to share, and its own request ends with it.
+    await until('the one request', () => open.size === 1);
   });
 
   // Node had handed all of it to the kernel, which holds it for good; only the kernel knows.

@@ -3,11 +3,11 @@ import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { choosePorts } from '../../local/stack/ports.ts';
 import { findTool } from './tools.ts';
 
 const TOKEN = 'test-helm-admin';
@@ -79,7 +79,7 @@ export class ApiServer {
   };
 
   private async startProcesses(): Promise<void> {
-    const [etcdPort = 0, peerPort = 0, port = 0] = await freePorts(3);
+    const { etcdPort, peerPort, port } = await choosePorts({ etcdPort: 0, peerPort: 0, port: 0 });
     this.port = port;
     const etcdUrl = `http://${LOOPBACK}:${etcdPort}`;
     const peerUrl = `http://${LOOPBACK}:${peerPort}`;
@@ -136,12 +136,4 @@ export class ApiServer {
     writeFileSync(path, content, { mode: 0o600 });
     return path;
   }
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, LOOPBACK));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
 }

@@ -3,10 +3,9 @@
  * what `buildah inspect` says of it as a file. `run.sh` calls it.
  */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { choosePorts } from '../../local/stack/ports.ts';
 import { report } from '../helm/report.ts';
 import { Checks } from '../support/checks.ts';
 import { Container, type ImageConfig } from './container.ts';
@@ -143,7 +142,7 @@ await checks.check('refuses to start without an API key', async () => {
 });
 
 const store = await startSlowStore();
-const [port, managementPort] = await freePorts();
+const { port, managementPort } = await choosePorts({ port: 0, managementPort: 0 });
 const gateway = new Container(root, config, {
   GATEWAY_HOST: '127.0.0.1',
   GATEWAY_PORT: `${port}`,
@@ -261,13 +260,4 @@ function installedForProduction(): Record<string, unknown> {
     packages: Record<string, { dev?: boolean }>;
   };
   return Object.fromEntries(Object.entries(lock.packages).filter(([, entry]) => !entry.dev));
-}
-
-/** Two ports that were free a moment ago. */
-async function freePorts(): Promise<[number, number]> {
-  const servers = [createServer().listen(0, '127.0.0.1'), createServer().listen(0, '127.0.0.1')];
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const [first = 0, second = 0] = servers.map((server) => (server.address() as AddressInfo).port);
-  for (const server of servers) server.close();
-  return [first, second];
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { choosePorts } from '../../local/stack/ports.ts';
 import { AUTHORIZED } from './credentials.ts';
 
 export const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
@@ -37,11 +38,7 @@ export async function sendCommand(
 
 /** A port on which nothing listens at the moment. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
+  const { port } = await choosePorts({ port: 0 });
   return port;
 }
 

@@ -44,7 +44,9 @@ async function drill(browser: Browser, world: DrillWorld, fault: Fault, id: stri
     await page.getByTestId('sent-message').waitFor({ state: 'detached' });
     assert.equal(await delivered.count(), 1);
   } catch (error) {
-    throw new Error(`The parts said:\n${world.output.slice(-40).join('\n')}`, { cause: error });
+    const pageSaid = await page.locator('body').innerText();
+    const partsSaid = world.output.slice(-120).join('\n');
+    throw new Error(`The page said:\n${pageSaid}\nThe parts said:\n${partsSaid}`, { cause: error });
   } finally {
     await second.close();
     await close();

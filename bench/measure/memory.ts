@@ -2,11 +2,26 @@ import { readFile } from 'node:fs/promises';
 import { pidsOfGroup } from './cpu-time.ts';
 
 const SAMPLE_MS = 50;
+/** The kernel counts what sockets hold in pages of this size (proc(5)). */
+const PAGE_BYTES = 4_096;
 
 /** The resident memory of a process in bytes, as the kernel counts it. */
 export async function residentBytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+}
+
+/**
+ * What the kernel takes for its own objects and for the data in sockets, in bytes. Both ends of a connection on this machine
+ * count: half of what it grows by belongs to one.
+ */
+export async function kernelBytes(): Promise<number> {
+  const [meminfo, sockstat] = await Promise.all([
+    readFile('/proc/meminfo', 'utf8'),
+    readFile('/proc/net/sockstat', 'utf8'),
+  ]);
+  const slabBytes = Number(/^Slab:\s+(\d+) kB$/m.exec(meminfo)?.[1]) * 1024;
+  return slabBytes + Number(/^TCP:.* mem (\d+)$/m.exec(sockstat)?.[1]) * PAGE_BYTES;
 }
 
 /** The memory of a process group in bytes. What its processes share counts once: the kernel's proportional set size. */

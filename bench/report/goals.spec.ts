@@ -101,7 +101,7 @@ describe('goals', () => {
     const mib = (count: number) => count * 1_048_576;
     const bytes = { atStart: mib(100), parked: mib(300), afterEvents: mib(401) };
     const step = (count: number) => ({ name: '', peakBytes: mib(900), afterBytes: mib(count) });
-    const parked = { label: 'agent gateway', readers: 10_000, bytes };
+    const parked = { label: 'agent gateway', readers: 10_000, bytes, kernelBytes: mib(40) };
     const memory = {
       shared: parked,
       own: { ...parked, readers: 5_000, bytes: { ...bytes, afterEvents: mib(350) } },

@@ -8,7 +8,15 @@ import { count, leftOut, mebibytes, nameOf, range, short, table, trouble } from 
 
 export function parkedTable({ shared, own, bare, duties }: MemoryTable): string {
   return table(
-    ['parked readers', 'at', 'just started', 'parked', 'after events', 'a reader, after events'],
+    [
+      'parked readers',
+      'at',
+      'just started',
+      'parked',
+      'after events',
+      'a reader, after events',
+      'the kernel besides',
+    ],
     [
       ...[shared, bare.shared, duties.shared].map((parked) =>
         parkedRow(' on one timeline', parked),
@@ -31,9 +39,12 @@ export function stepsTable({ steps }: MemoryTable): string {
   );
 }
 
-function parkedRow(where: string, { label, readers, bytes, failure }: ParkedMemory): string[] {
+function parkedRow(
+  where: string,
+  { label, readers, bytes, kernelBytes, failure }: ParkedMemory,
+): string[] {
   const what = count(readers) + where;
-  if (failure !== undefined) return [`${what} (failed: ${failure})`, label, '', '', '', ''];
+  if (failure !== undefined) return [`${what} (failed: ${failure})`, label, '', '', '', '', ''];
   return [
     what,
     label,
@@ -41,6 +52,7 @@ function parkedRow(where: string, { label, readers, bytes, failure }: ParkedMemo
     mebibytes(bytes.parked),
     mebibytes(bytes.afterEvents),
     `${short((bytes.afterEvents - bytes.atStart) / readers / 1024)} KiB`,
+    mebibytes(kernelBytes),
   ];
 }
 

@@ -23,6 +23,7 @@ const parked = (readers: number, bytesPerReader: number) => ({
   label: '',
   readers,
   bytes: { atStart: 112 * MIB, parked: 0, afterEvents: 112 * MIB + readers * bytesPerReader },
+  kernelBytes: 40 * MIB,
 });
 
 const parkedReaders = { shared: parked(10_000, 10 * 1024), own: parked(8_000, 100 * 1024) };

@@ -5,7 +5,7 @@ import { DESCRIPTORS } from '../descriptors.ts';
 import { download, stall } from '../load/download.ts';
 import { followOwnTimelines } from '../load/own-timelines.ts';
 import { loadReads } from '../load/wrk.ts';
-import { peakResidentBytes, residentBytes } from '../measure/memory.ts';
+import { kernelBytes, peakResidentBytes, residentBytes } from '../measure/memory.ts';
 import { settle } from '../measure/settle.ts';
 import { untilCounted } from '../measure/until-counted.ts';
 import { withStarted } from '../started.ts';
@@ -32,6 +32,8 @@ export interface ParkedMemory {
   readers: number;
   /** Of the gateway or of the bare server, when nobody is there, when all are parked, and when events have reached them. */
   bytes: { atStart: number; parked: number; afterEvents: number };
+  /** What the kernel takes for its end of the connections, while all are parked. */
+  kernelBytes: number;
   /** Why not all of these were measured. */
   failure?: string;
 }
@@ -93,6 +95,8 @@ function parked(
     if (pid === undefined) throw new Error(`${contender.label} has no process`);
     const running = { ...rest, pid };
     const bytes = { atStart: await residentBytes(pid), parked: 0, afterEvents: 0 };
+    const kernelBefore = await kernelBytes();
+    let forSockets = 0;
     let failure: string | undefined;
     try {
       await read({
@@ -102,6 +106,7 @@ function parked(
         events: Math.min(EVENTS, options.events),
         onParked: async () => {
           bytes.parked = await residentBytes(running.pid);
+          forSockets = ((await kernelBytes()) - kernelBefore) / 2;
         },
         onDelivered: async () => {
           bytes.afterEvents = await residentBytes(running.pid);
@@ -114,7 +119,14 @@ function parked(
     say(
       `${contender.label}, ${readers} parked reads, ${where}: ${mib(bytes.parked)}, after events ${mib(bytes.afterEvents)}, at the start ${mib(bytes.atStart)}`,
     );
-    return { label: contender.label, readers, bytes, ...(failure !== undefined && { failure }) };
+    const { label } = contender;
+    return {
+      label,
+      readers,
+      bytes,
+      kernelBytes: forSockets,
+      ...(failure !== undefined && { failure }),
+    };
   });
 }
 

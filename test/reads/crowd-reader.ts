@@ -64,7 +64,9 @@ export class CrowdReader {
         live,
         offset: this.offset,
         headers: { Authorization: () => this.token.authorization() },
-        fetch: this.fetch,
+        // The client overlooks an abort that comes while it waits to connect again, and would try for good: 400 ends it.
+        fetch: (...args) =>
+          left.aborted ? Promise.resolve(new Response(null, { status: 400 })) : this.fetch(...args),
         signal: left,
         json: true,
         warnOnHttp: false,

@@ -188,7 +188,7 @@ export class StreamFollower {
       url: this.#transport.urlOf(this.#read.path),
       offset: this.#offset,
       json: this.#isJson(),
-      fetch: this.#fetch,
+      fetch: endingWith(signal, this.#fetch),
       signal,
       backoffOptions: { initialDelay: 0, maxDelay: 0, multiplier: 1, maxRetries: 0 },
       sseResilience: { logWarnings: false },
@@ -214,6 +214,14 @@ export class StreamFollower {
     if (failure.status === 401 && this.#failures === 1) return 0;
     return pauseMs(this.#failures, failure.retryAfterMs);
   }
+}
+
+/** The protocol's client overlooks an abort that comes while it waits to connect again: what it asks for then ends here. */
+function endingWith(signal: AbortSignal, fetchNow: typeof fetch): typeof fetch {
+  return (input, init = {}) => {
+    const signals = init.signal ? [signal, init.signal] : [signal];
+    return fetchNow(input, { ...init, signal: AbortSignal.any(signals) });
+  };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { CompactSign } from 'jose';
+import { until } from '../../test/support/until.ts';
 import { TokenRefusal } from './read-token.ts';
 import { KeysUnavailable, TokenKeySet } from './token-key-set.ts';
 
@@ -123,8 +124,10 @@ describe('TokenKeySet', () => {
   // It was refreshed by the next token only, which a withdrawn key had then already let in.
   it('refuses a withdrawn key after a while in which no token came', async () => {
     await keySet.start();
+    const { version } = keySet;
     serve(second);
     await jest.advanceTimersByTimeAsync(REFRESH_MS);
+    await until('the second key', () => keySet.version !== version);
     expect(await outcome(sign(first, 'first'))).toBe('signature');
   });
 
@@ -180,6 +183,7 @@ describe('TokenKeySet', () => {
       await jest.advanceTimersByTimeAsync(10 * REFRESH_MS);
       serve(first);
       await jest.advanceTimersByTimeAsync(REFRESH_MS);
+      await until('the third line', () => logged.length === 3);
       expect(logged).toEqual([
         'info: the JWK set is loaded',
         'error: the JWK set cannot be read; the keys in use are kept',

@@ -3,11 +3,15 @@ import { awaitOk } from './await-ok.ts';
 import type { DataFolder } from './data-folder.ts';
 import { environmentOfPart, settingsFromOutside } from './environment.ts';
 import { readableLogLine, say, type Speaker } from './output.ts';
-import { startProcess, untilReady, type RunningPart, type RunningProcess } from './process.ts';
+import {
+  READY_TIMEOUT_MS,
+  startProcess,
+  untilReady,
+  type RunningPart,
+  type RunningProcess,
+} from './process.ts';
 import { startRestate } from './restate.ts';
 
-/** A bound for what never comes, as for Restate. */
-const READY_TIMEOUT_MS = 60_000;
 const ROOT = join(import.meta.dirname, '../..');
 
 /** The default ports of the real systems. */

@@ -4,6 +4,8 @@ import type { Readable } from 'node:stream';
 
 const LAST_LINES_KEPT = 20;
 const DEFAULT_GRACE_MS = 3_000;
+/** For `untilReady`. A bound for what never comes: a slow disk, or other work on the machine, makes a start long. */
+export const READY_TIMEOUT_MS = 60_000;
 
 export interface ProcessOptions {
   /** The name of the process in messages. */

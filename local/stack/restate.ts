@@ -3,10 +3,13 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { awaitOk } from './await-ok.ts';
 import { openDoor, type Door } from './door.ts';
-import { startProcess, untilReady, type RunningPart, type RunningProcess } from './process.ts';
-
-/** A bound for what never comes: a slow disk, or other work on the machine, makes a start long. */
-const START_TIMEOUT_MS = 60_000;
+import {
+  READY_TIMEOUT_MS,
+  startProcess,
+  untilReady,
+  type RunningPart,
+  type RunningProcess,
+} from './process.ts';
 
 export interface RestateOptions {
   dataDir: string;
@@ -99,7 +102,7 @@ async function launch(
   const { credential } = options;
   const doors: Door[] = [];
   void restate.exited.then(() => doors.forEach((door) => void door.close()));
-  const ports = await untilReady(restate, START_TIMEOUT_MS, async (signal) => {
+  const ports = await untilReady(restate, READY_TIMEOUT_MS, async (signal) => {
     const open = async (listener: keyof Ports): Promise<number> => {
       const line = await listeningLine(restate, LISTENERS[listener]);
       if (credential === undefined) return Number(line.span?.['server.port']);

@@ -48,11 +48,11 @@ async function main(): Promise<void> {
   checks.finish();
 }
 
-/** At most so many of them, in their order. */
+/** At most so many of them, at random, in their order. */
 function someOf<T>(all: readonly T[], most: number): T[] {
-  const drawn = all.map((each, i) => ({ each, i, lot: Math.random() }));
-  const chosen = drawn.sort((a, b) => a.lot - b.lot).slice(0, most);
-  return chosen.sort((a, b) => a.i - b.i).map(({ each }) => each);
+  const left = [...all];
+  while (left.length > most) left.splice(Math.floor(Math.random() * left.length), 1);
+  return left;
 }
 
 const missing = (['wrk', 'nginx', 'haproxy'] satisfies ProgramName[]).map(missingProgram);

@@ -4,13 +4,12 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { choosePorts } from '../../local/stack/ports.ts';
-import { startProcess, untilReady } from '../../local/stack/process.ts';
+import { READY_TIMEOUT_MS, startProcess, untilReady } from '../../local/stack/process.ts';
 
 /** The path that the environment names, or else the usual path on Debian and other systems. */
 const PATHS = process.env.NGINX_PATH
   ? [process.env.NGINX_PATH]
   : ['/usr/sbin/nginx', '/usr/local/sbin/nginx'];
-const START_TIMEOUT_MS = 60_000;
 
 export const HOW_TO_GET_NGINX = `There is no nginx here, so nothing was tested.
 On Debian or Ubuntu: apt-get install --no-install-recommends nginx-light
@@ -57,7 +56,7 @@ export async function startNginx(
     args: ['-p', folder, '-c', configPath, '-e', 'stderr'],
     env: { PATH: process.env.PATH },
   });
-  await untilReady(server, START_TIMEOUT_MS, (signal) => untilAccepting(port, signal));
+  await untilReady(server, READY_TIMEOUT_MS, (signal) => untilAccepting(port, signal));
   return {
     url: `http://127.0.0.1:${port}`,
     stop: async () => {

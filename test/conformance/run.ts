@@ -3,13 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startHistory } from '../../local/stack/history.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
-import { startProcess, untilReady, type RunningPart } from '../../local/stack/process.ts';
+import {
+  READY_TIMEOUT_MS,
+  startProcess,
+  untilReady,
+  type RunningPart,
+} from '../../local/stack/process.ts';
 import { compare } from './compare.ts';
 import { EXPECTED_DIFFERENCES } from './differences.ts';
 import { runSuite, type Outcomes } from './suite-run.ts';
 
 const API_KEY = 'conformance-api-key-0123456789';
-const START_TIMEOUT_MS = 60_000;
 /** The least share of tests that the server alone must pass. More failures could hide those of the gateway. */
 const MIN_PASSED_SHARE = 0.9;
 
@@ -77,7 +81,7 @@ async function startGateway(historyUrl: string): Promise<{ process: RunningPart;
       GATEWAY_DRAIN_TIMEOUT_MS: '1000',
     },
   });
-  await untilReady(gateway, START_TIMEOUT_MS, () =>
+  await untilReady(gateway, READY_TIMEOUT_MS, () =>
     gateway.waitForLine((text) => text.includes('"the gateway listens"')),
   );
   return { process: gateway, port };

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-client.ts';
-import { until } from '../support/until.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 const MIB = 1_048_576;

@@ -1,12 +1,16 @@
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { choosePorts } from '../../local/stack/ports.ts';
-import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
+import {
+  READY_TIMEOUT_MS,
+  startProcess,
+  untilReady,
+  type RunningProcess,
+} from '../../local/stack/process.ts';
 import { API_KEY } from '../support/credentials.ts';
 import { parseExposition, sampleValue } from '../support/exposition.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
-const START_TIMEOUT_MS = 60_000;
 const PATIENCE_MS = 60_000;
 /** Makes a log line of about 700 bytes. */
 const REQUEST = `GET /nothing/${'a'.repeat(490)} HTTP/1.1\r\nHost: gateway.test\r\n\r\n`;
@@ -42,7 +46,7 @@ export async function startWritingTo(
     },
   });
   // What it logs nobody reads, so only its answers tell.
-  await untilReady(gateway, START_TIMEOUT_MS, async (signal) => {
+  await untilReady(gateway, READY_TIMEOUT_MS, async (signal) => {
     while (!(await answers(`http://127.0.0.1:${management}/health/live`)) && !signal.aborted);
   });
   const metric = async (name: string): Promise<number | undefined> => {

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { awaitOk } from '../../local/stack/await-ok.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
-import { startProcess, untilReady } from '../../local/stack/process.ts';
+import { READY_TIMEOUT_MS, startProcess, untilReady } from '../../local/stack/process.ts';
 import { findTool } from '../helm/tools.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const START_TIMEOUT_MS = 60_000;
 
 export const HOW_TO_GET_PROMETHEUS = `There is no prometheus with its promtool here, so nothing was tested.
 On Debian or Ubuntu: apt-get install --no-install-recommends prometheus`;
@@ -60,7 +59,7 @@ export async function startPrometheus(target: string): Promise<RunningPrometheus
     ],
     env: { PATH: process.env.PATH },
   });
-  await untilReady(server, START_TIMEOUT_MS, (signal) => awaitOk(`${url}/-/ready`, signal));
+  await untilReady(server, READY_TIMEOUT_MS, (signal) => awaitOk(`${url}/-/ready`, signal));
   return {
     ask: async (path, parameters = {}) => {
       const response = await fetch(`${url}/api/v1/${path}`, {

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startAgents } from '../../local/agents/agents-server.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
-import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
+import {
+  READY_TIMEOUT_MS,
+  startProcess,
+  untilReady,
+  type RunningProcess,
+} from '../../local/stack/process.ts';
 import { registerAgents } from '../../local/stack/register.ts';
 import { awaitOk } from '../../local/stack/await-ok.ts';
 import { startRestate, type RunningRestate } from '../../local/stack/restate.ts';
@@ -17,7 +22,6 @@ const ROOT = join(import.meta.dirname, '../..');
 const CATALOG_MAIN = join(ROOT, 'local/catalog/main.ts');
 const PROBE = join(import.meta.dirname, 'probe.ts');
 const DRAIN_TIMEOUT_MS = 5_000;
-const READY_TIMEOUT_MS = 60_000;
 
 /** A backend slot of the load balancer. The gateway in it changes. */
 export interface Slot extends Backend {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import {
+  READY_TIMEOUT_MS,
   startProcess,
   untilReady,
   type Exit,
@@ -7,7 +8,6 @@ import {
 } from '../../local/stack/process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const START_TIMEOUT_MS = 60_000;
 
 export interface BuiltGateway {
   /** Path of the program. */
@@ -46,7 +46,7 @@ export function builtGateway(): BuiltGateway {
         onLine: (line) => log.push(JSON.parse(line) as LogLine),
       });
       started.push(gateway);
-      const line = await untilReady(gateway, START_TIMEOUT_MS, () =>
+      const line = await untilReady(gateway, READY_TIMEOUT_MS, () =>
         gateway.waitForLine((text) => text.includes('"the gateway listens"')),
       );
       return {

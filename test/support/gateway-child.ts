@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { choosePorts } from '../../local/stack/ports.ts';
 import {
+  READY_TIMEOUT_MS,
   startProcess,
   untilReady,
   type Exit,
@@ -11,7 +12,6 @@ import { API_KEY, READ_TOKEN_SECRET } from './credentials.ts';
 import { upstreamsOrNobody } from './nobody.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
-const READY_TIMEOUT_MS = 60_000;
 
 export interface GatewayChildOptions {
   env?: Record<string, string>;

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { startProcess, untilReady } from '../../local/stack/process.ts';
+import { READY_TIMEOUT_MS, startProcess, untilReady } from '../../local/stack/process.ts';
 import { upstreamsOrNobody } from './nobody.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
-const START_TIMEOUT_MS = 60_000;
 
 /** The counterpart of `gateway.ts` for suites that do not run in Jest. */
 export const API_KEY = 'test-api-key-0123456789';
@@ -31,7 +30,7 @@ export async function startGatewayProcess(env: Record<string, string>): Promise<
       ...upstreamsOrNobody(env),
     },
   });
-  const line = await untilReady(gateway, START_TIMEOUT_MS, () =>
+  const line = await untilReady(gateway, READY_TIMEOUT_MS, () =>
     gateway.waitForLine((text) => text.includes('"the gateway listens"')),
   );
   const { port } = JSON.parse(line) as { port: number };

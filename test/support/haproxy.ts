@@ -3,12 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { choosePorts } from '../../local/stack/ports.ts';
-import { startProcess, untilReady } from '../../local/stack/process.ts';
+import { READY_TIMEOUT_MS, startProcess, untilReady } from '../../local/stack/process.ts';
 import { awaitOk } from '../../local/stack/await-ok.ts';
 
 /** The path that the environment names, or else Debian's. */
 const HAPROXY = process.env.HAPROXY_PATH ?? '/usr/sbin/haproxy';
-const READY_TIMEOUT_MS = 60_000;
 
 /** A gateway behind HAProxy: traffic goes to `port`, the readiness check to `managementPort`. */
 export interface Backend {

@@ -1,11 +1,15 @@
 import { join } from 'node:path';
 import { choosePorts } from '../../local/stack/ports.ts';
-import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
+import {
+  READY_TIMEOUT_MS,
+  startProcess,
+  untilReady,
+  type RunningProcess,
+} from '../../local/stack/process.ts';
 
 const MAIN = join(import.meta.dirname, '../../local/stack/history-main.ts');
 /** The server accepts any value. */
 const MOUNT_PATH = '/v1/stream';
-const READY_TIMEOUT_MS = 60_000;
 
 export interface HistoryChild {
   /** As GATEWAY_HISTORY_URL wants it. */

@@ -3,12 +3,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startProcess, untilReady } from '../../local/stack/process.ts';
+import { READY_TIMEOUT_MS, startProcess, untilReady } from '../../local/stack/process.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { TLS_IDENTITY } from '../support/tls-identity.ts';
 
 const CONFIGURATION = join(import.meta.dirname, '../../deploy/haproxy/haproxy.cfg');
-const READY_TIMEOUT_MS = 60_000;
 
 export interface FrontConfiguration {
   file: string;

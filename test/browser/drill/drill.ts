@@ -44,7 +44,7 @@ async function drill(browser: Browser, world: DrillWorld, fault: Fault, id: stri
     await page.getByTestId('sent-message').waitFor({ state: 'detached' });
     assert.equal(await delivered.count(), 1);
   } catch (error) {
-    const pageSaid = await page.locator('body').innerText();
+    const pageSaid = await page.locator('body').innerText().catch(String);
     const partsSaid = world.output.slice(-120).join('\n');
     throw new Error(`The page said:\n${pageSaid}\nThe parts said:\n${partsSaid}`, { cause: error });
   } finally {

@@ -14,26 +14,19 @@ COPY package.json package-lock.json ./
 # library and the command line: their folders are not here, nor is what they alone need.
 RUN npm ci --workspaces=false --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json nest-cli.json ./
+COPY tools/bundle.ts ./tools/
 COPY src ./src
 # Not `npm run build`, which builds the workspaces too.
-RUN node_modules/.bin/nest build && find dist -name '*.map' -delete && mkdir /gateway && mv dist package.json /gateway
+RUN node_modules/.bin/nest build && node tools/bundle.ts && find dist -name '*.map' -delete && mkdir /gateway && mv dist package.json /gateway
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 # Optional, too: a peer that Terminus can use brings a viewer of API documents and a compiler along.
 RUN npm ci --workspaces=false --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
-# Out with what no running gateway loads: types, source maps, tests and pages; builds for browsers and other module systems;
-# uploads of forms (multer) and the recognition of files (file-type), which Nest has and the gateway does not use; and
-# of the telephone numbers for class-validator all that its own import does not need.
+# The program has its packages inside. Their manifests stay for scanners, which find packages by them, and their licences.
 RUN cd node_modules \
- && find . -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.md' \) ! -iname 'license*' -delete \
- && find . -depth -type d \( -name test -o -name tests -o -name benchmarks -o -name examples -o -name docs -o -name .github \
-      -o -name bundle -o -name bundles -o -name esm5 -o -name esm2015 \) -exec rm -rf {} + \
- && rm -rf .package-lock.json rxjs/src rxjs/dist/esm multer append-field busboy streamsearch \
-      file-type strtok3 @tokenizer token-types uint8array-extras ieee754 \
-      libphonenumber-js/es6 libphonenumber-js/es6-modern libphonenumber-js/source libphonenumber-js/mobile \
-      libphonenumber-js/metadata.full* libphonenumber-js/metadata.mobile* \
+ && find . -type f ! -name package.json ! -iname 'licen[cs]e*' ! -iname 'notice*' -delete \
  && find . -type d -empty -delete
 
 # What Node itself needs: its binary, the libraries that it links, and the folders that a container
@@ -53,15 +46,12 @@ RUN mkdir -p /rootfs/usr/local/bin /rootfs/etc /rootfs/proc /rootfs/sys /rootfs/
  && echo 'gateway:x:10001:10001::/app:/sbin/nologin' > /rootfs/etc/passwd \
  && echo 'gateway:x:10001:' > /rootfs/etc/group
 
-# A stage for each layer, from what changes seldom to what changes always, so that an upgrade pulls the last one alone. Builders that
-# make one layer of a stage make these three as well.
+# A stage for each layer, so that an upgrade of the gateway pulls the last one alone. Builders that make one layer of a stage make
+# these two as well.
 FROM scratch AS with-node
 COPY --from=node /rootfs /
 
-FROM with-node AS with-packages
-COPY --from=dependencies /app/node_modules /app/node_modules
-
-FROM with-packages
+FROM with-node
 ARG VERSION=0.0.0-dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="agent-gateway" \
@@ -69,6 +59,7 @@ LABEL org.opencontainers.image.title="agent-gateway" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
 WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=build /gateway ./
 ENV NODE_ENV=production PATH=/usr/local/bin
 # By number, so that Kubernetes can tell that it is not root.

@@ -8,6 +8,7 @@ import { installPeerPackages } from './peer-packages.ts';
 import { missingProgram } from './programs.ts';
 import { goalsTable, partBlocks } from './report/blocks.ts';
 import { goals } from './report/goals.ts';
+import { mappedProfile } from './report/mapped-profile.ts';
 import { ownersTable, type CpuProfile } from './report/profile-owners.ts';
 import { writePage } from './report/write-page.ts';
 import type { Results } from './results.ts';
@@ -110,7 +111,8 @@ async function tellOwners(): Promise<void> {
   const profiles: Record<string, CpuProfile> = {};
   for (const file of (await readdir(PROFILES)).sort()) {
     const part = file.replace(/-\d+\.cpuprofile$/, '');
-    profiles[part] = JSON.parse(await readFile(join(PROFILES, file), 'utf8')) as CpuProfile;
+    const profile = JSON.parse(await readFile(join(PROFILES, file), 'utf8')) as CpuProfile;
+    profiles[part] = mappedProfile(profile);
   }
   const table = ownersTable(profiles);
   const head = `Shares of the gateway's processor time by part of the bench, at ${await commit()}. \`npm run bench -- --profile\` writes this.`;

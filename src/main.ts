@@ -1,7 +1,7 @@
 import module from 'node:module';
 import { join } from 'node:path';
 
-// These handlers come before every import, because the imports take most of a second. Without a handler a process with
+// These handlers come before every import, because the imports take a fifth of a second. Without a handler a process with
 // PID 1 ignores a signal, and any other process ends at once.
 const firstSignal = new Promise<NodeJS.Signals>((resolve) => {
   process.on('SIGTERM', resolve).on('SIGHUP', resolve).on('SIGINT', resolve);

@@ -69,6 +69,12 @@ export const dutifulShared = nodePeer('dutiful-shared', 'bare Node with the duti
 /** The least that a command can cost in the design of the gateway. */
 export const bareNest = nodePeer('nest', 'bare Nest and undici');
 
+/** The same with what the contract asks of every command. */
+export const dutifulNest = nodePeer('dutiful-nest', 'bare Nest with the duties', {
+  program: 'nest',
+  env: { PEER_DUTIES: '1' },
+});
+
 /** The same proxy with a log line for each request, as one runs it in production. */
 export const loggingFastify = nodePeer('fastify-logging', '@fastify/http-proxy, its log on', {
   program: 'fastify-http-proxy',

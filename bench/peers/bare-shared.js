@@ -1,5 +1,5 @@
 import { Agent, get } from 'node:http';
-import { setCollectorFlags } from '../../dist/platform/process/v8-flags.js';
+import { setCollectorFlags } from '../../src/platform/process/v8-flags.ts';
 import {
   clientHeaders,
   listen,

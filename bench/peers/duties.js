@@ -1,17 +1,23 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { freshUlid } from '../../dist/platform/http/fresh-ulid.js';
-import { writeJoinedHead } from '../../dist/platform/private-parts/joined-head.js';
-import { HeaderBlock } from '../../dist/proxy/headers/header-block.js';
-import { pathProblem } from '../../dist/platform/http/request-path.js';
+import { freshUlid } from '../../src/platform/http/fresh-ulid.ts';
+import { writeJoinedHead } from '../../src/platform/private-parts/joined-head.ts';
+import { HeaderBlock } from '../../src/proxy/headers/header-block.ts';
+import { pathProblem } from '../../src/platform/http/request-path.ts';
 
 /*
  * What the contract of the gateway asks of every read, each in the cheapest way that we know: a request id, the check of the
  * path, a digest of the credential, CORS, a bound for what a connection pipelines, a bound for open reads, a deadline, a list of
  * the open reads that a withdrawn credential ends, private caching, headers that are not for clients, a log line and metrics.
- * There is no Nest, no stalled client, no budget of held bytes, no retry and no drain.
+ * There is no Nest, no stalled client, no budget of held bytes, no retry and no drain. Of a command it asks the same, a bound for its
+ * body, the rule of its `Idempotency-Key`, and a line in the audit.
  */
 const MAX_OPEN_READS = 20_000;
 const MAX_STARTED_REQUESTS = 8;
+const MAX_BODY_BYTES = 1_048_576;
+const COMMAND_TIMEOUT_MS = 30_000;
+const TYPE = /^[a-z][a-z0-9-]{0,62}$/;
+const ID = /^[A-Za-z0-9_-]{1,128}$/;
+const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,1022}[\x21-\x7e])?$/;
 const LIVE_TIMEOUT_MS = 120_000;
 const LINES_BYTES = 16_384;
 const LINES_MS = 100;
@@ -31,7 +37,52 @@ let linesTimer;
 
 /** The work before a read is forwarded. Returns its open read, or undefined if it has been refused. */
 export function begin(request, response, authorization) {
-  const { url, headers, socket } = request;
+  const open = opened(request, response);
+  const { socket } = request;
+  const started = (socket[STARTED] ?? 0) + 1;
+  socket[STARTED] = started;
+  const status = refusal(request, open.path, started, authorization);
+  if (status === undefined) {
+    open.endsAtMs = open.startedAtMs + LIVE_TIMEOUT_MS;
+    return open;
+  }
+  response.writeHead(status, { 'x-request-id': open.id }).end();
+  return undefined;
+}
+
+/** The work before a command is sent. Returns its open request, or undefined if it has to be refused. */
+export function beginCommand(request, response, authorization) {
+  const { headers, socket } = request;
+  const open = opened(request, response);
+  socket[STARTED] = (socket[STARTED] ?? 0) + 1;
+  const key = headers['idempotency-key'];
+  const isRefused =
+    !isAuthorized(headers.authorization, socket, authorization) ||
+    pathProblem(open.path) !== undefined ||
+    Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES ||
+    (key !== undefined && !IDEMPOTENCY_KEY.test(key)) ||
+    openReads.length > MAX_OPEN_READS;
+  if (isRefused) return undefined;
+  open.endsAtMs = open.startedAtMs + COMMAND_TIMEOUT_MS;
+  response.setHeader('X-Request-Id', open.id);
+  response.setHeader('Cache-Control', 'no-store');
+  return open;
+}
+
+/** What the runtime gets with a command besides. Throws at an address that is none. */
+export function headersOfCommand({ open }, type, id) {
+  if (!TYPE.test(type) || !ID.test(id)) throw new Error('not an address');
+  const url = `/t/default/a/${type}/${id}`;
+  return { 'x-entity-url': url, 'x-entity-stream': `${url}/main`, 'x-request-id': open.id };
+}
+
+/** Says in the audit which agent got the command. The line is written with that of the request. */
+export function audited(response, entityUrl, invocationId) {
+  response.open.audit = `,"command":"send","entityUrl":"${entityUrl}","invocationId":"${invocationId}"`;
+}
+
+function opened(request, response) {
+  const { url, headers } = request;
   const queryAt = url.indexOf('?');
   const path = queryAt === -1 ? url : url.slice(0, queryAt);
   const sentId = headers['x-request-id'];
@@ -46,15 +97,7 @@ export function begin(request, response, authorization) {
   response.open = open;
   response.on('close', () => end(open, request));
   open.index = openReads.push(open) - 1;
-  const started = (socket[STARTED] ?? 0) + 1;
-  socket[STARTED] = started;
-  const status = refusal(request, path, started, authorization);
-  if (status === undefined) {
-    open.endsAtMs = open.startedAtMs + LIVE_TIMEOUT_MS;
-    return open;
-  }
-  response.writeHead(status, { 'x-request-id': open.id }).end();
-  return undefined;
+  return open;
 }
 
 function isLive(url) {
@@ -103,6 +146,10 @@ function end(open, request) {
   request.socket[STARTED]--;
   const { statusCode, writableFinished } = open.response;
   const durationMs = performance.now() - open.startedAtMs;
+  if (open.audit !== undefined)
+    write(
+      `{"level":"info","time":${Date.now()}${open.audit},"credential":"bench","requestId":"${open.id}","message":"command"}\n`,
+    );
   measure(`${request.method} ${statusCode} ${open.isLive}`, durationMs);
   write(
     `{"level":"info","time":${Date.now()},"method":"${request.method}","route":"/streams/{*path}","path":${JSON.stringify(open.path)},"status":${statusCode},"durationMs":${durationMs.toFixed(1)},"credential":"bench","upstream":"history","requestId":"${open.id}"${writableFinished ? '' : ',"broken":true'},"message":"request"}\n`,

@@ -12,8 +12,8 @@ const {
   PEER_UPSTREAM_PATH,
   PEER_DUTIES,
 } = process.env;
-/** Does what the gateway owes to every read, or undefined for a server that only forwards. */
-const duties = PEER_DUTIES === '1' ? await import('./duties.js') : undefined;
+/** Does what the gateway owes to every request, or undefined for a server that only forwards. */
+export const duties = PEER_DUTIES === '1' ? await import('./duties.js') : undefined;
 
 export const port = Number(PEER_PORT);
 export const prefix = PEER_PREFIX;

@@ -13,18 +13,21 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { map } from 'rxjs';
 import { Pool } from '../../node_modules/undici/index.js';
-import { authorization, port, prefix, upstreamOrigin } from './front.js';
+import { authorization, duties, port, prefix, upstreamOrigin } from './front.js';
 
 /**
  * The least that a command can cost in the design of the gateway: Nest on Express with a guard, an interceptor for
  * `Idempotency-Key` and a controller, and undici to the runtime. It keeps no log, counts nothing, limits nothing and
- * tries once. It is plain JavaScript, so the decorators are called as functions.
+ * tries once, unless it has the duties. It is plain JavaScript, so the decorators are called as functions.
  */
 const pool = new Pool(upstreamOrigin, { connections: null, pipelining: 1 });
 
 class KeyGuard {
   canActivate(context) {
-    return context.switchToHttp().getRequest().headers.authorization === authorization;
+    const http = context.switchToHttp();
+    const [request, response] = [http.getRequest(), http.getResponse()];
+    if (duties) return duties.beginCommand(request, response, authorization) !== undefined;
+    return request.headers.authorization === authorization;
   }
 }
 
@@ -45,18 +48,21 @@ class IdempotencyKeyInterceptor {
 class Commands {
   async send(type, id, request) {
     const key = request.idempotencyKey;
+    const url = `/${type}/${id}`;
     const { body } = await pool.request({
       method: 'POST',
       path: `/${type}/${encodeURIComponent(id)}/wake/send`,
       headers: {
         'content-type': request.headers['content-type'],
         ...(key !== undefined && { 'idempotency-key': key }),
+        ...duties?.headersOfCommand(request.res, type, id),
       },
       body: await bytesOf(request),
     });
     const { invocationId, status } = await body.json();
     const isReplay = status === 'PreviouslyAccepted';
-    return { url: `/${type}/${id}`, restate: { invocationId }, isReplay };
+    duties?.audited(request.res, url, invocationId);
+    return { url, restate: { invocationId }, isReplay };
   }
 
   health() {}

@@ -204,35 +204,36 @@ function commandGoals({ rows, instant }: Measurements['commands']): Goal[] {
   const row = (id: string, connections: number) =>
     rows.find((each) => each.id === id && each.connections === connections);
   // The bare server of commands is one of Nest, which the design of the gateway asks for.
-  const both = (value: (id: string) => number): Values => ({
+  const each = (value: (id: string) => number): Values => ({
     gateway: value('gateway'),
     bare: value('nest'),
+    duties: value('dutiful-nest'),
   });
   const rate = (id: string): number => row(id, 32)?.commandsPerSecond.median ?? Number.NaN;
   const p50 = (id: string): number => row(id, 1)?.p50Ms.median ?? Number.NaN;
-  const instantUs = (each: string): number =>
-    instant.find(({ id }) => id === each)?.cpuUsPerCommand?.median ?? Number.NaN;
+  const instantUs = (way: string): number =>
+    instant.find(({ id }) => id === way)?.cpuUsPerCommand?.median ?? Number.NaN;
   return [
     atLeast(
       'commands, 32 at once: rate ÷ direct',
       0.55,
-      both((id) => rate(id) / rate('direct')),
+      each((id) => rate(id) / rate('direct')),
     ),
     atLeast(
       'commands, 32 at once: rate ÷ bare Node and undici',
       0.9,
-      both((id) => rate(id) / rate('bare-undici')),
+      each((id) => rate(id) / rate('bare-undici')),
     ),
     atMost(
       'commands, one at a time: added at the median',
       0.3,
-      both((id) => p50(id) - p50('direct')),
+      each((id) => p50(id) - p50('direct')),
       ' ms',
     ),
     atMost(
       'commands, 32 at once, instant upstream: processor time of the gateway for one',
       100,
-      both(instantUs),
+      each(instantUs),
       ' µs',
     ),
   ];

@@ -5,7 +5,10 @@ type Frame = [name: string, url: string, micros: number];
 
 /** A profile with one sample for each entry. */
 const sampled = (frames: Frame[]): CpuProfile => ({
-  nodes: frames.map(([functionName, url], i) => ({ id: i + 1, callFrame: { functionName, url } })),
+  nodes: frames.map(([functionName, url], i) => ({
+    id: i + 1,
+    callFrame: { functionName, url, lineNumber: 0, columnNumber: 0 },
+  })),
   samples: frames.map((_, i) => i + 1),
   timeDeltas: frames.map(([, , micros]) => micros),
 });
@@ -25,21 +28,21 @@ describe('ownersOf', () => {
     ['handle', 'file:///gateway/node_modules/router/lib/layer.js', 'Nest and Express'],
     ['create', 'file:///gateway/node_modules/@nestjs/core/router.js', 'Nest and Express'],
     ['dispatch', 'file:///gateway/node_modules/undici/lib/pool.js', 'package undici'],
-    ['answer', 'file:///gateway/dist/proxy/reads/reader.js', 'ours: proxy/reads'],
-    ['forward', 'file:///gateway/dist/proxy/proxy.service.js', 'ours: proxy'],
-    ['take', 'file:///gateway/dist/platform/server/request-way.js', 'ours: platform/server'],
-    ['spawn', 'file:///gateway/dist/commands/commands.service.js', 'ours: commands'],
-    ['run', 'file:///gateway/dist/bootstrap.js', 'ours: the start'],
+    ['answer', 'file:///gateway/src/proxy/reads/reader.ts', 'ours: proxy/reads'],
+    ['forward', 'file:///gateway/src/proxy/proxy.service.ts', 'ours: proxy'],
+    ['take', 'file:///gateway/src/platform/server/request-way.ts', 'ours: platform/server'],
+    ['spawn', 'file:///gateway/src/commands/commands.service.ts', 'ours: commands'],
+    ['run', 'file:///gateway/src/bootstrap.ts', 'ours: the start'],
   ])('gives %s of "%s" to %s', (name, url, owner) => {
     expect(ownersOf(profileOf([[name, url, 5]]))).toEqual([{ owner, share: 1 }]);
   });
 
   it('adds up the times of an owner, leaves out idle time, and puts the largest first', () => {
     const profile = profileOf([
-      ['a', 'file:///gateway/dist/auth/bearer.js', 10],
+      ['a', 'file:///gateway/src/auth/bearer.ts', 10],
       ['(idle)', '', 1_000],
       ['b', 'node:net', 60],
-      ['c', 'file:///gateway/dist/auth/api-keys.js', 30],
+      ['c', 'file:///gateway/src/auth/api-keys.ts', 30],
     ]);
     expect(ownersOf(profile)).toEqual([
       { owner: 'Node: sockets and streams', share: 0.6 },
@@ -54,7 +57,7 @@ it('shows profiles side by side, without owners that hardly count', () => {
       ['a', 'node:net', 996],
       ['b', 'node:timers', 4],
     ]),
-    commands: profileOf([['a', 'file:///gateway/dist/commands/x.js', 1]]),
+    commands: profileOf([['a', 'file:///gateway/src/commands/x.ts', 1]]),
   });
   expect(table.split('\n')).toEqual([
     '|  | plain | commands |',

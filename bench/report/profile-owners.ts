@@ -1,6 +1,14 @@
+/** A function. Its line and column count from 0, and are -1 where it has no file. */
+interface CallFrame {
+  functionName: string;
+  url: string;
+  lineNumber: number;
+  columnNumber: number;
+}
+
 /** The part of a CPU profile, as `node --cpu-prof` writes it, that says who was running. */
 export interface CpuProfile {
-  nodes: { id: number; callFrame: { functionName: string; url: string } }[];
+  nodes: { id: number; callFrame: CallFrame }[];
   /** The node of each sample, and the microseconds since the one before. */
   samples: number[];
   timeDeltas: number[];
@@ -35,9 +43,9 @@ const OWNERS: readonly (readonly [RegExp, string])[] = [
     'Nest and Express',
   ],
   [/\/node_modules\/((?:@[^/]+\/)?[^/]+)\//, 'package $1'],
-  [/\/dist\/((?:platform|proxy)\/[^/.]+)\//, 'ours: $1'],
-  [/\/dist\/([^/.]+)\//, 'ours: $1'],
-  [/\/dist\/|\/src\//, 'ours: the start'],
+  [/\/src\/((?:platform|proxy)\/[^/.]+)\//, 'ours: $1'],
+  [/\/src\/([^/.]+)\//, 'ours: $1'],
+  [/\/src\/|\/dist\//, 'ours: the start'],
 ];
 
 /**
@@ -65,7 +73,7 @@ export function ownersOf({ nodes, samples, timeDeltas }: CpuProfile): OwnerTime[
     .sort((a, b) => b.share - a.share);
 }
 
-function ownerOf({ functionName, url }: CpuProfile['nodes'][number]['callFrame']): string {
+function ownerOf({ functionName, url }: CallFrame): string {
   const pseudo = PSEUDO_FRAMES[functionName];
   if (pseudo !== undefined && url === '') return pseudo;
   for (const [pattern, owner] of OWNERS) {

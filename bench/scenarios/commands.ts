@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { AUTHORIZED } from '../contenders/contender.ts';
 import { startGateway } from '../contenders/gateway.ts';
-import { bareNest, bareUndici } from '../contenders/node-peer.ts';
+import { bareNest, bareUndici, dutifulNest } from '../contenders/node-peer.ts';
 import { runWrk, type LoadResult } from '../load/wrk.ts';
 import { groupCpuMs } from '../measure/cpu-time.ts';
 import { interleave, type Series } from '../measure/interleave.ts';
@@ -35,7 +35,7 @@ export interface CommandsTable {
   instant: CommandsRow[];
 }
 
-type WayName = 'gateway' | 'bare-undici' | 'nest' | 'direct';
+type WayName = 'gateway' | 'bare-undici' | 'nest' | 'dutiful-nest' | 'direct';
 
 interface Way {
   id: WayName;
@@ -90,7 +90,7 @@ function measureWays(
         behind: '/wake/send',
       },
     ];
-    for (const peer of [bareUndici, bareNest]) {
+    for (const peer of [bareUndici, bareNest, dutifulNest]) {
       if (peer.missing() !== undefined) continue;
       const { pid, url } = started.add(await peer.start(runtime.ingressUrl));
       ways.push({

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs a built gateway as systemd units: install.sh APP NODE, as root.
 #
-#   APP   the folder with dist, node_modules and package.json: a checkout after its build, or /app of the image
+#   APP   the folder with dist and package.json: a checkout after its build, or /app of the image
 #   NODE  the Node that runs it, copied beside it, so that a rollback brings back its Node too
 #
 # It starts and restarts nothing. Each version has a folder in /opt/agent-gateway, and `current` points to the last one that was
@@ -10,7 +10,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 [ $# -eq 2 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2 && exit 2; }
 app=$1 node=$2
-for needed in dist/main.js node_modules package.json; do
+for needed in dist/main.js package.json; do
   [ -e "$app/$needed" ] || { echo "$app has no $needed: build the gateway first" >&2 && exit 1; }
 done
 version=$("$node" -p 'JSON.parse(fs.readFileSync(process.argv[1], "utf8")).version' "$app/package.json")
@@ -21,7 +21,7 @@ umask 022
 mkdir -p "$root"
 rm -rf "$root/.new"
 mkdir -p "$root/.new/bin"
-cp -R "$app/dist" "$app/node_modules" "$app/package.json" "$here/until-ready.mjs" "$root/.new"
+cp -R "$app/dist" "$app/package.json" "$here/until-ready.mjs" "$root/.new"
 cp -L "$node" "$root/.new/bin/node"
 chmod -R u=rwX,go=rX "$root/.new"
 rm -rf "${root:?}/$version.old"

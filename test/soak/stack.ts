@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startAgents } from '../../local/agents/agents-server.ts';
@@ -66,11 +66,8 @@ export async function startStack(): Promise<Stack> {
 async function startParts(atEnd: (end: () => unknown) => unknown): Promise<Omit<Stack, 'stop'>> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-soak-'));
   atEnd(() => rm(folder, { recursive: true }));
-  // A copy: a build meanwhile must not change what is under test. Below the project, so that it
-  // finds its packages.
-  const code = join(ROOT, '.local', `soak-${process.pid}`);
-  await mkdir(code, { recursive: true });
-  atEnd(() => rm(code, { recursive: true }));
+  // A copy: a build meanwhile must not change what is under test.
+  const code = join(folder, 'gateway');
   await cp(join(ROOT, 'dist'), join(code, 'dist'), { recursive: true });
   // The gateway reads its version from it.
   await cp(join(ROOT, 'package.json'), join(code, 'package.json'));

@@ -11,7 +11,6 @@ import {
   readlink,
   realpath,
   rm,
-  symlink,
   writeFile,
 } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
@@ -75,18 +74,19 @@ describe('the start', () => {
     await gateway.process.kill();
   });
 
-  // With that package installed, as it is for development, Terminus loaded it for its own decorators:
-  // the start took twice as long.
-  (canRecordModules ? it : it.skip)('loads nothing that only describes the gateway', async () => {
-    const record = await recordModules();
-    closings.push(() => record.remove());
-    const gateway = await built.start({ ...REQUIRED, ...record.environment });
-    await gateway.process.kill();
-    const loaded = await record.loaded();
-    const fromPackage = (name: string) => loaded.filter((url) => url.includes(`/${name}/`));
-    expect(fromPackage('@nestjs/terminus')).not.toEqual([]);
-    expect(fromPackage('@nestjs/swagger')).toEqual([]);
-  });
+  // Terminus loaded @nestjs/swagger, which is installed for development, for its own decorators: the start took twice as long.
+  (canRecordModules ? it : it.skip)(
+    'loads no package, because they are in the program',
+    async () => {
+      const record = await recordModules();
+      closings.push(() => record.remove());
+      const gateway = await built.start({ ...REQUIRED, ...record.environment });
+      await gateway.process.kill();
+      const loaded = await record.loaded();
+      expect(loaded.filter((url) => url.endsWith('/dist/bootstrap.js'))).not.toEqual([]);
+      expect(loaded.filter((url) => url.includes('/node_modules/'))).toEqual([]);
+    },
+  );
 
   it('opens to the keys of the variable and to those of the file', async () => {
     const folder = await newFolder();
@@ -209,7 +209,6 @@ describe('what Node has compiled', () => {
     const filter = (path: string): boolean => !path.includes('.compile-cache');
     await cp(join(root, 'dist'), join(folder, 'dist'), { recursive: true, filter });
     await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
-    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
     return join(folder, 'dist');
   }
 
@@ -377,9 +376,9 @@ describe('on a Node that is too old', () => {
 
   ifThereIsOne('says so where the project has no Node of its own', async () => {
     const folder = await newFolder();
-    await mkdir(join(folder, 'dist/platform/process'), { recursive: true });
+    await mkdir(join(folder, 'dist'));
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-    for (const file of ['main.js', 'platform/process/own-node.js']) {
+    for (const file of ['main.js', 'own-node.js']) {
       await copyFile(join(dirname(built.main), file), join(folder, 'dist', file));
     }
     const ending = await new Promise((resolve) => {

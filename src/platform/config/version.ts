@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
 
-/** The version in the `package.json` beside `src` or `dist`, or "unknown". */
+/** The version in the `package.json` of the program, or "unknown". */
 export function gatewayVersion(): string {
-  const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(manifest) as { version?: string }).version ?? 'unknown';
+  const manifest = findPackageJSON('.', import.meta.url);
+  if (manifest === undefined) return 'unknown';
+  return (JSON.parse(readFileSync(manifest, 'utf8')) as { version?: string }).version ?? 'unknown';
 }

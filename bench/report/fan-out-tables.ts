@@ -43,7 +43,7 @@ function fanOutTable(title: string, rows: FanOutRow[]): string {
 /** The gateway, nginx and the limit of Node with each number of readers, in one table. */
 export function fanOutSummary({ rows }: FanOutTable): string {
   const shown = rows.filter(({ id }) =>
-    ['gateway', 'nginx', 'bare-shared', 'dutiful-shared'].includes(id),
+    ['gateway', 'gateway-large-young', 'nginx', 'bare-shared', 'dutiful-shared'].includes(id),
   );
   return table(
     [

@@ -107,6 +107,7 @@ describe('goals', () => {
       own: { ...parked, readers: 5_000, bytes: { ...bytes, afterEvents: mib(350) } },
       bare: { shared: parked, own: parked },
       duties: { shared: parked, own: parked },
+      largeYoung: { shared: parked, own: parked },
       steps: [step(200), step(260), step(240)],
     };
     expect(verdicts({ memory })).toEqual([

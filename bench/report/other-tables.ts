@@ -6,7 +6,7 @@ import type { StartTable } from '../scenarios/start.ts';
 import type { TokensTable } from '../scenarios/tokens.ts';
 import { count, leftOut, mebibytes, nameOf, range, short, table, trouble } from './format.ts';
 
-export function parkedTable({ shared, own, bare, duties }: MemoryTable): string {
+export function parkedTable({ shared, own, bare, duties, largeYoung }: MemoryTable): string {
   return table(
     [
       'parked readers',
@@ -18,10 +18,10 @@ export function parkedTable({ shared, own, bare, duties }: MemoryTable): string 
       'the kernel besides',
     ],
     [
-      ...[shared, bare.shared, duties.shared].map((parked) =>
+      ...[shared, largeYoung.shared, bare.shared, duties.shared].map((parked) =>
         parkedRow(' on one timeline', parked),
       ),
-      ...[own, bare.own, duties.own].map((parked) =>
+      ...[own, largeYoung.own, bare.own, duties.own].map((parked) =>
         parkedRow(', each on its own timeline', parked),
       ),
     ],

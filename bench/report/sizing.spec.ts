@@ -37,7 +37,13 @@ const measured: Partial<Measurements> = {
     ],
     missing: [],
   },
-  memory: { ...parkedReaders, bare: parkedReaders, duties: parkedReaders, steps: [] },
+  memory: {
+    ...parkedReaders,
+    bare: parkedReaders,
+    duties: parkedReaders,
+    largeYoung: parkedReaders,
+    steps: [],
+  },
 };
 
 /** The columns of the table's rows, without their padding. */

@@ -1,6 +1,6 @@
 import type { Contender } from '../contenders/contender.ts';
 import { direct } from '../contenders/direct.ts';
-import { gateway } from '../contenders/gateway.ts';
+import { gateway, largeYoungGateway } from '../contenders/gateway.ts';
 import { startLineUp } from '../contenders/line-up.ts';
 import { nginx } from '../contenders/nginx.ts';
 import { bareShared, dutifulShared } from '../contenders/node-peer.ts';
@@ -16,8 +16,8 @@ import { deliver } from './delivery.ts';
 
 /** Enough for Node to compile the hot code: the processor time of an event falls over the first 40,000 responses. */
 const WARM_UP = { readers: 2_000, events: 30 };
-/** The contenders that goals name, and the limit of Node. The others are measured only with the fewest readers. */
-const OF_THE_GOALS = ['gateway', 'nginx', bareShared.id, dutifulShared.id];
+/** The contenders that goals name, the limit of Node, and that of the gateway with more memory. The others are measured only with the fewest readers. */
+const OF_THE_GOALS = ['gateway', largeYoungGateway.id, 'nginx', bareShared.id, dutifulShared.id];
 /** Those that pass an event stream on before its end. */
 const OF_EVENT_STREAMS = ['gateway', 'nginx'];
 
@@ -110,6 +110,7 @@ function line({ options, gatewayNodeArgs }: BenchContext): Contender[] {
   const workers = Math.ceil((2 * most + 100) / DESCRIPTORS);
   return [
     gateway({ nodeArgs: gatewayNodeArgs('fan-out') }),
+    largeYoungGateway,
     nginx({ workers }),
     bareShared,
     dutifulShared,

@@ -1,5 +1,10 @@
 import type { Contender, RunningContender } from '../contenders/contender.ts';
-import { gateway, startGateway, type RunningGateway } from '../contenders/gateway.ts';
+import {
+  gateway,
+  largeYoungGateway,
+  startGateway,
+  type RunningGateway,
+} from '../contenders/gateway.ts';
 import { bareShared, dutifulShared } from '../contenders/node-peer.ts';
 import { DESCRIPTORS } from '../descriptors.ts';
 import { download, stall } from '../load/download.ts';
@@ -50,6 +55,8 @@ export interface MemoryTable extends ParkedTable {
   /** The least that a Node server needs which shares reads, and one that also does what the contract asks. */
   bare: ParkedTable;
   duties: ParkedTable;
+  /** The gateway that is to collect reads while they are young. */
+  largeYoung: ParkedTable;
   /** One gateway, one step after the other. */
   steps: MemoryStep[];
 }
@@ -60,6 +67,7 @@ export async function measureMemory(context: BenchContext): Promise<MemoryTable>
     ...(await parkedAt(context, gateway())),
     bare: await parkedAt(context, bareShared),
     duties: await parkedAt(context, dutifulShared),
+    largeYoung: await parkedAt(context, largeYoungGateway),
     steps: await steps(context),
   };
 }

@@ -108,14 +108,16 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
       for (const { peakBytes, afterBytes } of memory.steps) {
         assert.ok(peakBytes > 0 && afterBytes > 0);
       }
-      const { shared, own, bare, duties } = memory;
+      const { shared, own, bare, duties, largeYoung } = memory;
       for (const { bytes, kernelBytes, failure } of [
         shared,
         bare.shared,
         duties.shared,
+        largeYoung.shared,
         own,
         bare.own,
         duties.own,
+        largeYoung.own,
       ]) {
         assert.equal(failure, undefined);
         assert.ok(bytes.atStart > 0 && bytes.parked > 0 && bytes.afterEvents > 0);

@@ -23,9 +23,13 @@ halted.signal('SIGSTOP');
 const asked = Promise.all(
   Array.from({ length: REQUESTS }, () => outcomes.ofRequest({ method: 'GET', path: '/health' })),
 );
-// Those that the other copy does not answer wait for the halted one.
-while (outcomes.count + (await waiting()) < REQUESTS) await setImmediate();
-const waited = await waiting();
+// Those that the other copy does not answer wait for the halted one. The other copy empties its own queue.
+let queues: number[];
+do {
+  await setImmediate();
+  queues = await filledQueues();
+} while (queues.length > 1 || outcomes.count + sum(queues) < REQUESTS);
+const waited = sum(queues);
 halted.signal('SIGKILL');
 await asked;
 await gateways.stop();
@@ -33,10 +37,15 @@ process.stdout.write(
   JSON.stringify({ waited, outcomes: outcomes.counts } satisfies WaitingOutcome),
 );
 
-/** The connections in the queues of the port: `rx_queue` of a socket that listens (state 0A), see proc(5). */
-async function waiting(): Promise<number> {
+/** How many connections wait in each queue of the port that is not empty: `rx_queue` of a socket that listens (state 0A), see proc(5). */
+async function filledQueues(): Promise<number[]> {
   const port = PORT.toString(16).toUpperCase();
   const line = new RegExp(`:${port} 00000000:0000 0A [0-9A-F]{8}:([0-9A-F]{8})`, 'g');
   const table = await readFile('/proc/net/tcp', 'latin1');
-  return [...table.matchAll(line)].reduce((sum, [, queue = '']) => sum + parseInt(queue, 16), 0);
+  const lengths = [...table.matchAll(line)].map(([, queue = '']) => parseInt(queue, 16));
+  return lengths.filter((length) => length > 0);
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
 }

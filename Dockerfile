@@ -17,7 +17,7 @@ COPY tsconfig.json tsconfig.build.json nest-cli.json ./
 COPY tools/bundle.ts ./tools/
 COPY src ./src
 # Not `npm run build`, which builds the workspaces too.
-RUN node_modules/.bin/nest build && node tools/bundle.ts && find dist -name '*.map' -delete && mkdir /gateway && mv dist package.json /gateway
+RUN node tools/bundle.ts && find dist -name '*.map' -delete && mkdir /gateway && mv dist package.json /gateway
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app

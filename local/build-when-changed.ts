@@ -19,15 +19,12 @@ function newestMs(path: string): number {
 }
 
 /** Runs the build of `output` unless it is newer than all of `inputs`. */
-function buildWhenChanged(output: string, inputs: string[], ...commands: string[][]): void {
+function buildWhenChanged(output: string, inputs: string[], command: string, args: string[]): void {
   const builtMs = statSync(join(ROOT, output), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const changedMs = Math.max(...inputs.map((path) => newestMs(join(ROOT, path))));
   // What a build says is not the output of the command that it is for.
   const stdio = ['inherit', process.stderr.fd, 'inherit'] as const;
-  if (builtMs > changedMs) return;
-  for (const [command = '', ...args] of commands) {
-    execFileSync(command, args, { cwd: ROOT, stdio: [...stdio] });
-  }
+  if (builtMs <= changedMs) execFileSync(command, args, { cwd: ROOT, stdio: [...stdio] });
 }
 
 const bin = (name: string): string => join(ROOT, 'node_modules/.bin', name);
@@ -41,10 +38,12 @@ const library =
       join(folder, 'src'),
       join(folder, 'tsconfig.json'),
     ]);
+    const args = ['-p', join(ROOT, 'packages', name)];
     buildWhenChanged(
       join('packages', name, 'dist', main),
       [...inputs, ...SETTINGS],
-      [bin('tsc'), '-p', join(ROOT, 'packages', name)],
+      bin('tsc'),
+      args,
     );
   };
 
@@ -55,8 +54,8 @@ const PARTS: Record<string, () => void> = {
       // `nest start` compiles into the same folder, but only the bundler writes this file.
       'dist/rolldown-runtime.js',
       ['src', 'tools/bundle.ts', ...SETTINGS],
-      [bin('nest'), 'build'],
-      [process.execPath, 'tools/bundle.ts'],
+      process.execPath,
+      ['tools/bundle.ts'],
     ),
   client: library('client', 'index.js'),
   react: library('react', 'index.js', 'client'),
@@ -66,7 +65,8 @@ const PARTS: Record<string, () => void> = {
     buildWhenChanged(
       'packages/cli/dist/packages/cli/src/main.js',
       ['packages/cli/src', 'packages/cli/build.ts', 'packages/client/src', 'src', ...SETTINGS],
-      [process.execPath, 'packages/cli/build.ts'],
+      process.execPath,
+      ['packages/cli/build.ts'],
     ),
 };
 

@@ -35,7 +35,7 @@ export function gateway(options: GatewayOptions = {}): Contender {
 }
 
 /**
- * The gateway with a young generation that holds what an event to ten thousand readers allocates. V8 then collects a read while it is
+ * The gateway with a young generation that holds what an event to five thousand readers allocates. V8 then collects a read while it is
  * young: an event takes less processor time, and the process more memory.
  */
 export const largeYoungGateway = gateway({

@@ -1,5 +1,5 @@
 import { Agent, get } from 'node:http';
-import { setCollectorFlags } from '../../src/platform/process/v8-flags.ts';
+import { setCollectorFlags } from '../../.local/bench/gateway-parts.js';
 import {
   clientHeaders,
   listen,

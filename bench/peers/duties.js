@@ -1,8 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { freshUlid } from '../../src/platform/http/fresh-ulid.ts';
-import { writeJoinedHead } from '../../src/platform/private-parts/joined-head.ts';
-import { HeaderBlock } from '../../src/proxy/headers/header-block.ts';
-import { pathProblem } from '../../src/platform/http/request-path.ts';
+import {
+  freshUlid,
+  HeaderBlock,
+  IDEMPOTENCY_KEY,
+  pathProblem,
+  writeJoinedHead,
+} from '../../.local/bench/gateway-parts.js';
 
 /*
  * What the contract of the gateway asks of every read, each in the cheapest way that we know: a request id, the check of the
@@ -17,7 +20,6 @@ const MAX_BODY_BYTES = 1_048_576;
 const COMMAND_TIMEOUT_MS = 30_000;
 const TYPE = /^[a-z][a-z0-9-]{0,62}$/;
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
-const IDEMPOTENCY_KEY = /^[\x21-\x7e](?:[\x20-\x7e]{0,1022}[\x21-\x7e])?$/;
 const LIVE_TIMEOUT_MS = 120_000;
 const LINES_BYTES = 16_384;
 const LINES_MS = 100;
@@ -38,10 +40,7 @@ let linesTimer;
 /** The work before a read is forwarded. Returns its open read, or undefined if it has been refused. */
 export function begin(request, response, authorization) {
   const open = opened(request, response);
-  const { socket } = request;
-  const started = (socket[STARTED] ?? 0) + 1;
-  socket[STARTED] = started;
-  const status = refusal(request, open.path, started, authorization);
+  const status = refusal(request, open.path, authorization);
   if (status === undefined) {
     open.endsAtMs = open.startedAtMs + LIVE_TIMEOUT_MS;
     return open;
@@ -54,7 +53,6 @@ export function begin(request, response, authorization) {
 export function beginCommand(request, response, authorization) {
   const { headers, socket } = request;
   const open = opened(request, response);
-  socket[STARTED] = (socket[STARTED] ?? 0) + 1;
   const key = headers['idempotency-key'];
   const isRefused =
     !isAuthorized(headers.authorization, socket, authorization) ||
@@ -82,7 +80,7 @@ export function audited(response, entityUrl, invocationId) {
 }
 
 function opened(request, response) {
-  const { url, headers } = request;
+  const { url, headers, socket } = request;
   const queryAt = url.indexOf('?');
   const path = queryAt === -1 ? url : url.slice(0, queryAt);
   const sentId = headers['x-request-id'];
@@ -97,6 +95,7 @@ function opened(request, response) {
   response.open = open;
   response.on('close', () => end(open, request));
   open.index = openReads.push(open) - 1;
+  socket[STARTED] = (socket[STARTED] ?? 0) + 1;
   return open;
 }
 
@@ -107,12 +106,14 @@ function isLive(url) {
 /** A catch-up read must find what was acknowledged before it came, which a request in progress may miss. */
 export const mayJoin = isLive;
 
-function refusal({ headers, socket }, path, started, authorization) {
+function refusal({ headers, socket }, path, authorization) {
   if (!isAuthorized(headers.authorization, socket, authorization)) return 401;
   if (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
     return 400;
   if (pathProblem(path) !== undefined) return 400;
-  return openReads.length > MAX_OPEN_READS || started > MAX_STARTED_REQUESTS ? 503 : undefined;
+  return openReads.length > MAX_OPEN_READS || socket[STARTED] > MAX_STARTED_REQUESTS
+    ? 503
+    : undefined;
 }
 
 const digestOf = (text) => createHash('sha256').update(text).digest();

@@ -84,6 +84,7 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
       assert.deepEqual(table?.missing, []);
       assert.deepEqual(rows, [
         'gateway long-poll',
+        'gateway-large-young long-poll',
         'nginx long-poll',
         'bare-shared long-poll',
         'dutiful-shared long-poll',
@@ -152,13 +153,21 @@ const CHECKS: Record<PartName, Record<string, Check>> = {
         'direct 1',
         'bare-undici 1',
         'nest 1',
+        'dutiful-nest 1',
         'gateway 32',
         'direct 32',
         'bare-undici 32',
         'nest 32',
+        'dutiful-nest 32',
       ]);
       const instant = commands?.instant.map(({ id, connections }) => `${id} ${connections}`);
-      assert.deepEqual(instant, ['gateway 32', 'direct 32', 'bare-undici 32', 'nest 32']);
+      assert.deepEqual(instant, [
+        'gateway 32',
+        'direct 32',
+        'bare-undici 32',
+        'nest 32',
+        'dutiful-nest 32',
+      ]);
       for (const row of [...(commands?.rows ?? []), ...(commands?.instant ?? [])]) {
         assert.equal(row.failure, undefined);
         assertPositive(row.commandsPerSecond, row.p50Ms, row.p99Ms);

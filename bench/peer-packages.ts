@@ -15,10 +15,16 @@ export function missingPackages(): string | undefined {
     : 'its packages could not be installed (npm ci in bench/)';
 }
 
+/** Makes what the Node peers need to run: the packages, and what they share with the gateway. */
+export async function preparePeers(say: (line: string) => void): Promise<void> {
+  await installPeerPackages(say);
+  await buildGatewayParts();
+}
+
 /**
  * Installs the packages of the Node peers into `bench/node_modules`, unless it already holds those of the lock file.
  */
-export async function installPeerPackages(say: (line: string) => void): Promise<void> {
+async function installPeerPackages(say: (line: string) => void): Promise<void> {
   if (await isUpToDate()) return;
   say('installing the Node proxies to compare with (npm ci in bench/)');
   const npm = spawn(
@@ -36,7 +42,7 @@ export async function installPeerPackages(say: (line: string) => void): Promise<
 /**
  * Compiles what the peers share with the gateway. A peer that loads TypeScript has 20 MiB more, for what removes the types.
  */
-export async function buildGatewayParts(): Promise<void> {
+async function buildGatewayParts(): Promise<void> {
   await build({
     input: join(FOLDER, 'peers/gateway-parts.ts'),
     platform: 'node',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describeMachine } from './machine.ts';
 import { HELP, PARTS, parseOptions, type BenchOptions } from './options.ts';
-import { buildGatewayParts, installPeerPackages } from './peer-packages.ts';
+import { preparePeers } from './peer-packages.ts';
 import { missingProgram } from './programs.ts';
 import { goalsTable, partBlocks } from './report/blocks.ts';
 import { goals } from './report/goals.ts';
@@ -36,8 +36,7 @@ async function main(args: string[]): Promise<void> {
   }
   const missing = missingProgram('wrk') ?? missingProgram('nginx');
   if (missing !== undefined) throw new Error(`nothing can be measured: ${missing}`);
-  await installPeerPackages(say);
-  await buildGatewayParts();
+  await preparePeers(say);
   const results = await measure(options);
   const isWhole = args.length === 0;
   await writeResults(isWhole ? LATEST : IN_PART, results);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { missingProgram, type ProgramName } from '../../bench/programs.ts';
-import { installPeerPackages } from '../../bench/peer-packages.ts';
+import { preparePeers } from '../../bench/peer-packages.ts';
 import { PARTS, SMOKE } from '../../bench/options.ts';
 import type { Measurements } from '../../bench/results.ts';
 import { measureParts } from '../../bench/scenarios/measure-parts.ts';
@@ -16,7 +16,7 @@ import { checkPage } from './page.ts';
 async function main(): Promise<void> {
   const checks = new Checks();
   const say = (line: string): void => void process.stdout.write(`    ${line}\n`);
-  await installPeerPackages(say);
+  await preparePeers(say);
   const measured: Partial<Measurements> = {};
   const parts = someOf(PARTS, shareOf(PARTS.length));
   for (const part of parts) {

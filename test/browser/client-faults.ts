@@ -9,7 +9,7 @@ import { choosePorts } from '../../local/stack/ports.ts';
 import { Random } from '../soak/random.ts';
 import type { Checks } from '../support/checks.ts';
 import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
-import { startGatewayProcess } from '../support/gateway-process.ts';
+import { startGatewayChild } from '../support/gateway-child.ts';
 import { startHistoryChild } from '../support/history-child.ts';
 import { EventWriter, upTo } from '../support/numbered-events.ts';
 import { openPage, type TestPage } from './open-page.ts';
@@ -122,11 +122,13 @@ async function startHurt(origin: string): Promise<Hurt> {
     startCatalog({ port: catalogPort, databasePath: join(folder, 'catalog.sqlite') });
   let catalog = await beginCatalog();
   const beginGateway = () =>
-    startGatewayProcess({
-      GATEWAY_PORT: String(gatewayPort),
-      GATEWAY_HISTORY_URL: `http://127.0.0.1:${toHistory.port}${new URL(history.url).pathname}`,
-      GATEWAY_SYNC_URL: catalog.url,
-      GATEWAY_CORS_ALLOW_ORIGINS: origin,
+    startGatewayChild({
+      env: {
+        GATEWAY_PORT: String(gatewayPort),
+        GATEWAY_HISTORY_URL: `http://127.0.0.1:${toHistory.port}${new URL(history.url).pathname}`,
+        GATEWAY_SYNC_URL: catalog.url,
+        GATEWAY_CORS_ALLOW_ORIGINS: origin,
+      },
     });
   let gateway = await beginGateway();
   const toGateway = await startFlakyLink(gatewayPort);

@@ -5,7 +5,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { READ_TOKEN_SECRET } from '../support/gateway-process.ts';
+import { READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken, type TokenRequest } from '../support/read-tokens.ts';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
 import type { Checks } from '../support/checks.ts';
-import { API_KEY, READ_TOKEN_SECRET } from '../support/gateway-process.ts';
+import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { openPage, type TestPage } from './open-page.ts';
 import type { ProbeInit } from './page-script.ts';

@@ -1,6 +1,6 @@
 import { startCatalog } from '../../local/catalog/catalog-server.ts';
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
-import { startGatewayProcess } from '../support/gateway-process.ts';
+import { startGatewayChild } from '../support/gateway-child.ts';
 import { startHistory } from '../support/history.ts';
 import { EventWriter } from '../support/numbered-events.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -45,12 +45,14 @@ export async function startWorld(): Promise<World> {
       response.end('{"invocationId":"inv_1","status":"Accepted"}');
     });
     stops.push(() => runtime.stop());
-    const gateway = await startGatewayProcess({
-      GATEWAY_HISTORY_URL: historyProxy.url,
-      GATEWAY_SYNC_URL: catalog.url,
-      GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
-      GATEWAY_RUNTIME_ADMIN_URL: runtime.url,
-      GATEWAY_CORS_ALLOW_ORIGINS: pages.origin,
+    const gateway = await startGatewayChild({
+      env: {
+        GATEWAY_HISTORY_URL: historyProxy.url,
+        GATEWAY_SYNC_URL: catalog.url,
+        GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
+        GATEWAY_RUNTIME_ADMIN_URL: runtime.url,
+        GATEWAY_CORS_ALLOW_ORIGINS: pages.origin,
+      },
     });
     stops.push(() => gateway.stop());
 

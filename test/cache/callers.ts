@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { API_KEY, READ_TOKEN_SECRET } from '../support/gateway-process.ts';
+import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 
 export interface Answer {

@@ -1,5 +1,5 @@
 import { Checks, giveUp } from '../support/checks.ts';
-import { startGatewayProcess } from '../support/gateway-process.ts';
+import { startGatewayChild } from '../support/gateway-child.ts';
 import { startHistory } from '../support/history.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { checkControl } from './control.ts';
@@ -20,8 +20,8 @@ async function main(nginx: string): Promise<void> {
     const open = started(await startScriptedUpstream(openlyCachedUpstream()));
     const history = started(await startHistory());
     const [overOpen, overStore] = await Promise.all([
-      startGatewayProcess({ GATEWAY_HISTORY_URL: open.url, GATEWAY_SYNC_URL: open.url }),
-      startGatewayProcess({ GATEWAY_HISTORY_URL: history.url }),
+      startGatewayChild({ env: { GATEWAY_HISTORY_URL: open.url, GATEWAY_SYNC_URL: open.url } }),
+      startGatewayChild({ env: { GATEWAY_HISTORY_URL: history.url } }),
     ]);
     started(overOpen);
     started(overStore);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await killAllClis();
-  await gateway.process.kill();
+  await gateway.kill();
   await catalog.stop();
   await history.stop();
 });

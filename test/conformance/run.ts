@@ -3,17 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startHistory } from '../../local/stack/history.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
-import {
-  READY_TIMEOUT_MS,
-  startProcess,
-  untilReady,
-  type RunningPart,
-} from '../../local/stack/process.ts';
+import { API_KEY } from '../support/credentials.ts';
+import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { compare } from './compare.ts';
 import { EXPECTED_DIFFERENCES } from './differences.ts';
 import { runSuite, type Outcomes } from './suite-run.ts';
 
-const API_KEY = 'conformance-api-key-0123456789';
 /** The least share of tests that the server alone must pass. More failures could hide those of the gateway. */
 const MIN_PASSED_SHARE = 0.9;
 
@@ -51,9 +46,9 @@ async function runThrough(seed: number, workDir: string): Promise<Outcomes> {
   const history = await startHistory();
   try {
     // No mount path: the suite names its own, `/v1/stream`, also in Stream-Forked-From.
-    const { process: gateway, port } = await startGateway(originOf(history.url));
+    const gateway = await startGateway(originOf(history.url));
     try {
-      const url = `http://127.0.0.1:${port}/streams`;
+      const url = `${gateway.url}/streams`;
       return await runSuite({ name: 'through', url, apiKey: API_KEY, seed, workDir });
     } finally {
       await gateway.stop();
@@ -64,27 +59,16 @@ async function runThrough(seed: number, workDir: string): Promise<Outcomes> {
 }
 
 /** The built gateway with the history store as its only upstream. */
-async function startGateway(historyUrl: string): Promise<{ process: RunningPart; port: number }> {
-  const { gateway: port } = await choosePorts({ gateway: 0 });
-  const gateway = startProcess({
-    name: 'the gateway',
-    command: process.execPath,
-    args: [join(import.meta.dirname, '../../dist/main.js')],
+async function startGateway(historyUrl: string): Promise<GatewayChild> {
+  const { port } = await choosePorts({ port: 0 });
+  return startGatewayChild({
     env: {
-      GATEWAY_HOST: '127.0.0.1',
       GATEWAY_PORT: String(port),
-      GATEWAY_MANAGEMENT_PORT: '0',
-      GATEWAY_API_KEYS: API_KEY,
       GATEWAY_HISTORY_URL: historyUrl,
       // The suite wants an absolute Location; without this one it is relative.
       GATEWAY_PUBLIC_URL: `http://127.0.0.1:${port}`,
-      GATEWAY_DRAIN_TIMEOUT_MS: '1000',
     },
   });
-  await untilReady(gateway, READY_TIMEOUT_MS, () =>
-    gateway.waitForLine((text) => text.includes('"the gateway listens"')),
-  );
-  return { process: gateway, port };
 }
 
 function report(without: Outcomes, through: Outcomes): boolean {

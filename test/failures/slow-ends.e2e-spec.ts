@@ -30,7 +30,7 @@ describe('an event stream of a slow reader that is ended from outside', () => {
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
-    await gateway.process.kill();
+    await gateway.kill();
     await upstream.stop();
   });
 

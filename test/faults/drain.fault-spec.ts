@@ -40,7 +40,7 @@ describe('the drain', () => {
     gateway = await startGatewayChild({ env: environment(upstream.url) });
   });
   afterEach(async () => {
-    await gateway.process.kill();
+    await gateway.kill();
     await upstream.stop();
   });
 
@@ -348,7 +348,7 @@ describe('the drain of PID 1', () => {
       expect((await command).status).toBe(202);
       expect(await gateway.exited).toEqual({ code: 0, signal: null });
     } finally {
-      await gateway.process.kill();
+      await gateway.kill();
       await upstream.stop();
     }
   });

@@ -18,7 +18,7 @@ async function start(env: Record<string, string> = {}): Promise<GatewayChild> {
     env,
     wrapper: ['/bin/sh', '-c', `ulimit -n ${FILES}; exec "$@"`, 'sh'],
   });
-  closings.push(() => gateway.process.kill());
+  closings.push(() => gateway.kill());
   return gateway;
 }
 

@@ -29,7 +29,7 @@ describe('thousands of readers who come at once', () => {
   });
   afterEach(async () => {
     readers?.stop();
-    await gateway?.process.kill();
+    await gateway?.kill();
     await store?.stop();
   });
   afterAll(() => rm(folder, { recursive: true }));

@@ -46,7 +46,7 @@ describe('the names of upstreams (needs root)', () => {
     if (canHaveOwnFiles()) names = await startNameServer();
   });
   afterEach(async () => {
-    await gateway?.process.kill();
+    await gateway?.kill();
     gateway = undefined;
     await upstream.stop();
     await names?.stop();

@@ -62,7 +62,7 @@ describe('answers that no upstream should give', () => {
     });
   });
   afterAll(async () => {
-    await gateway?.process.stop();
+    await gateway?.stop();
     await upstream?.stop();
   });
 

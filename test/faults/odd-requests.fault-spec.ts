@@ -42,7 +42,7 @@ describe('requests that HTTP allows and nobody sends', () => {
     });
   });
   afterAll(async () => {
-    await gateway?.process.stop();
+    await gateway?.stop();
     await upstream?.stop();
     await rm(folder, { recursive: true });
   });

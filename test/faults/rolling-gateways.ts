@@ -50,7 +50,7 @@ export async function startRollingGateways(
     },
     stop: async () => {
       await haproxy.stop();
-      await Promise.all(copies.map((gateway) => gateway.process.kill()));
+      await Promise.all(copies.map((gateway) => gateway.kill()));
     },
   };
 }

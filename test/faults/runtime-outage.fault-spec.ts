@@ -77,7 +77,7 @@ describe('a gateway whose runtime takes no connection', () => {
         GATEWAY_DRAIN_TIMEOUT_MS: '1000',
       },
     });
-    cleanups.push(() => gateway.process.kill());
+    cleanups.push(() => gateway.kill());
     expect(await sendCommand(gateway.url, KEYED)).toMatchObject({ status: 502 });
     const hanging = sendCommand(gateway.url, KEYED).catch(() => undefined);
     gateway.signal('SIGTERM');

@@ -56,7 +56,7 @@ describe('SIGINT', () => {
   // Ctrl-C took the five seconds in which load balancers look away, although there was none.
   it('ends a gateway without requests at once', async () => {
     const gateway = await startGatewayChild({ env: LONG_DRAIN });
-    closings.push(() => gateway.process.kill());
+    closings.push(() => gateway.kill());
     const [unused, kept] = [connect(gateway.port, '127.0.0.1'), connect(gateway.port, '127.0.0.1')];
     await Promise.all([once(unused, 'connect'), once(kept, 'connect')]);
     kept.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -72,7 +72,7 @@ describe('SIGINT', () => {
     const gateway = await startGatewayChild({
       env: { ...LONG_DRAIN, GATEWAY_RUNTIME_INGRESS_URL: upstream.url },
     });
-    closings.push(() => gateway.process.kill());
+    closings.push(() => gateway.kill());
     const idle = connect(gateway.port, '127.0.0.1');
     await once(idle, 'connect');
     const command = fetch(`${gateway.url}/api/a/echo/1/send`, {
@@ -95,7 +95,7 @@ describe('SIGINT', () => {
 describe('SIGUSR1', () => {
   it('opens no debugger, and the gateway serves on', async () => {
     const gateway = await startGatewayChild({ env: { GATEWAY_DRAIN_TIMEOUT_MS: '1000' } });
-    closings.push(() => gateway.process.kill());
+    closings.push(() => gateway.kill());
     gateway.signal('SIGUSR1');
     expect((await fetch(`${gateway.url}/health`)).status).toBe(200);
     gateway.signal('SIGTERM');

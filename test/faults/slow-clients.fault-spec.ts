@@ -44,7 +44,7 @@ describe('readers of a byte a second', () => {
   });
   afterAll(async () => {
     for (const reader of readers) reader.destroy();
-    await gateway?.process.stop();
+    await gateway?.stop();
     upstream?.closeAllConnections();
     upstream?.close();
   });

@@ -36,7 +36,7 @@ describe('an upstream that TLS does not reach', () => {
     [tls = 0, plain = 0] = servers.map((server) => (server.address() as AddressInfo).port);
   });
   afterEach(async () => {
-    await gateway?.process.kill();
+    await gateway?.kill();
   });
   afterAll(async () => {
     for (const server of servers) server.close();

@@ -35,7 +35,7 @@ describe('a client that vanishes while events flow (needs root and iproute2)', (
   afterEach(async () => {
     clearInterval(events);
     await client?.remove();
-    await gateway?.process.kill();
+    await gateway?.kill();
     await upstream?.stop();
   });
 

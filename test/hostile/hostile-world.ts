@@ -171,7 +171,7 @@ export async function startHostileWorld(): Promise<HostileWorld> {
       return grown > MAX_GROWTH_BYTES ? [...more, `the heap has grown by ${grown} bytes`] : more;
     },
     stop: async () => {
-      await gateway.process.kill();
+      await gateway.kill();
       await upstream.stop();
       await rm(folder, { recursive: true });
     },

@@ -61,7 +61,7 @@ describe('bytes of an upstream after a response, which belong to no request', ()
     gateway = await startGatewayChild({ env: settingsFor(upstream) });
   });
   afterAll(async () => {
-    await gateway?.process.kill();
+    await gateway?.kill();
     await upstream?.stop();
   });
   afterEach(() => {

@@ -37,7 +37,7 @@ describe(`mutated requests on connections of their own (HOSTILE_SEED=${SEED})`, 
     gateway = await startGatewayChild({ env: settingsFor(upstream) });
   });
   afterAll(async () => {
-    await gateway?.process.kill();
+    await gateway?.kill();
     await upstream?.stop();
   });
   beforeEach(() => void upstream.seen.splice(0));

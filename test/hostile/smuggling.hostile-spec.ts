@@ -25,7 +25,7 @@ describe('requests that say two things', () => {
     gateway = await startGatewayChild({ env: settingsFor(upstream) });
   });
   afterAll(async () => {
-    await gateway?.process.kill();
+    await gateway?.kill();
     await upstream?.stop();
   });
   beforeEach(() => {

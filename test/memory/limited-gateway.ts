@@ -71,7 +71,7 @@ export async function startLimitedGateway(
     stop: async () => {
       clearInterval(look);
       await witness.stop();
-      await gateway.process.kill();
+      await gateway.kill();
       await Promise.all([store.stop(), calmStore.stop()]);
       group.remove();
     },

@@ -41,7 +41,7 @@ async function main(): Promise<void> {
         GATEWAY_API_KEYS_FILE: keys,
       },
     });
-    stops.push(() => gateway.process.stop());
+    stops.push(() => gateway.stop());
     const use = async (): Promise<void> => {
       const ask = (path: string, method = 'GET') =>
         fetch(gateway.url + path, { method, headers: AUTHORIZED }).then((answer) => answer.text());

@@ -24,7 +24,8 @@ import '../../local/catalog/unref-client-timers.ts';
 import { measureClient } from './client-sizes.ts';
 import { Checks } from '../support/checks.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
-import { API_KEY, READ_TOKEN_SECRET, startGatewayProcess } from '../support/gateway-process.ts';
+import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
+import { startGatewayChild } from '../support/gateway-child.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
@@ -124,7 +125,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gateway-package-'));
 const app = join(folder, 'app');
 /** The project's Node, because the machine's own may be too old. */
 const newNode = [join(ROOT, 'node_modules/.bin')];
-const gateway = await startGatewayProcess({});
+const gateway = await startGatewayChild();
 const env = { AGENT_GATEWAY_URL: gateway.url, AGENT_GATEWAY_KEY: API_KEY };
 
 /** Installs the packed client into a copy of the example, and starts it. */

@@ -21,7 +21,7 @@ describe.each(MODES)('a large crowd of real clients, their reads $mode,', ({ isS
     });
   });
   afterAll(async () => {
-    await gateway?.process.stop();
+    await gateway?.stop();
     await history?.stop();
   });
 

@@ -28,7 +28,7 @@ describe.each(MODES)('a drain under a great many $mode reads', ({ mode, isShared
     });
   });
   afterEach(async () => {
-    await gateway.process.kill();
+    await gateway.kill();
     await upstream.stop();
   });
 

@@ -50,7 +50,7 @@ describe.each(MODES)('the memory under $mode reads', ({ isShared }) => {
     for (const socket of sockets.splice(0)) socket.destroy();
   });
   afterAll(async () => {
-    await gateway?.process.stop();
+    await gateway?.stop();
     upstream?.closeAllConnections();
     upstream?.close();
   });

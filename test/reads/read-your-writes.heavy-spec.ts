@@ -15,7 +15,7 @@ describe(`${READS} reads behind acknowledged appends`, () => {
     gateway = await startGatewayChild({ env: { GATEWAY_HISTORY_URL: history.url } });
   });
   afterAll(async () => {
-    await gateway?.process.stop();
+    await gateway?.stop();
     await history?.stop();
   });
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { giveUp } from '../support/checks.ts';
-import { API_KEY, READ_TOKEN_SECRET } from '../support/gateway-process.ts';
+import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { fuzz, type Outcome } from './fuzz.ts';
 import { startFuzzedSystem } from './system.ts';

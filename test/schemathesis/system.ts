@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { startCatalog } from '../../local/catalog/catalog-server.ts';
 import { startHistory } from '../../local/stack/history.ts';
 import { startRestate } from '../../local/stack/restate.ts';
-import { API_KEY, startGatewayProcess } from '../support/gateway-process.ts';
+import { API_KEY } from '../support/credentials.ts';
+import { startGatewayChild } from '../support/gateway-child.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
 import { registerAgents } from '../support/restate.ts';
 
@@ -45,11 +46,13 @@ export async function startFuzzedSystem(): Promise<FuzzedSystem> {
       longPollTimeoutMs: LONG_POLL_TIMEOUT_MS,
     });
     stops.push(() => catalog.stop());
-    const gateway = await startGatewayProcess({
-      GATEWAY_RUNTIME_INGRESS_URL: restate.ingressUrl,
-      GATEWAY_RUNTIME_ADMIN_URL: restate.adminUrl,
-      GATEWAY_HISTORY_URL: history.url,
-      GATEWAY_SYNC_URL: catalog.url,
+    const gateway = await startGatewayChild({
+      env: {
+        GATEWAY_RUNTIME_INGRESS_URL: restate.ingressUrl,
+        GATEWAY_RUNTIME_ADMIN_URL: restate.adminUrl,
+        GATEWAY_HISTORY_URL: history.url,
+        GATEWAY_SYNC_URL: catalog.url,
+      },
     });
     stops.push(() => gateway.stop());
     await Promise.all(STREAMS.map((path) => createStream(`${gateway.url}/streams/${path}`)));

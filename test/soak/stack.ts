@@ -115,7 +115,7 @@ async function startParts(atEnd: (end: () => unknown) => unknown): Promise<Omit<
     };
     const slot = { ...place, gateway: await launch(place) };
     // The one that stands there then: it is replaced again and again.
-    atEnd(() => slot.gateway.process.kill());
+    atEnd(() => slot.gateway.kill());
     return slot;
   };
   const slots: [Slot, Slot] = [await fill(0), await fill(1)];

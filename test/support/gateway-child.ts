@@ -11,10 +11,15 @@ import {
 import { API_KEY, READ_TOKEN_SECRET } from './credentials.ts';
 import { upstreamsOrNobody } from './nobody.ts';
 
-const MAIN = join(import.meta.dirname, '../../dist/main.js');
+export const GATEWAY_MAIN = join(import.meta.dirname, '../../dist/main.js');
 
 export interface GatewayChildOptions {
+  /** Beside what every gateway of a test has. */
   env?: Record<string, string>;
+  /** The whole environment, in place of `env`. */
+  onlyEnv?: Record<string, string>;
+  /** The Node on which it runs, where it is not the one of the test. */
+  node?: string;
   /** Arguments of Node's own, before the program. */
   nodeArgs?: string[];
   /** The program, where it is not `dist/main.js`. */
@@ -38,6 +43,9 @@ export interface GatewayChild {
   /** Sends a signal to the process alone, not to its group. */
   signal(signal: NodeJS.Signals): void;
   exited: Promise<Exit>;
+  /** Drains it. Kills it where that takes three seconds. */
+  stop(): Promise<void>;
+  kill(): Promise<void>;
   /** Its memory, in bytes, as the kernel counts it. */
   residentBytes(): Promise<number>;
 }
@@ -48,19 +56,13 @@ export type LogLine = Record<string, unknown> & { message: string };
 export async function startGatewayChild(options: GatewayChildOptions = {}): Promise<GatewayChild> {
   const log: LogLine[] = [];
   const output: string[] = [];
-  // 0 would turn the management port off.
-  const { management } = await choosePorts({ management: 0 });
-  const node = [process.execPath, ...(options.nodeArgs ?? []), options.main ?? MAIN];
-  const [command, ...args] = [...(options.wrapper ?? []), ...node];
+  const { node = process.execPath, nodeArgs = [], main = GATEWAY_MAIN, wrapper = [] } = options;
+  const args = [...wrapper, node, ...nodeArgs, main];
   const gateway = startProcess({
     name: 'gateway',
-    command: command ?? process.execPath,
+    command: args.shift()!,
     args,
-    env: {
-      PATH: process.env.PATH,
-      ...gatewayEnvironment(management),
-      ...upstreamsOrNobody(options.env),
-    },
+    env: options.onlyEnv ?? (await gatewayEnvironment(options.env)),
     onLine: (line) => {
       output.push(line);
       const parsed = parseLine(line);
@@ -81,6 +83,8 @@ export async function startGatewayChild(options: GatewayChildOptions = {}): Prom
     process: gateway,
     signal: (signal) => process.kill(gateway.pid, signal),
     exited: gateway.exited,
+    stop: () => gateway.stop(),
+    kill: () => gateway.kill(),
     residentBytes: () => residentBytes(gateway.pid),
   };
 }
@@ -90,13 +94,18 @@ export async function residentBytes(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
 }
 
-function gatewayEnvironment(managementPort: number): Record<string, string> {
+async function gatewayEnvironment(env?: Record<string, string>): Promise<NodeJS.ProcessEnv> {
+  // 0 would turn the management port off.
+  const { management } = await choosePorts({ management: 0 });
   return {
+    PATH: process.env.PATH,
     GATEWAY_HOST: '127.0.0.1',
     GATEWAY_PORT: '0',
-    GATEWAY_MANAGEMENT_PORT: String(managementPort),
+    GATEWAY_MANAGEMENT_PORT: String(management),
     GATEWAY_API_KEYS: API_KEY,
     GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
+    GATEWAY_DRAIN_TIMEOUT_MS: '500',
+    ...upstreamsOrNobody(env),
   };
 }
 

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { builtGateway, type BuiltGateway } from '../support/built-gateway.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -15,12 +14,6 @@ const END_TIMEOUT_MS = 60_000;
 
 /** The other outputs of the process: standard output, standard error and the metrics. */
 describe('the program', () => {
-  let built: BuiltGateway;
-  beforeAll(async () => {
-    built = builtGateway();
-  }, END_TIMEOUT_MS);
-  afterAll(() => built.stop());
-
   it(
     'writes no secret of a client or an upstream anywhere, from its start to its end',
     async () => {
@@ -40,8 +33,7 @@ describe('the program', () => {
         }
       });
       const gateway = await startGatewayChild({
-        main: built.main,
-        env: { ...secretSettings(upstream.url), GATEWAY_DRAIN_TIMEOUT_MS: '500' },
+        env: secretSettings(upstream.url),
       });
       const sent = await sendSecrets(gateway.port);
       await sendMalformedSecrets(gateway.port);
@@ -73,11 +65,9 @@ const FORMER_TOKEN = 'credential-of-the-whole-runtime';
 
 describe('the credentials of the upstreams', () => {
   const upstreams = {} as Record<'ingress' | 'admin' | 'history' | 'sync', ScriptedUpstream>;
-  let built: BuiltGateway;
   let gateway: GatewayChild | undefined;
 
   beforeAll(async () => {
-    built = builtGateway();
     for (const name of ['ingress', 'admin', 'history', 'sync'] as const) {
       upstreams[name] = await startScriptedUpstream((_request, response) =>
         response.writeHead(202).end('{"invocationId":"inv_1"}'),
@@ -85,18 +75,16 @@ describe('the credentials of the upstreams', () => {
     }
   }, END_TIMEOUT_MS);
   afterEach(async () => {
-    await gateway?.process.kill();
+    await gateway?.kill();
     for (const { seen } of Object.values(upstreams)) seen.length = 0;
   });
   afterAll(async () => {
     for (const upstream of Object.values(upstreams)) await upstream.stop();
-    await built.stop();
   });
 
   /** Starts the program and sends something to each upstream. */
   async function useAll(env: Record<string, string>): Promise<GatewayChild> {
     gateway = await startGatewayChild({
-      main: built.main,
       env: {
         GATEWAY_RUNTIME_INGRESS_URL: upstreams.ingress.url,
         GATEWAY_RUNTIME_ADMIN_URL: upstreams.admin.url,

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { basename, dirname, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { builtGateway, type BuiltGateway } from '../support/built-gateway.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { GATEWAY_MAIN, startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { Collector } from '../support/collector.ts';
 import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { canRecordModules, recordModules } from '../support/recorded-modules.ts';
@@ -216,12 +216,6 @@ describe('a collector', () => {
 });
 
 describe('the program', () => {
-  let built: BuiltGateway;
-  beforeAll(() => {
-    built = builtGateway();
-  });
-  afterAll(() => built.stop());
-
   const REQUIRED = {
     GATEWAY_API_KEYS: API_KEY,
     GATEWAY_PORT: '0',
@@ -229,16 +223,22 @@ describe('the program', () => {
     GATEWAY_HISTORY_URL: 'http://127.0.0.1:1',
   };
 
+  async function start(env: Record<string, string>): Promise<GatewayChild> {
+    const gateway = await startGatewayChild({ onlyEnv: { ...REQUIRED, ...env } });
+    closings.push(() => gateway.kill());
+    return gateway;
+  }
+
   /** Whether a gateway that has answered has loaded `file` of the program. */
   async function hasLoaded(file: string, env: Record<string, string>): Promise<boolean> {
     const record = await recordModules();
     closings.push(() => record.remove());
-    const gateway = await built.start({ ...REQUIRED, ...record.environment, ...env });
+    const gateway = await start({ ...record.environment, ...env });
     const traceparent = `00-${TRACE_ID}-${CALLER}-01`;
     const headers = { ...AUTHORIZED, traceparent };
     const response = await fetch(`http://127.0.0.1:${gateway.port}/streams/x`, { headers });
     expect(response.status).toBe(502);
-    await gateway.process.kill();
+    await gateway.kill();
     const loaded = await record.loaded();
     return loaded.some((url) => url.endsWith(`/dist/${file}`));
   }
@@ -248,7 +248,7 @@ describe('the program', () => {
    * `api`: prom-client loads those.
    */
   async function filesWithTracing(): Promise<string[]> {
-    const folder = dirname(built.main);
+    const folder = dirname(GATEWAY_MAIN);
     const maps = (await readdir(folder)).filter((name) => name.endsWith('.map'));
     const found = await Promise.all(
       maps.map(async (name) => {
@@ -284,8 +284,11 @@ describe('the program', () => {
       OTEL_EXPORTER_OTLP_HEADERS: SECRET,
     };
     const ending = await new Promise((resolve) => {
-      execFile(process.execPath, [built.main], { env, timeout: 60_000 }, (error, stdout, stderr) =>
-        resolve({ code: error?.code, stdout, stderr }),
+      execFile(
+        process.execPath,
+        [GATEWAY_MAIN],
+        { env, timeout: 60_000 },
+        (error, stdout, stderr) => resolve({ code: error?.code, stdout, stderr }),
       );
     });
     expect(ending).toEqual({
@@ -302,8 +305,7 @@ describe('the program', () => {
 
   it('sends its last spans between SIGTERM and its end', async () => {
     const collector = await newCollector();
-    const gateway = await built.start({
-      ...REQUIRED,
+    const gateway = await start({
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_BSP_SCHEDULE_DELAY: '600000',
       // Enough for a busy machine: connections that are idle are closed after a fifth of it.
@@ -318,8 +320,7 @@ describe('the program', () => {
   it('ends in its time although the collector does not answer', async () => {
     const collector = await newCollector();
     collector.answer = () => undefined;
-    const gateway = await built.start({
-      ...REQUIRED,
+    const gateway = await start({
       ...collector.environment,
       GATEWAY_DRAIN_TIMEOUT_MS: '1000',
       // Longer than the test may take: only the gateway's own limit ends the wait.

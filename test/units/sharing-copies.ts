@@ -21,6 +21,8 @@ export async function startSharingCopies(env: Record<string, string> = {}): Prom
         GATEWAY_PORT: String(PORT),
         GATEWAY_REUSE_PORT: 'true',
         GATEWAY_MANAGEMENT_PORT: String(managementPort),
+        // As the gateway has it by itself.
+        GATEWAY_DRAIN_TIMEOUT_MS: '20000',
       },
     });
   const copies: GatewayChild[] = [];
@@ -34,7 +36,7 @@ export async function startSharingCopies(env: Record<string, string> = {}): Prom
       copies[index] = await launch(managementPort);
     },
     stop: async () => {
-      await Promise.all(copies.map((copy) => copy.process.kill()));
+      await Promise.all(copies.map((copy) => copy.kill()));
     },
   };
 }

@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { startCatalog } from '../../../local/catalog/catalog-server.ts';
 import { AgentGateway } from '../../../packages/client/src/index.ts';
 import { chatBackEnd } from '../../../packages/client/src/server/index.ts';
-import { API_KEY, READ_TOKEN_SECRET, startGatewayProcess } from '../../support/gateway-process.ts';
+import { API_KEY, READ_TOKEN_SECRET } from '../../support/credentials.ts';
+import { startGatewayChild } from '../../support/gateway-child.ts';
 import { startHistory } from '../../support/history.ts';
 import { answer } from '../../support/node-adapter.ts';
 import { startScriptedUpstream, type SeenRequest } from '../../support/scripted-upstream.ts';
@@ -56,7 +57,7 @@ export async function startReactWorld(
     GATEWAY_SYNC_URL: catalog.url,
     GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
   };
-  let gateway = await startGatewayProcess(env);
+  let gateway = await startGatewayChild({ env });
   const chat = chatBackEnd({
     gateway: new AgentGateway({ url: gateway.url, apiKey: API_KEY }),
     readTokenSecret: READ_TOKEN_SECRET,
@@ -104,7 +105,7 @@ export async function startReactWorld(
     },
     restartGateway: async () => {
       await gateway.stop();
-      gateway = await startGatewayProcess({ ...env, GATEWAY_PORT: String(gateway.port) });
+      gateway = await startGatewayChild({ env: { ...env, GATEWAY_PORT: String(gateway.port) } });
     },
     stop: async () => {
       const closed = once(server, 'close');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { Results } from './results.ts';
-import { readResults, withParts, writeResults } from './results-file.ts';
+import { readResults, withParts, withRunBefore, writeResults } from './results-file.ts';
 
 const FAILED = { median: Number.NaN, min: Number.NaN, max: Number.NaN };
 const RESULTS: Results = {
@@ -43,10 +43,27 @@ it('keeps results as they were, with five digits, and those of what failed', asy
   expect(await readFile(path, 'utf8')).toMatch(/^\{\n {2}"takenAt": .*\n\}\n$/s);
 });
 
+it('has the goals of the run before, if that was a whole one of the same commit', () => {
+  const firstAnswerMs = { median: 250, min: 240, max: 260 };
+  const before: Results = {
+    ...RESULTS,
+    takenAt: '2026-01-01T03:04:05.678Z',
+    measurements: { start: { starts: 3, firstAnswerMs } },
+  };
+  expect(withRunBefore(RESULTS, before).before).toEqual({
+    takenAt: before.takenAt,
+    goals: { 'start to the first answer': '250 ms' },
+  });
+  const later = { takenAt: before.takenAt, commit: 'def5678' };
+  expect(withRunBefore(RESULTS, { ...before, commit: 'def5678' })).toBe(RESULTS);
+  expect(withRunBefore(RESULTS, { ...before, added: { start: later } })).toBe(RESULTS);
+});
+
 it('puts the parts of a later run beside those of the whole one, and says so', () => {
   const { start } = RESULTS.measurements;
   const later = { takenAt: '2026-01-03T03:04:05.678Z', commit: 'def5678' };
-  const whole: Results = { ...RESULTS, measurements: {} };
+  const before = { takenAt: RESULTS.takenAt, goals: {} };
+  const whole: Results = { ...RESULTS, measurements: {}, before };
   expect(withParts(whole, { ...RESULTS, ...later, measurements: { start } })).toEqual({
     ...RESULTS,
     added: { start: later },

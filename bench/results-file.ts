@@ -1,9 +1,17 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { goals } from './report/goals.ts';
 import type { Measurements, Results } from './results.ts';
 
 /** JSON has no NaN, and the statistics of no values are NaN. */
 const STATISTICS = new Set(['median', 'min', 'max']);
+
+/** The whole run with what the run before it measured, if that was a whole one of the same commit. */
+export function withRunBefore(run: Results, before: Results): Results {
+  if (before.commit !== run.commit || before.added) return run;
+  const measured = goals(before.measurements).map((goal) => [goal.what, goal.measured]);
+  return { ...run, before: { takenAt: before.takenAt, goals: Object.fromEntries(measured) } };
+}
 
 /** The whole run with the parts of a later run in part, which are said to be that run's. */
 export function withParts(whole: Results, part: Results): Results {
@@ -14,6 +22,7 @@ export function withParts(whole: Results, part: Results): Results {
     ...whole,
     measurements: { ...whole.measurements, ...part.measurements },
     added: { ...whole.added, ...added },
+    before: undefined,
   };
 }
 

@@ -38,6 +38,8 @@ export interface Results {
   measurements: Partial<Measurements>;
   /** When the parts were taken that are of a later run in part. */
   added?: Partial<Record<keyof Measurements, { takenAt: string; commit: string }>>;
+  /** The run before of the same commit, with the goals as it measured them: how much two runs differ. */
+  before?: { takenAt: string; goals: Record<string, string> } | undefined;
   /** Why a part has no measurements. */
   failures: Partial<Record<keyof Measurements, string>>;
 }

@@ -12,7 +12,7 @@ import { mappedProfile } from './report/mapped-profile.ts';
 import { ownersTable, type CpuProfile } from './report/profile-owners.ts';
 import { writePage } from './report/write-page.ts';
 import type { Results } from './results.ts';
-import { readResults, withParts, writeResults } from './results-file.ts';
+import { readResults, withParts, withRunBefore, writeResults } from './results-file.ts';
 import type { BenchContext } from './scenarios/context.ts';
 import { measureParts } from './scenarios/measure-parts.ts';
 
@@ -39,7 +39,8 @@ async function main(args: string[]): Promise<void> {
   await preparePeers(say);
   const results = await measure(options);
   const isWhole = args.length === 0;
-  await writeResults(isWhole ? LATEST : IN_PART, results);
+  if (isWhole) await writeResults(LATEST, withRunBefore(results, await readResults(LATEST)));
+  else await writeResults(IN_PART, results);
   // From the file, which has fewer digits: `--render` is to make the same page.
   if (isWhole) await writePage(await readResults(LATEST));
   tell(results, isWhole);
@@ -95,7 +96,7 @@ async function commit(): Promise<string> {
 }
 
 function tell({ measurements, failures, tookSeconds }: Results, isWhole: boolean): void {
-  if (goals(measurements).length > 0) say(`\n${goalsTable(measurements)}\n`);
+  if (goals(measurements).length > 0) say(`\n${goalsTable({ measurements })}\n`);
   for (const [part, reason] of Object.entries(failures)) {
     say(`${part} failed: ${reason}`);
     process.exitCode = 1;

@@ -23,7 +23,7 @@ export function blocks(results: Results): Map<string, string> {
   const fanOut = measurements['fan-out'];
   return new Map(
     Object.entries({
-      goals: goalsTable(measurements),
+      goals: goalsTable(results),
       machine: machine(results),
       plain: plain && plainSummary(plain),
       'same-url': sameUrl && sameUrlSummary(sameUrl),
@@ -87,14 +87,26 @@ export function partBlocks(
   return [];
 }
 
-export function goalsTable(measured: Partial<Measurements>): string {
+export function goalsTable({
+  measurements,
+  before,
+}: Pick<Results, 'measurements' | 'before'>): string {
   return table(
-    ['What', 'asked', 'measured', '', 'bare Node', 'with the duties'],
-    goals(measured).map(({ what, asked, measured: value, isReached, bare, duties }) => [
+    [
+      'What',
+      'asked',
+      'measured',
+      '',
+      ...(before ? ['the run before'] : []),
+      'bare Node',
+      'with the duties',
+    ],
+    goals(measurements).map(({ what, asked, measured, isReached, bare, duties }) => [
       what,
       asked,
-      value,
+      measured,
       verdict(isReached),
+      ...(before ? [before.goals[what] ?? ''] : []),
       bare,
       duties,
     ]),
@@ -115,11 +127,13 @@ function machine({
   seconds,
   events,
   added,
+  before,
   failures,
 }: Results): string {
   const software = Object.entries(on.software).map(([name, version]) => `${name} ${version}`);
   const rows = [
     ['Taken', `${minute(takenAt)}, commit ${commit}, in ${Math.round(tookSeconds / 60)} minutes`],
+    ...(before ? [['The run before', `${minute(before.takenAt)}, the same commit`]] : []),
     ...Object.entries(added ?? {}).map(([part, later]) => [
       `Later: ${part}`,
       `${minute(later.takenAt)}, commit ${later.commit}`,

@@ -4,6 +4,7 @@ import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
 import { restateUrls, serveAgents } from '../support/restate.ts';
+import { until } from '../support/until.ts';
 
 const LOST = 'The connection to the server behind this route was lost before it answered.';
 const LATE = 'The server behind this route did not answer within 300 ms.';
@@ -67,7 +68,7 @@ describe('a write whose answer is lost', () => {
   ): Promise<Answer> {
     line.stall();
     const answer = ask(gateway, path, init);
-    while (!(await isMade()));
+    await until('the write is made', isMade);
     line.cut();
     line.resume();
     return answer;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import {
   afterAll,
@@ -17,6 +17,7 @@ import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from '../supp
 import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
 import { startRawUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { openWire, openWireThatTellsResets, Wire } from '../support/wire.ts';
+import { until } from '../support/until.ts';
 
 const KEY = `Authorization: Bearer ${API_KEY}`;
 /** Far above every deadline of these tests. Only a hang takes this long. */
@@ -545,7 +546,7 @@ describe('an upstream that fails', () => {
       await expect(answer.text()).rejects.toThrow('terminated');
       const lineOf = () =>
         gateway.logLines.map((text) => JSON.parse(text)).find((line) => line.path === path);
-      while (!lineOf()) await turn();
+      await until('the read is in the log', lineOf);
       expect(lineOf()).toMatchObject({ status: 200, broken: true });
     });
 

@@ -120,7 +120,7 @@ describe('a client that takes nothing of what waits for it', () => {
     const request = `GET /streams/x HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`;
     const stopped = await client(request.repeat(8));
     await once(stopped, 'readable');
-    while ((await ended()) !== '1') await new Promise((resolve) => setTimeout(resolve, 50));
+    await until('it is broken off', async () => (await ended()) === '1');
   });
 
   it('is not one that takes some now and then, nor one for whom nothing is there', async () => {

@@ -6,6 +6,7 @@ import { Random } from '../soak/random.ts';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { rawRequest } from '../support/raw-client.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const CLIENTS = 400;
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
@@ -110,16 +111,17 @@ describe('clients that go', () => {
   }
 
   async function untilServerHas(connections: number): Promise<void> {
-    while ((await connectionCount(server)) > connections) await nextTurn();
+    const isDown = async (): Promise<boolean> => (await connectionCount(server)) <= connections;
+    await until(`the server has ${connections} connections`, isDown);
   }
 
   /** Its answers under way are ended; connections that are kept for the next request may stay. */
-  async function untilUpstreamIsIdle(): Promise<void> {
+  function untilUpstreamIsIdle(): Promise<void> {
     const busy = (): boolean =>
       [...upstream.openSockets].some(
         (socket) => (socket as Socket & { _httpMessage?: unknown })._httpMessage,
       );
-    while (busy()) await nextTurn();
+    return until('the upstream is idle', () => !busy());
   }
 });
 
@@ -127,8 +129,4 @@ function connectionCount(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
     server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
   });
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -8,6 +8,7 @@ import { AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 /** So long that a busy machine reaches no phase of it before the test has done what belongs to the phase before. */
@@ -55,14 +56,13 @@ describe('the drain', () => {
       await once(arrivals, 'arrival');
     }
   };
-  const ready = async (): Promise<number> =>
-    (await fetch(`${gateway.managementUrl}/health/ready`)).status;
+  const ready = (): Promise<number> => readiness(gateway);
 
   it('is a lame duck first: not ready, alive, serving, and closing every connection behind its answer', async () => {
     const parked = fetchWhole('/streams/held');
     const before = await untilHeld('/held');
     terminate();
-    while ((await ready()) !== 503);
+    await untilUnready(gateway);
     expect((await fetch(`${gateway.managementUrl}/health/live`)).status).toBe(200);
 
     // One that comes only now, on a connection that is new.
@@ -230,7 +230,7 @@ describe('the drain', () => {
     const taken = [];
     for (const id of ['1', '2', '3']) taken.push(await untilHeld(`/held/${id}/wake/send`));
     terminate();
-    while ((await ready()) !== 503);
+    await untilUnready(gateway);
     for (const runtime of taken) runtime.end(ACCEPTED);
     await once(kept, 'close');
     const heads = answers.join('').match(/HTTP\/1\.1 \d+ |\r\nConnection: \S+/gi);
@@ -262,7 +262,7 @@ describe('the drain', () => {
     const parked = fetchWhole('/streams/held');
     await untilHeld('/held');
     terminate();
-    while ((await ready()) !== 503);
+    await untilUnready(gateway);
     // Two signals within half a second are one. The gateway has had the first.
     await sleepUntil(sinceSignalMs() + 600);
     gateway.signal('SIGTERM');
@@ -343,7 +343,7 @@ describe('the drain of PID 1', () => {
       });
       const runtime = await arrived.promise;
       process.kill(pid, 'SIGTERM');
-      while ((await fetch(`${gateway.managementUrl}/health/ready`)).status !== 503);
+      await untilUnready(gateway);
       runtime.end(ACCEPTED);
       expect((await command).status).toBe(202);
       expect(await gateway.exited).toEqual({ code: 0, signal: null });
@@ -383,4 +383,12 @@ function onlyChildOf(pid: number): number {
 /** The id of a process in its own namespace (proc(5), `NSpid`). */
 function namespacePid(pid: number): string | undefined {
   return /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+}
+
+async function readiness({ managementUrl }: GatewayChild): Promise<number> {
+  return (await fetch(`${managementUrl}/health/ready`)).status;
+}
+
+function untilUnready(gateway: GatewayChild): Promise<void> {
+  return until('the gateway is not ready', async () => (await readiness(gateway)) === 503);
 }

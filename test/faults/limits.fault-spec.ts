@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const OTHER_KEY = 'another-api-key-0123456789';
 
@@ -271,6 +272,9 @@ describe('limits', () => {
       new Promise((resolve, reject) =>
         server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
       );
-    while ((await open()) > connections) await new Promise((resolve) => setImmediate(resolve));
+    await until(
+      `the server has ${connections} connections`,
+      async () => (await open()) <= connections,
+    );
   }
 });

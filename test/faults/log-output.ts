@@ -9,9 +9,9 @@ import {
 } from '../../local/stack/process.ts';
 import { API_KEY } from '../support/credentials.ts';
 import { parseExposition, sampleValue } from '../support/exposition.ts';
+import { until } from '../support/until.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
-const PATIENCE_MS = 60_000;
 /** Makes a log line of about 700 bytes. */
 const REQUEST = `GET /nothing/${'a'.repeat(490)} HTTP/1.1\r\nHost: gateway.test\r\n\r\n`;
 const REQUESTS_AT_ONCE = 8;
@@ -47,7 +47,8 @@ export async function startWritingTo(
   });
   // What it logs nobody reads, so only its answers tell.
   await untilReady(gateway, READY_TIMEOUT_MS, async (signal) => {
-    while (!(await answers(`http://127.0.0.1:${management}/health/live`)) && !signal.aborted);
+    const isLive = (): Promise<boolean> => answers(`http://127.0.0.1:${management}/health/live`);
+    await until('the gateway answers', async () => signal.aborted || (await isLive()));
   });
   const metric = async (name: string): Promise<number | undefined> => {
     const response = await fetch(`http://127.0.0.1:${management}/metrics`);
@@ -58,14 +59,11 @@ export async function startWritingTo(
     process: gateway,
     signal: (signal) => process.kill(gateway.pid, signal),
     metric,
-    until: async (name, isWanted) => {
-      const giveUpAtMs = performance.now() + PATIENCE_MS;
-      for (;;) {
+    until: (name, isWanted) =>
+      until(`${name} is as it is to be`, async () => {
         const value = await metric(name);
-        if (value !== undefined && isWanted(value)) return;
-        if (performance.now() > giveUpAtMs) throw new Error(`${name} stays ${value}`);
-      }
-    },
+        return value !== undefined && isWanted(value);
+      }),
     request: (count) => requestAll(port, count),
   };
 }

@@ -7,6 +7,7 @@ import { AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { startNameServer, type NameServer } from '../support/name-server.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 /** The C library would wait for 150 s in all. */
 const OPTIONS = 'options timeout:30 attempts:5 ndots:5';
@@ -77,8 +78,9 @@ describe('the names of upstreams (needs root)', () => {
     statusOf('/api/spawn', { method: 'POST', body: '{"type":"chat"}' });
 
   /** Waits until the gateway has asked for a name. */
-  async function askedFor(name: string): Promise<void> {
-    while (!names.asked.some((question) => question.name === name)) await statusOf('/health');
+  function askedFor(name: string): Promise<void> {
+    const isAsked = (): boolean => names.asked.some((question) => question.name === name);
+    return until(`${name} is asked for`, isAsked, () => statusOf('/health'));
   }
 
   itWithOwnFiles('hold up nobody else where one is never answered', async () => {

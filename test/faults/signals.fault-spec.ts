@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { constants } from 'node:os';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { startProcess, type Exit, type RunningProcess } from '../../local/stack/process.ts';
 import { API_KEY, AUTHORIZED } from '../support/credentials.ts';
@@ -156,7 +156,7 @@ async function catching(signal: NodeJS.Signals, { pid: wrapper }: RunningProcess
     const status = pid > 0 ? readFileSync(`/proc/${pid}/status`, 'utf8') : '';
     const caught = BigInt(`0x${/^SigCgt:\s+(\w+)$/m.exec(status)?.[1] ?? '0'}`);
     if ((caught & bit) !== 0n) return pid;
-    await nextTurn();
+    await sleep(5);
   }
 }
 

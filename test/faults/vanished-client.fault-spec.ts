@@ -4,6 +4,7 @@ import { AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { ADDRESS_FOR_FAR_CLIENT, canBeFar, makeFarClient, type FarClient } from './far-client.ts';
+import { until } from '../support/until.ts';
 
 const STALL_TIMEOUT_MS = 1_000;
 const EVENT = `data: ${'x'.repeat(300)}\n\nevent: control\ndata: {}\n\n`;
@@ -54,7 +55,9 @@ describe('a client that vanishes while events flow (needs root and iproute2)', (
     const freed = new Promise((resolve) => upstreamSocket?.once('close', resolve));
     client.vanish();
     await freed;
-    while (!(await metrics()).includes('gateway_connections 0\n'));
+    await until('the connection is gone', async () =>
+      (await metrics()).includes('gateway_connections 0\n'),
+    );
     expect(await metrics()).toContain('gateway_open_reads 0\n');
     expect(await metrics()).toContain('gateway_clients_ended_total{reason="stalled"} 1\n');
   });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { askHoldings, type Holdings } from '../soak/holdings.ts';
 import { parseExposition, type Family } from '../support/exposition.ts';
 
@@ -44,6 +45,7 @@ export async function untilNothing<T>(look: () => Promise<T[]>): Promise<T[]> {
   for (;;) {
     const found = await look();
     if (found.length === 0 || performance.now() > giveUpAtMs) return found;
+    await sleep(5);
   }
 }
 

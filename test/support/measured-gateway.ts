@@ -1,7 +1,7 @@
 import { choosePorts } from '../../local/stack/ports.ts';
 import { parseExposition, sampleValue, type Family } from './exposition.ts';
 import { startTestGateway, type TestGateway } from './gateway.ts';
-import { PATIENCE_MS } from './until.ts';
+import { until } from './until.ts';
 
 export interface MeasuredGateway extends TestGateway {
   /** What its management port tells just now. */
@@ -28,16 +28,10 @@ export async function startMeasuredGateway(
     ...gateway,
     metrics,
     value,
-    until: async (name, labels, wanted) => {
-      // The one thing to wait on is what the gateway itself tells.
-      const giveUpAtMs = performance.now() + PATIENCE_MS;
-      for (;;) {
-        const seen = await value(name, labels);
-        if (seen === wanted) return;
-        if (performance.now() > giveUpAtMs) {
-          throw new Error(`${name}${JSON.stringify(labels)} stays ${seen} and gets not ${wanted}`);
-        }
-      }
-    },
+    until: (name, labels, wanted) =>
+      until(
+        `${name}${JSON.stringify(labels)} is ${wanted}`,
+        async () => (await value(name, labels)) === wanted,
+      ),
   };
 }

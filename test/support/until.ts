@@ -1,16 +1,15 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
+/** Without a pause, whoever waits takes the processor from what it waits for. */
+const PAUSE_MS = 5;
 /** Longer than a busy machine takes, and shorter than the time of a test: so the error says what did not happen. */
 export const PATIENCE_MS = 60_000;
 
-/**
- * Looks again after each turn of the event loop, or after each `next`, until it holds. After a minute it rejects with an error
- * that names `what` it waited for.
- */
+/** Looks every 5 ms, or after each `next`, until it holds. After a minute it rejects with an error that names `what` it waited for. */
 export async function until(
   what: string,
   holds: () => unknown,
-  next: () => Promise<unknown> = turn,
+  next: () => Promise<unknown> = () => sleep(PAUSE_MS),
 ): Promise<void> {
   const giveUpAtMs = performance.now() + PATIENCE_MS;
   while (!(await holds())) {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startCatalog, type Catalog } from '../support/catalog.ts';
 import { startProcess, type RunningProcess } from '../../local/stack/process.ts';
@@ -151,7 +152,10 @@ async function readUntil(
     const response = await fetch(`${streamUrl}?${query}`);
     const text = await response.text();
     // Not spawned yet: nothing to park on.
-    if (response.status === 404) continue;
+    if (response.status === 404) {
+      await sleep(20);
+      continue;
+    }
     if (response.status === 200) events.push(...(JSON.parse(text) as TimelineEvent[]));
     query = `offset=${response.headers.get('stream-next-offset')}&live=long-poll`;
   }

@@ -11,6 +11,7 @@ import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { spellings, twinOf } from '../support/token-spellings.ts';
+import { until } from '../support/until.ts';
 
 const UNAVAILABLE = problemAnswer(
   503,
@@ -181,7 +182,7 @@ describe('a read token of a key set', () => {
     expect(await statusOf(after.token())).toBe(503);
 
     await write(JSON.stringify({ keys: [after.jwk] }));
-    while ((await statusOf(before.token())) !== 401);
+    await until('the former key is refused', async () => (await statusOf(before.token())) === 401);
     expect(await statusOf(after.token())).toBe(200);
     await rm(folder, { recursive: true });
   });

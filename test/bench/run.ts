@@ -5,7 +5,7 @@ import { PARTS, SMOKE } from '../../bench/options.ts';
 import type { Measurements } from '../../bench/results.ts';
 import { measureParts } from '../../bench/scenarios/measure-parts.ts';
 import { Checks, giveUp } from '../support/checks.ts';
-import { shareOf } from '../support/share.ts';
+import { sampleOf } from '../support/share.ts';
 import { checkMeasured } from './measured.ts';
 import { checkPage } from './page.ts';
 
@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   const say = (line: string): void => void process.stdout.write(`    ${line}\n`);
   await preparePeers(say);
   const measured: Partial<Measurements> = {};
-  const parts = someOf(PARTS, shareOf(PARTS.length));
+  const parts = sampleOf(PARTS);
   for (const part of parts) {
     checks.section(part);
     await checks.check(`${part} is measured`, async () => {
@@ -46,13 +46,6 @@ async function main(): Promise<void> {
   if (parts.length === PARTS.length) await checkPage(checks, measured);
   else say(`not made, as only these were measured: ${parts.join(', ')}`);
   checks.finish();
-}
-
-/** At most so many of them, at random, in their order. */
-function someOf<T>(all: readonly T[], most: number): T[] {
-  const left = [...all];
-  while (left.length > most) left.splice(Math.floor(Math.random() * left.length), 1);
-  return left;
 }
 
 const missing = (['wrk', 'nginx', 'haproxy'] satisfies ProgramName[]).map(missingProgram);

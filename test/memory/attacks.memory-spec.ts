@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
+import { sampleOf } from '../support/share.ts';
 import { until } from '../support/until.ts';
 import {
   MIB,
@@ -83,79 +84,86 @@ describe('in 300 MiB the gateway stands', () => {
     expect(gateway.log.filter(({ level }) => level === 'fatal' || level === 'error')).toEqual([]);
   }
 
-  it('200 readers that stop in one event stream of small events, while another one reads', async () => {
-    const stream = '/streams/words?offset=1_1&live=sse';
-    const quick = await client(get(stream));
-    quick.resume();
-    await once(quick, 'data');
-    await clients(200, () => get(stream));
-    const before = quick.bytesRead;
-    await expectStanding();
-    expect(quick.bytesRead).toBeGreaterThan(before);
-  });
+  const attacks: Record<string, () => Promise<void>> = {
+    '200 readers that stop in one event stream of small events, while another one reads':
+      async () => {
+        const stream = '/streams/words?offset=1_1&live=sse';
+        const quick = await client(get(stream));
+        quick.resume();
+        await once(quick, 'data');
+        await clients(200, () => get(stream));
+        const before = quick.bytesRead;
+        await expectStanding();
+        expect(quick.bytesRead).toBeGreaterThan(before);
+      },
 
-  it('60 readers that stop in event streams of their own', async () => {
-    await clients(60, (index) => get(`/streams/words/${index}?offset=1_1&live=sse`));
-    await expectStanding();
-  });
+    '60 readers that stop in event streams of their own': async () => {
+      await clients(60, (index) => get(`/streams/words/${index}?offset=1_1&live=sse`));
+      await expectStanding();
+    },
 
-  it('600 connections that read nothing of a mebibyte each', async () => {
-    await clients(600, (index) => get(`/streams/hold-1000000/${index}?offset=1_1&live=long-poll`));
-    await limited.store.untilWaiting(600);
-    limited.store.answer();
-    await expectStanding(LIMIT_BYTES + 600 * BETWEEN_LOOKS_BYTES);
-  });
+    '600 connections that read nothing of a mebibyte each': async () => {
+      await clients(600, (index) =>
+        get(`/streams/hold-1000000/${index}?offset=1_1&live=long-poll`),
+      );
+      await limited.store.untilWaiting(600);
+      limited.store.answer();
+      await expectStanding(LIMIT_BYTES + 600 * BETWEEN_LOOKS_BYTES);
+    },
 
-  it('600 connections that read nothing of a mebibyte shared by two', async () => {
-    await clients(600, (index) =>
-      get(`/streams/hold-1000000/${index >> 1}?offset=1_1&live=long-poll`),
-    );
-    await limited.store.untilWaiting(300);
-    limited.store.answer();
-    await expectStanding();
-  });
+    '600 connections that read nothing of a mebibyte shared by two': async () => {
+      await clients(600, (index) =>
+        get(`/streams/hold-1000000/${index >> 1}?offset=1_1&live=long-poll`),
+      );
+      await limited.store.untilWaiting(300);
+      limited.store.answer();
+      await expectStanding();
+    },
 
-  it('two connections that send 400 long-polls each ahead, and read no answer', async () => {
-    await clients(2, (client) =>
-      Array.from({ length: 400 }, (_, index) =>
-        get(`/streams/hold-1000000/${client}-${index}?offset=1_1&live=long-poll`),
-      ).join(''),
-    );
-    await limited.store.untilWaiting(16);
-    limited.store.answer();
-    await expectStanding();
-  });
+    'two connections that send 400 long-polls each ahead, and read no answer': async () => {
+      await clients(2, (client) =>
+        Array.from({ length: 400 }, (_, index) =>
+          get(`/streams/hold-1000000/${client}-${index}?offset=1_1&live=long-poll`),
+        ).join(''),
+      );
+      await limited.store.untilWaiting(16);
+      limited.store.answer();
+      await expectStanding();
+    },
 
-  it('150 connections that stop in an answer of 50 MiB', async () => {
-    await clients(150, (index) => get(`/streams/large-52428800/${index}`));
-    await expectStanding();
-  });
+    '150 connections that stop in an answer of 50 MiB': async () => {
+      await clients(150, (index) => get(`/streams/large-52428800/${index}`));
+      await expectStanding();
+    },
 
-  it('300 connections that ask to be closed behind an answer which they do not read', async () => {
-    await clients(300, (index) =>
-      get(`/streams/large-3000000/${index}`).replace('Host: g', 'Host: g\r\nConnection: close'),
-    );
-    await expectStanding(LIMIT_BYTES + 300 * BETWEEN_LOOKS_BYTES);
-  });
+    '300 connections that ask to be closed behind an answer which they do not read': async () => {
+      await clients(300, (index) =>
+        get(`/streams/large-3000000/${index}`).replace('Host: g', 'Host: g\r\nConnection: close'),
+      );
+      await expectStanding(LIMIT_BYTES + 300 * BETWEEN_LOOKS_BYTES);
+    },
 
-  it('400 bodies of a mebibyte that are not finished', async () => {
-    const head = (index: number): string =>
-      `POST /api/a/echo/e${index}/send HTTP/1.1\r\nHost: g\r\n${KEY}\r\nTransfer-Encoding: chunked\r\n\r\nf4240\r\n`;
-    const body = Buffer.alloc(1_000_000, 'x');
-    await clients(400, (index) => Buffer.concat([Buffer.from(head(index)), body]));
-    await expectStanding();
-  });
+    '400 bodies of a mebibyte that are not finished': async () => {
+      const head = (index: number): string =>
+        `POST /api/a/echo/e${index}/send HTTP/1.1\r\nHost: g\r\n${KEY}\r\nTransfer-Encoding: chunked\r\n\r\nf4240\r\n`;
+      const body = Buffer.alloc(1_000_000, 'x');
+      await clients(400, (index) => Buffer.concat([Buffer.from(head(index)), body]));
+      await expectStanding();
+    },
 
-  it('100 bodies in chunks of a byte', async () => {
-    const head = (index: number): string =>
-      `POST /api/a/echo/e${index}/send HTTP/1.1\r\nHost: g\r\n${KEY}\r\nTransfer-Encoding: chunked\r\n\r\n`;
-    await clients(100, (index) => head(index) + '1\r\nx\r\n'.repeat(5_000));
-    await expectStanding();
-  });
+    '100 bodies in chunks of a byte': async () => {
+      const head = (index: number): string =>
+        `POST /api/a/echo/e${index}/send HTTP/1.1\r\nHost: g\r\n${KEY}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+      await clients(100, (index) => head(index) + '1\r\nx\r\n'.repeat(5_000));
+      await expectStanding();
+    },
 
-  it('100 event streams that are quiet but for keep-alives', async () => {
-    await clients(100, (index) => get(`/streams/quiet/${index}?offset=1_1&live=sse`));
-    for (const socket of sockets) socket.resume();
-    await expectStanding();
-  });
+    '100 event streams that are quiet but for keep-alives': async () => {
+      await clients(100, (index) => get(`/streams/quiet/${index}?offset=1_1&live=sse`));
+      for (const socket of sockets) socket.resume();
+      await expectStanding();
+    },
+  };
+
+  it.each(sampleOf(Object.entries(attacks)))('%s', (_name, attack) => attack());
 });

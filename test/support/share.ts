@@ -7,3 +7,12 @@ export function shareOf(rounds: number): number {
   if (!(share > 0)) throw new Error(`TEST_SHARE=${process.env.TEST_SHARE} is not above 0`);
   return Math.ceil(rounds * share);
 }
+
+/** The share of them that `TEST_SHARE` asks for, at random, in their order. */
+export function sampleOf<T>(all: readonly T[]): T[] {
+  const sample = [...all];
+  while (sample.length > shareOf(all.length)) {
+    sample.splice(Math.floor(Math.random() * sample.length), 1);
+  }
+  return sample;
+}

@@ -55,6 +55,7 @@ it('has the goals of the run before, if that was a whole one of the same commit'
     goals: { 'start to the first answer': '250 ms' },
   });
   const later = { takenAt: before.takenAt, commit: 'def5678' };
+  expect(withRunBefore(RESULTS, undefined)).toBe(RESULTS);
   expect(withRunBefore(RESULTS, { ...before, commit: 'def5678' })).toBe(RESULTS);
   expect(withRunBefore(RESULTS, { ...before, added: { start: later } })).toBe(RESULTS);
 });

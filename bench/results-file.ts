@@ -7,8 +7,8 @@ import type { Measurements, Results } from './results.ts';
 const STATISTICS = new Set(['median', 'min', 'max']);
 
 /** The whole run with what the run before it measured, if that was a whole one of the same commit. */
-export function withRunBefore(run: Results, before: Results): Results {
-  if (before.commit !== run.commit || before.added) return run;
+export function withRunBefore(run: Results, before: Results | undefined): Results {
+  if (before?.commit !== run.commit || before.added) return run;
   const measured = goals(before.measurements).map((goal) => [goal.what, goal.measured]);
   return { ...run, before: { takenAt: before.takenAt, goals: Object.fromEntries(measured) } };
 }

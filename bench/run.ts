@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -37,10 +38,11 @@ async function main(args: string[]): Promise<void> {
   const missing = missingProgram('wrk') ?? missingProgram('nginx');
   if (missing !== undefined) throw new Error(`nothing can be measured: ${missing}`);
   await preparePeers(say);
-  const results = await measure(options);
   const isWhole = args.length === 0;
-  if (isWhole) await writeResults(LATEST, withRunBefore(results, await readResults(LATEST)));
-  else await writeResults(IN_PART, results);
+  // Before all else: after forty minutes it is too late to find that they cannot be read.
+  const before = isWhole && existsSync(LATEST) ? await readResults(LATEST) : undefined;
+  const results = await measure(options);
+  await writeResults(isWhole ? LATEST : IN_PART, withRunBefore(results, before));
   // From the file, which has fewer digits: `--render` is to make the same page.
   if (isWhole) await writePage(await readResults(LATEST));
   tell(results, isWhole);

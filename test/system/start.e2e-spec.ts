@@ -282,10 +282,10 @@ describe('the end', () => {
 
   it('is announced by the readiness probe while reads are still open', async () => {
     const { management } = await choosePorts({ management: 0 });
-    const { gateway } = await startWithParkedRead({
+    const { gateway, parkedStatus } = await startWithParkedRead({
       GATEWAY_MANAGEMENT_PORT: String(management),
-      // Longer than the test may take.
-      GATEWAY_DRAIN_TIMEOUT_MS: '600000',
+      // Longer than a busy machine takes for two probes.
+      GATEWAY_DRAIN_TIMEOUT_MS: '10000',
     });
     const probe = async (name: string) =>
       (await fetch(`http://127.0.0.1:${management}/health/${name}`)).status;
@@ -296,6 +296,9 @@ describe('the end', () => {
     await drains;
     expect(await probe('ready')).toBe(503);
     expect(await probe('live')).toBe(200);
+
+    expect(await parkedStatus).toBe(503);
+    await gateway.exited;
   });
 
   // The terminal sends a Ctrl-C to all of the group, and npm hands it on: the second one ended the

@@ -21,8 +21,6 @@ export async function startSharingCopies(env: Record<string, string> = {}): Prom
         GATEWAY_PORT: String(PORT),
         GATEWAY_REUSE_PORT: 'true',
         GATEWAY_MANAGEMENT_PORT: String(managementPort),
-        // As the gateway has it by itself.
-        GATEWAY_DRAIN_TIMEOUT_MS: '20000',
       },
     });
   const copies: GatewayChild[] = [];

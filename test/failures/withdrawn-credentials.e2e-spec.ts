@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { exportJWK, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { until } from '../support/until.ts';
 import { startHeldUpstream, WITNESS, type HeldUpstream } from '../reads/held-upstream.ts';
 import { numberedEvent } from '../reads/sharing-gateway.ts';
 import { Reader, type Answer } from '../reads/reader.ts';
@@ -170,9 +171,9 @@ describe('a credential that is withdrawn', () => {
   });
 
   /** Resolves once a line of the log holds this. */
-  async function logged(text: string): Promise<void> {
-    while (!gateway.logLines.some((line) => line.includes(text))) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+  function logged(text: string): Promise<void> {
+    return until(`the log says "${text}"`, () =>
+      gateway.logLines.some((line) => line.includes(text)),
+    );
   }
 });

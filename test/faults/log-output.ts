@@ -59,11 +59,16 @@ export async function startWritingTo(
     process: gateway,
     signal: (signal) => process.kill(gateway.pid, signal),
     metric,
-    until: (name, isWanted) =>
-      until(`${name} is as it is to be`, async () => {
-        const value = await metric(name);
-        return value !== undefined && isWanted(value);
-      }),
+    until: (name, isWanted) => {
+      let value: number | undefined;
+      return until(
+        () => `${name} is no longer ${value}`,
+        async () => {
+          value = await metric(name);
+          return value !== undefined && isWanted(value);
+        },
+      );
+    },
     request: (count) => requestAll(port, count),
   };
 }

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { choosePorts } from '../../local/stack/ports.ts';
 import type { Exit } from '../../local/stack/process.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { startHaproxy } from '../support/haproxy.ts';
+import { until } from '../support/until.ts';
 
 /** Copies of the gateway behind a load balancer, each of which can be drained and replaced. */
 export interface RollingGateways {
@@ -56,6 +56,8 @@ export async function startRollingGateways(
 }
 
 /** Waits for the load balancer's readiness check, because traffic returns only after it. */
-async function untilBalanced(gateway: GatewayChild): Promise<void> {
-  while (!gateway.log.some(({ message }) => message === 'request')) await sleep(20);
+function untilBalanced(gateway: GatewayChild): Promise<void> {
+  return until('the load balancer asks the gateway', () =>
+    gateway.log.some(({ message }) => message === 'request'),
+  );
 }

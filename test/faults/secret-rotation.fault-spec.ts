@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const KEYS = ['first-key-0123456789', 'second-key-0123456789', 'third-key-0123456789'] as const;
 const SECRETS = [
@@ -142,7 +143,7 @@ describe('secrets that rotate under load', () => {
       gateway.logLines
         .slice(from)
         .some((line) => matches(JSON.parse(line) as Record<string, unknown>));
-    while (!isThere()) await sleep(20);
+    await until('the rotation is in the log', isThere);
   }
 
   function startLoad(credential: () => Promise<string>) {
@@ -160,7 +161,7 @@ describe('secrets that rotate under load', () => {
       use: (next: () => Promise<string>) => void (current = next),
       /** Until every client has asked a few times more. */
       turn: async () => {
-        for (const until = turns + 10 * CLIENTS; turns < until;) await sleep(5);
+        for (const last = turns + 10 * CLIENTS; turns < last;) await sleep(5);
       },
       stop: async () => {
         isOver = true;

@@ -28,10 +28,12 @@ export async function startMeasuredGateway(
     ...gateway,
     metrics,
     value,
-    until: (name, labels, wanted) =>
-      until(
-        `${name}${JSON.stringify(labels)} is ${wanted}`,
-        async () => (await value(name, labels)) === wanted,
-      ),
+    until: (name, labels, wanted) => {
+      let seen: number | undefined;
+      return until(
+        () => `${name}${JSON.stringify(labels)} is ${wanted}, and not ${seen}`,
+        async () => (seen = await value(name, labels)) === wanted,
+      );
+    },
   };
 }

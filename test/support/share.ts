@@ -11,8 +11,7 @@ export function shareOf(rounds: number): number {
 /** The share of them that `TEST_SHARE` asks for, at random, in their order. */
 export function sampleOf<T>(all: readonly T[]): T[] {
   const sample = [...all];
-  while (sample.length > shareOf(all.length)) {
-    sample.splice(Math.floor(Math.random() * sample.length), 1);
-  }
+  const most = shareOf(all.length);
+  while (sample.length > most) sample.splice(Math.floor(Math.random() * sample.length), 1);
   return sample;
 }

@@ -39,6 +39,21 @@ describe.each(MODES)('$mode catch-up reads before a store that is silent', ({ is
       expect(requests.every(({ wasLeft }) => wasLeft)).toBe(true);
     },
   );
+
+  // Several readers of one slow body got 502 where a single one got the body.
+  it('have no time limit once the headers have come', () =>
+    forBoth(async (read) => {
+      const { target, requests } = sharing.newRead(read.target);
+      const readers = await sharing.park(3, target);
+      requests.each((request) => request.begin(200, {}, 'slow '));
+      const [silent] = await sharing.park(1, read.target(sharing.newName()));
+      expect((await silent?.ended)?.status).toBe(502);
+      for (const { response } of requests.all) response.end('body');
+      const answers = await Promise.all(readers.map(({ ended }) => ended));
+      expect(answers.map(({ status, body, isWhole }) => [status, String(body), isWhole])).toEqual(
+        readers.map(() => [200, 'slow body', true]),
+      );
+    }));
 });
 
 describe.each(MODES)('$mode catch-up reads before a store that is slow', ({ isShared }) => {

@@ -30,6 +30,10 @@ class FakeReader {
 
   wake(): void {}
 
+  awaitHead(): void {}
+
+  onHead(): void {}
+
   fail(): void {
     this.leave('failed');
   }

@@ -6,7 +6,7 @@ import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { OpenReadLimits } from '../../platform/limits/open-read-limits.ts';
 import { ReadShareMetrics } from '../../platform/telemetry/read-share-metrics.ts';
 import { ClientAnswer } from './client-answer.ts';
-import { Deadlines } from './deadlines.ts';
+import { Deadlines, type Deadline } from './deadlines.ts';
 import { upstreamError } from '../upstream/upstream-error.ts';
 import { credentialOf, Reader, type ReaderParts } from './reader.ts';
 import { ReadSharing } from './read-sharing.ts';
@@ -49,10 +49,14 @@ export class ReadService implements ReaderParts {
     const clientAnswer = new ClientAnswer(response, context, rules, this.held);
     const reader = new Reader(call, clientAnswer, this, onRefused);
     context.openRead = reader;
-    reader.timeout = this.timeouts.add(awakeMs() + timeoutMsOf(call), reader);
+    reader.awaitHead();
     // An API key has no end.
     if (tokenEndsAtMs !== undefined) reader.expiry = this.tokenEnds.add(tokenEndsAtMs, reader);
     this.sharing.add(reader);
+  }
+
+  startTimeout(reader: Reader): Deadline<Reader> {
+    return this.timeouts.add(awakeMs() + timeoutMsOf(reader.call), reader);
   }
 }
 

@@ -11,7 +11,7 @@ import { RequestContext } from '../../platform/server/request-context.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import type { BodySource } from './body-source.ts';
 import { ClientAnswer } from './client-answer.ts';
-import { Deadlines } from './deadlines.ts';
+import { Deadlines, type Deadline } from './deadlines.ts';
 import { ReadHead } from './read-head.ts';
 import { Reader } from './reader.ts';
 import { SharedBody } from './shared-body.ts';
@@ -68,6 +68,11 @@ describe('Reader', () => {
   let refused: Error[];
   /** The credentials whose places were given back. */
   let left: string[];
+  const deadlines = new Deadlines<Reader>(
+    () => performance.now(),
+    () => undefined,
+  );
+  let timeouts: Deadline<Reader>[];
 
   beforeEach(async () => {
     server = createServer().listen(0, '127.0.0.1');
@@ -82,6 +87,7 @@ describe('Reader', () => {
     counted = [];
     refused = [];
     left = [];
+    timeouts = [];
     source = new Source();
     reader = newReader();
   });
@@ -99,7 +105,12 @@ describe('Reader', () => {
     const counts = { count: (...count: unknown[]) => counted.push(count) };
     const answer = new ClientAnswer(response, call.context, RULES, held);
     const limits = { leave: (credentialId: string) => left.push(credentialId) };
-    const made = new Reader(call, answer, { counts, limits } as never, (error) => {
+    const startTimeout = (waiting: Reader): Deadline<Reader> => {
+      const timeout = deadlines.add(performance.now() + 60_000, waiting);
+      timeouts.push(timeout);
+      return timeout;
+    };
+    const made = new Reader(call, answer, { counts, limits, startTimeout } as never, (error) => {
       refused.push(error);
     });
     response.on('close', () => made.onClosed());
@@ -332,30 +343,31 @@ describe('Reader', () => {
   });
 
   describe('with deadlines', () => {
-    let deadlines: Deadlines<Reader>;
-    const add = () => deadlines.add(performance.now() + 60_000, reader);
-    beforeEach(
-      () =>
-        void (deadlines = new Deadlines(
-          () => performance.now(),
-          () => undefined,
-        )),
-    );
+    let expiry: Deadline<Reader>;
+    beforeEach(() => {
+      reader.awaitHead();
+      expiry = reader.expiry = deadlines.add(performance.now() + 60_000, reader);
+    });
+    const states = (): boolean[] => [...timeouts, expiry].map(({ isCalledOff }) => isCalledOff);
 
     it('calls the first off when its response begins, and the other at its end', () => {
-      const [timeout, expiry] = [add(), add()];
-      Object.assign(reader, { timeout, expiry });
       reader.begin(EVENTS, source);
-      expect([timeout.isCalledOff, expiry.isCalledOff]).toEqual([true, false]);
+      expect(states()).toEqual([true, false]);
       reader.endWith(undefined);
-      expect(expiry.isCalledOff).toBe(true);
+      expect(states()).toEqual([true, true]);
+    });
+
+    // With the timeout running on, two readers of one slow body got 502 where a single one got the body.
+    it('calls the first off when the headers have come, and has another one for another request', () => {
+      reader.onHead();
+      expect(states()).toEqual([true, false]);
+      reader.awaitHead();
+      expect(states()).toEqual([true, false, false]);
     });
 
     it('calls both off when it is refused', async () => {
-      const [timeout, expiry] = [add(), add()];
-      Object.assign(reader, { timeout, expiry });
       reader.fail(EXPIRED);
-      expect([timeout.isCalledOff, expiry.isCalledOff]).toEqual([true, true]);
+      expect(states()).toEqual([true, true]);
       expect(await refusal()).toBe(EXPIRED);
       response.end();
     });

@@ -21,6 +21,8 @@ const LAST_BYTES_MS = 30_000;
 export interface ReaderParts {
   counts: Pick<ReadShareMetrics, 'count'>;
   limits: Pick<OpenReadLimits, 'leave'>;
+  /** Fails the reader with `upstream_timeout` after the time that an upstream has to the headers of a response. */
+  startTimeout(reader: Reader): Deadline<Reader>;
 }
 
 /**
@@ -38,8 +40,7 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
   readonly call: ReadCall;
   /** What it must tell when it leaves. */
   place: ReaderPlace | undefined;
-  /** Called off when the response begins. */
-  timeout: Deadline<Reader> | undefined;
+  private timeout: Deadline<Reader> | undefined;
   /** Called off at the end of the read. */
   expiry: Deadline<Reader> | undefined;
   /** Positions in an event stream: after what was written, and after what the client has read. */
@@ -79,6 +80,17 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
     this.call.context.sharedWith = first?.context;
     if (first) this.call.forgetHeaders();
     this.share = share;
+  }
+
+  /** Its request, or another one after a response that was not for it, is sent or waits for its turn. */
+  awaitHead(): void {
+    this.timeout?.callOff();
+    this.timeout = this.parts.startTimeout(this);
+  }
+
+  /** The upstream's headers have arrived. The body has no time limit, even while it is collected for several readers. */
+  onHead(): void {
+    this.timeout?.callOff();
   }
 
   /** Whether it has written bytes that the kernel has not accepted yet. */

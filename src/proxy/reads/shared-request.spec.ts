@@ -23,6 +23,7 @@ class FakeReader {
   share: string | undefined;
   received = '';
   outcome: 'waiting' | 'begun' | 'whole' | 'gone' | Error = 'waiting';
+  isAwaitingHead = true;
   isReady = false;
   isSending = false;
   isFull = false;
@@ -33,6 +34,14 @@ class FakeReader {
 
   setShare(share: string): void {
     this.share = share;
+  }
+
+  awaitHead(): void {
+    this.isAwaitingHead = true;
+  }
+
+  onHead(): void {
+    this.isAwaitingHead = false;
   }
 
   begin(_: ReadHead, source: BodySource): void {
@@ -211,7 +220,9 @@ describe('SharedRequest', () => {
     it('sends for the first, and gives each the whole body', () => {
       const readers = launch(3);
       expect(readers.map(({ share }) => share)).toEqual(['first', 'joined', 'joined']);
+      expect(readers.map(({ isAwaitingHead }) => isAwaitingHead)).toEqual([true, true, true]);
       read.observer.onHead(head());
+      expect(readers.map(({ isAwaitingHead }) => isAwaitingHead)).toEqual([false, false, false]);
       read.observer.onChunk(Buffer.from('one'));
       read.observer.onChunk(Buffer.from('two'));
       expect(readers.map(({ outcome }) => outcome)).toEqual(['waiting', 'waiting', 'waiting']);
@@ -254,6 +265,7 @@ describe('SharedRequest', () => {
       const [first, ...others] = launch(3);
       come();
       expect(alone).toEqual(others);
+      expect(others.map(({ isAwaitingHead }) => isAwaitingHead)).toEqual([true, true]);
       expect([first?.outcome, read.isCancelled]).toEqual(['begun', false]);
       first?.leave();
       expect([read.isCancelled, held.total]).toEqual([true, 0]);

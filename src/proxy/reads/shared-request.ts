@@ -75,7 +75,10 @@ export class SharedRequest implements ReadObserver, ReaderPlace {
     this.close();
     if (this.readers.size === 1) this.passTo(first, head);
     else if ((head.contentLength ?? 0) > MAX_SHARED_BODY_BYTES) this.split(head);
-    else this.collect(() => (this.shared = new SharedBody(this.held, head.contentLength)));
+    else {
+      for (const reader of this.readers) reader.onHead();
+      this.collect(() => (this.shared = new SharedBody(this.held, head.contentLength)));
+    }
   }
 
   onChunk(chunk: Buffer): void {
@@ -113,7 +116,7 @@ export class SharedRequest implements ReadObserver, ReaderPlace {
     for (const reader of this.readers.snapshot()) reader.fail(error);
   }
 
-  /** The first reader keeps this response, and every other reader sends a request of its own. */
+  /** One reader keeps this response, and every other reader sends a request of its own. */
   private split(head: ReadHead): void {
     const { first } = this.readers;
     const collected = this.shared?.whole();
@@ -133,6 +136,7 @@ export class SharedRequest implements ReadObserver, ReaderPlace {
     for (const reader of this.readers.snapshot()) {
       if (reader.call === stays?.call) continue;
       this.readers.delete(reader);
+      reader.awaitHead();
       this.sharing.sendAlone(reader);
     }
     this.endIfLeft();

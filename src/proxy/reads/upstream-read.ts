@@ -15,9 +15,7 @@ import { ConnectTimeout } from '../upstream/connections/connection-errors.ts';
 import type { AnswerHandler } from '../upstream/connections/answer-handler.ts';
 import type { ReadConnection } from '../upstream/connections/read-connection.ts';
 
-/**
- * Observes an upstream's response. Each call happens in a separate turn of the event loop. The last call is final.
- */
+/** Observes an upstream's response. The last call is final. */
 export interface ReadObserver {
   onHead(head: ReadHead): void;
   onChunk(chunk: Buffer): void;

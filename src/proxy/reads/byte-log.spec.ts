@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ByteLog } from './byte-log.ts';
 
 /** Everything from a place on, as a reader would fetch it. */
-function readFrom(log: ByteLog<number>, from: number): string {
+function readFrom(log: ByteLog, from: number): string {
   let text = '';
   for (let at = from; at < log.end;) {
     const view = log.view(at);
@@ -25,11 +25,11 @@ describe('ByteLog', () => {
   it('gives every byte from any place that is held, whatever is trimmed', () => {
     fc.assert(
       fc.property(pieces, fc.array(fc.nat()), (texts, places) => {
-        const log = new ByteLog<number>();
+        const log = new ByteLog();
         let all = '';
         for (const text of texts) {
           const latin1 = Buffer.from(text, 'utf8');
-          log.append(latin1, () => all.length);
+          log.append(latin1);
           all += latin1.toString('latin1');
           expect(log.end).toBe(all.length);
           const place = log.start + ((places.pop() ?? 0) % (log.end - log.start + 1));
@@ -46,20 +46,10 @@ describe('ByteLog', () => {
     );
   });
 
-  it('gives its marks with the places at which they were made', () => {
-    fc.assert(
-      fc.property(pieces, (texts) => {
-        const log = new ByteLog<number>();
-        for (const text of texts) log.append(Buffer.from(text), () => log.end);
-        for (const { start, mark } of log.end > 0 ? log.stretches(0) : []) expect(mark).toBe(start);
-      }),
-    );
-  });
-
   // 14 bytes of keep-alive, each an object of its own, filled the memory and hardly any of the budget.
   it('takes little more memory than the bytes, however small the pieces', () => {
-    const log = new ByteLog<undefined>();
-    for (let i = 0; i < 10_000; i++) log.append(Buffer.from(': keep-alive\n\n'), () => undefined);
+    const log = new ByteLog();
+    for (let i = 0; i < 10_000; i++) log.append(Buffer.from(': keep-alive\n\n'));
     expect(log.heldBytes).toBeLessThan(log.end * 1.2);
   });
 });

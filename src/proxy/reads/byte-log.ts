@@ -9,21 +9,19 @@ const MIN_ADOPTED_BYTES = 4_096;
 /** The memory of a block besides its bytes. */
 const BLOCK_OVERHEAD_BYTES = 256;
 
-interface Block<Mark> {
+interface Block {
   /** The position of its first byte in the log. */
   readonly start: number;
   readonly bytes: Buffer;
   usedBytes: number;
-  /** The writer's note about this position. */
-  readonly mark: Mark;
 }
 
 /**
  * A log of bytes for readers at different positions. It joins small pieces in blocks: as objects of their own they
  * would take twenty times their size.
  */
-export class ByteLog<Mark> {
-  private readonly blocks: Block<Mark>[] = [];
+export class ByteLog {
+  private readonly blocks: Block[] = [];
   private endAt = 0;
   private blockBytes = 0;
 
@@ -42,30 +40,21 @@ export class ByteLog<Mark> {
     return this.blockBytes + this.blocks.length * BLOCK_OVERHEAD_BYTES;
   }
 
-  /** Appends bytes. `mark` is called if they begin a new block. */
-  append(piece: Buffer, mark: () => Mark): void {
+  append(piece: Buffer): void {
     const last = this.blocks.at(-1);
     if (last && last.usedBytes + piece.length <= last.bytes.length) {
       piece.copy(last.bytes, last.usedBytes);
       last.usedBytes += piece.length;
     } else {
-      this.addBlock(piece, mark());
+      this.addBlock(piece);
     }
     this.endAt += piece.length;
   }
 
   /** The bytes from a position to the end of its block. The log must hold `from`, which must not be its end. */
   view(from: number): Buffer {
-    const { bytes, start, usedBytes } = this.blocks[this.blockAt(from)] as Block<Mark>;
+    const { bytes, start, usedBytes } = this.blocks[this.blockAt(from)] as Block;
     return bytes.subarray(from - start, usedBytes);
-  }
-
-  /** Each block from the one that contains `from` on, with its position and mark. */
-  *stretches(from: number): Iterable<{ start: number; bytes: Buffer; mark: Mark }> {
-    for (let at = this.blockAt(from); at < this.blocks.length; at++) {
-      const { start, bytes, usedBytes, mark } = this.blocks[at] as Block<Mark>;
-      yield { start, bytes: bytes.subarray(0, usedBytes), mark };
-    }
   }
 
   /** A copy of the bytes between two positions. */
@@ -90,10 +79,10 @@ export class ByteLog<Mark> {
     if (count > 0) this.blocks.splice(0, count);
   }
 
-  private addBlock(piece: Buffer, mark: Mark): void {
+  private addBlock(piece: Buffer): void {
     const isAdopted = piece.length >= MIN_ADOPTED_BYTES || this.blocks.length === 0;
     const bytes = isAdopted ? piece : this.newBlock(piece);
-    this.blocks.push({ start: this.endAt, bytes, usedBytes: piece.length, mark });
+    this.blocks.push({ start: this.endAt, bytes, usedBytes: piece.length });
     this.blockBytes += bytes.length;
   }
 
@@ -109,7 +98,7 @@ export class ByteLog<Mark> {
   /** The index of the block that contains a position. Most readers are at the end. */
   private blockAt(place: number): number {
     let at = this.blocks.length - 1;
-    while (at > 0 && (this.blocks[at] as Block<Mark>).start > place) at--;
+    while (at > 0 && (this.blocks[at] as Block).start > place) at--;
     return at;
   }
 }

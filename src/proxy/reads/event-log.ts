@@ -3,13 +3,16 @@ import { ByteLog } from './byte-log.ts';
 import { SseBoundary } from './sse-boundary.ts';
 
 const MIN_TRIM_BYTES = 65_536;
+/** Of the places at which the stream may end, those are kept that are this far from each other, and the last one. */
+const SAFE_END_BYTES = 4_096;
 
 /** The bytes of an event stream, counted towards the budget, and the places where the stream may end. */
 export class EventLog {
   private readonly held: HeldBytes;
-  /** Each block is marked with the event boundary at its beginning. */
-  private readonly log = new ByteLog<SseBoundary | undefined>();
+  private readonly log = new ByteLog();
   private readonly boundary: SseBoundary | undefined;
+  /** The positions at which the stream may end, from the first one that a reader may need on. */
+  private safeEnds: number[];
   /** With this many bytes it is worth checking which of them all readers have read. */
   private trimFrom = MIN_TRIM_BYTES;
   private heldBytes = 0;
@@ -18,6 +21,7 @@ export class EventLog {
   constructor(held: HeldBytes, boundary: SseBoundary | undefined) {
     this.held = held;
     this.boundary = boundary;
+    this.safeEnds = boundary ? [0] : [];
   }
 
   /** Whether a place at which the stream may end can be found at all. */
@@ -43,33 +47,26 @@ export class EventLog {
     return this.length >= this.trimFrom;
   }
 
-  append(chunk: Buffer): void {
-    this.log.append(chunk, () => this.boundary?.clone());
-    this.boundary?.follow(chunk);
+  /** Returns the first position within the chunk at which the stream may end, if there is one. */
+  append(chunk: Buffer): number | undefined {
+    const start = this.log.end;
+    const ends = this.boundary?.follow(chunk);
+    this.log.append(chunk);
+    if (!ends) return undefined;
+    this.addSafeEnd(start + ends.first);
+    this.addSafeEnd(start + ends.last);
+    return start + ends.first;
   }
 
-  /** The first position at which the stream may end within a chunk that is appended next. */
-  safeEndIn(chunk: Buffer): number | undefined {
-    const length = this.boundary?.clone().firstSafeEnd(chunk) ?? -1;
-    return length === -1 ? undefined : this.log.end + length;
-  }
-
-  /** The next position at which the stream may end, if it has arrived. */
+  /** A position from `place` on at which the stream may end, if it has arrived. */
   safeEndFrom(place: number): number | undefined {
-    if (!this.boundary) return undefined;
-    if (place === this.log.end) return this.boundary.isSafe ? place : undefined;
-    let follower: SseBoundary | undefined;
-    for (const { start, bytes, mark } of this.log.stretches(place)) {
-      follower ??= mark?.clone();
-      if (start >= place && follower?.isSafe) return start;
-      for (let at = 0; ;) {
-        const length = follower?.firstSafeEnd(bytes.subarray(at)) ?? -1;
-        if (length === -1) break;
-        at += length;
-        if (start + at >= place) return start + at;
-      }
-    }
-    return undefined;
+    return this.safeEnds.find((end) => end >= place);
+  }
+
+  private addSafeEnd(end: number): void {
+    const isNearTheOneBeforeLast = end - (this.safeEnds.at(-2) ?? 0) < SAFE_END_BYTES;
+    if (isNearTheOneBeforeLast) this.safeEnds.pop();
+    this.safeEnds.push(end);
   }
 
   /** The bytes from a position, which must not be the end, to the end of its block. */
@@ -84,6 +81,9 @@ export class EventLog {
   /** Releases the bytes before a position. */
   trim(before: number): void {
     this.log.trim(before);
+    if ((this.safeEnds[0] ?? 0) < before) {
+      this.safeEnds = this.safeEnds.filter((end) => end >= before);
+    }
     this.trimFrom = Math.max(MIN_TRIM_BYTES, 2 * this.length);
     this.countHeld();
   }

@@ -79,9 +79,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   }
 
   onChunk(chunk: Buffer): void {
-    const isAwaited = this.ending !== undefined && this.ending.size > 0;
-    const safeEnd = isAwaited ? this.log.safeEndIn(chunk) : undefined;
-    this.log.append(chunk);
+    const safeEnd = this.log.append(chunk);
     if (safeEnd !== undefined) this.endWaiting(safeEnd);
     if (this.isJoinable && (this.log.end > MAX_REPLAY_BYTES || !this.held.hasRoom())) {
       this.stopReplay();

@@ -14,7 +14,7 @@ export class SharedBody {
   /** The readers that have not read all of it yet. */
   private readers = 0;
   private readonly held: HeldBytes;
-  private readonly log = new ByteLog<undefined>();
+  private readonly log = new ByteLog();
   private takenBytes = 0;
 
   /** Throws `overloaded` if the budget has no room for the declared length. */
@@ -25,7 +25,7 @@ export class SharedBody {
 
   /** Adds a piece. Throws `overloaded`. */
   add(piece: Buffer): void {
-    this.log.append(piece, () => undefined);
+    this.log.append(piece);
     if (this.log.heldBytes > this.takenBytes) this.take(this.log.heldBytes - this.takenBytes);
   }
 

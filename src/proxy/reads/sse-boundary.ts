@@ -6,6 +6,12 @@ const CR = 0x0d;
 /** The part of a line that is needed to recognize the name of its event. */
 const MAX_KEPT_LINE_BYTES = 64;
 
+/** The places in a chunk where the stream may end, as the number of bytes before each. */
+export interface SafeEnds {
+  first: number;
+  last: number;
+}
+
 /**
  * Follows the bytes of an event stream and finds the places where it may end: after a whole event, or only after an
  * event named `safeEvent` if that is set.
@@ -25,27 +31,9 @@ export class SseBoundary {
     this.safeEvent = safeEvent;
   }
 
-  /** Whether the stream may end after all bytes seen so far. */
-  get isSafe(): boolean {
-    return this.settled && this.lineIsEmpty && !this.hasField;
-  }
-
-  /** A copy at the same position. */
-  clone(): SseBoundary {
-    return Object.assign(new SseBoundary(this.safeEvent), this);
-  }
-
-  /** Processes a chunk. */
-  follow(chunk: Buffer): void {
-    this.scan(chunk, false);
-  }
-
-  /** Processes a chunk up to the first place where the stream may end. Returns its index, or -1. */
-  firstSafeEnd(chunk: Buffer): number {
-    return this.scan(chunk, true);
-  }
-
-  private scan(chunk: Buffer, stopAtSafeEnd: boolean): number {
+  /** Processes a chunk. Undefined if the stream may end nowhere in it. */
+  follow(chunk: Buffer): SafeEnds | undefined {
+    let ends: SafeEnds | undefined;
     let nextCr = chunk.indexOf(CR);
     let i = 0;
     while (i < chunk.length) {
@@ -57,13 +45,22 @@ export class SseBoundary {
       const completesCrLf = byte === LF && this.afterCr;
       this.afterCr = byte === CR;
       i = lineEnd + 1;
-      if (completesCrLf) continue;
-      if (this.lineIsEmpty) this.endEvent();
-      else this.endLine();
+      if (!completesCrLf) {
+        if (this.lineIsEmpty) this.endEvent();
+        else this.endLine();
+      }
+      if (!this.isSafe) continue;
       // The line feed of a CR LF belongs to the line, if it has arrived.
-      if (stopAtSafeEnd && this.isSafe) return byte === CR && chunk[i] === LF ? i + 1 : i;
+      const end = byte === CR && chunk[i] === LF ? i + 1 : i;
+      if (ends) ends.last = end;
+      else ends = { first: end, last: end };
     }
-    return -1;
+    return ends;
+  }
+
+  /** Whether the stream may end after all bytes seen so far. */
+  private get isSafe(): boolean {
+    return this.settled && this.lineIsEmpty && !this.hasField;
   }
 
   private keepOfLine(chunk: Buffer, start: number, end: number): void {

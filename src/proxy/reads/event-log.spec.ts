@@ -1,0 +1,53 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { EventLog } from './event-log.ts';
+import { SseBoundary } from './sse-boundary.ts';
+
+const EVENT = `data: ${'x'.repeat(92)}\n\n`;
+/** Further from a place than this no end is taken, if there is a nearer one. */
+const NEAR_BYTES = 4_096;
+
+describe('EventLog', () => {
+  let log: EventLog;
+  const append = (text: string): number | undefined => log.append(Buffer.from(text));
+  beforeEach(() => {
+    log = new EventLog(new HeldBytes(10_000_000), new SseBoundary());
+  });
+
+  it('may end at its beginning, where a piece lets it, and nowhere in an event', () => {
+    expect(log.safeEndFrom(0)).toBe(0);
+    expect(append('data: 1')).toBeUndefined();
+    expect(log.safeEndFrom(1)).toBeUndefined();
+    expect(append('\n\ndata: 2\n\ndata: 3')).toBe(9);
+    expect([0, 1, 10, 19].map((place) => log.safeEndFrom(place))).toEqual([18, 18, 18, undefined]);
+  });
+
+  it('may end near every place, however many events it has, at the end of one of them', () => {
+    for (let event = 0; event < 1_000; event++) append(EVENT);
+    for (let place = 0; place <= log.end; place += 77) {
+      const end = log.safeEndFrom(place) ?? Number.NaN;
+      expect(end % EVENT.length).toBe(0);
+      expect(end - place).toBeGreaterThanOrEqual(0);
+      expect(end - place).toBeLessThanOrEqual(NEAR_BYTES + EVENT.length);
+    }
+  });
+
+  it('may still end where everything before is released', () => {
+    append(EVENT);
+    log.trim(log.end);
+    expect(log.safeEndFrom(EVENT.length)).toBe(EVENT.length);
+    append('data: half');
+    expect(log.safeEndFrom(EVENT.length)).toBe(EVENT.length);
+    log.trim(log.end);
+    expect(log.safeEndFrom(log.end)).toBeUndefined();
+  });
+
+  it('may end nowhere, if its events are compressed', () => {
+    log = new EventLog(new HeldBytes(10_000_000), undefined);
+    append(EVENT);
+    expect([0, EVENT.length].map((place) => log.safeEndFrom(place))).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+});

@@ -9,8 +9,8 @@ export type ReadMode = LiveMode | 'catch-up';
 
 /**
  * How a reader got its response. `first`: from an upstream request that was sent for it. `joined`: from one that
- * was sent for another reader. `apart`: from one of its own, because it could not use the shared one (too large a
- * response, the replay buffer exceeded, too slow a reader).
+ * was sent for another reader. `apart`: from one of its own, because it cannot share one (sharing is off, it reads
+ * from now on, or a response depends on its reader or is too large).
  */
 export type ReadShare = 'first' | 'joined' | 'apart';
 

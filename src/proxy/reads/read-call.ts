@@ -1,3 +1,4 @@
+import { accessOf } from '../../auth/request-access.ts';
 import type { HeaderList } from '../../platform/http/header-list.ts';
 import type { RequestContext } from '../../platform/server/request-context.ts';
 import { upstreamRequestHeaders } from '../headers/request-headers.ts';
@@ -31,6 +32,11 @@ export class ReadCall implements ReadCallParts {
     this.rawHeaders = rawHeaders;
     this.context = context;
     this.made = this.headers;
+  }
+
+  /** Identifies the credential that opened the read, for the limits. */
+  get credentialId(): string {
+    return accessOf(this.context)?.credentialId ?? '';
   }
 
   /** The headers of the upstream request. */

@@ -8,7 +8,7 @@ import { ReadShareMetrics } from '../../platform/telemetry/read-share-metrics.ts
 import { ClientAnswer } from './client-answer.ts';
 import { Deadlines, type Deadline } from './deadlines.ts';
 import { upstreamError } from '../upstream/upstream-error.ts';
-import { credentialOf, Reader, type ReaderParts } from './reader.ts';
+import { Reader } from './reader.ts';
 import { ReadSharing } from './read-sharing.ts';
 import type { ReadCall } from './read-call.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
@@ -18,7 +18,7 @@ const CLOCK_CHECK_MS = 1_000;
 
 /** Answers reads: GET and HEAD, without a body, of timelines and of shapes. */
 @Injectable()
-export class ReadService implements ReaderParts {
+export class ReadService {
   private readonly timeouts = new Deadlines<Reader>(awakeMs, (reader) => {
     const { call } = reader;
     reader.fail(upstreamError(call, { reached: 'sent', timeoutMs: timeoutMsOf(call) }));
@@ -45,7 +45,7 @@ export class ReadService implements ReaderParts {
   ): void {
     const { context } = call;
     const { tokenEndsAtMs } = context;
-    this.limits.enter(credentialOf(call));
+    this.limits.enter(call.credentialId);
     const clientAnswer = new ClientAnswer(response, context, rules, this.held);
     const reader = new Reader(call, clientAnswer, this, onRefused);
     context.openRead = reader;
@@ -55,6 +55,7 @@ export class ReadService implements ReaderParts {
     this.sharing.add(reader);
   }
 
+  /** Fails a reader with `upstream_timeout` after the time that an upstream has to the headers of a response. */
   startTimeout(reader: Reader): Deadline<Reader> {
     return this.timeouts.add(awakeMs() + timeoutMsOf(reader.call), reader);
   }

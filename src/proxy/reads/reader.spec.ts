@@ -100,7 +100,8 @@ describe('Reader', () => {
   });
 
   function newReader(): Reader {
-    const call = { context: new RequestContext('r1', '/x', '') } as ReadCall;
+    const context = new RequestContext('r1', '/x', '');
+    const call = { context, credentialId: 'c1' } as ReadCall;
     call.context.live = 'sse';
     const counts = { count: (...count: unknown[]) => counted.push(count) };
     const answer = new ClientAnswer(response, call.context, RULES, held);
@@ -191,7 +192,7 @@ describe('Reader', () => {
     expect(await bodyOf('shared')).toBe('shared');
     await closed();
     expect([await refusal(), held.total, counted]).toEqual([undefined, 0, [['sse', 'first']]]);
-    expect(left).toEqual(['']);
+    expect(left).toEqual(['c1']);
   });
 
   it('cannot answer with a head that has an invalid header', async () => {
@@ -320,7 +321,7 @@ describe('Reader', () => {
       reader.place = source;
       client.reset();
       await closed();
-      expect([await refusal(), left]).toEqual([undefined, ['']]);
+      expect([await refusal(), left]).toEqual([undefined, ['c1']]);
       expect([source.hasLeft, counted]).toEqual([1, [['sse', 'first']]]);
     });
 

@@ -1,29 +1,20 @@
-import { accessOf } from '../../auth/request-access.ts';
 import type { UnorderedListItem } from '../../platform/collections/unordered-list.ts';
 import { TurnQueue } from '../../platform/collections/turn-queue.ts';
 import type { SlowClient } from '../../platform/memory/held-bytes.ts';
 import { overloaded } from '../../platform/errors/gateway-error.ts';
-import type { OpenReadLimits } from '../../platform/limits/open-read-limits.ts';
 import type { OpenRead } from '../../platform/server/request-context.ts';
-import type { ReadShare, ReadShareMetrics } from '../../platform/telemetry/read-share-metrics.ts';
+import type { ReadShare } from '../../platform/telemetry/read-share-metrics.ts';
 import type { BodySource, ReaderPlace } from './body-source.ts';
 import type { ClientAnswer } from './client-answer.ts';
 import type { Deadline } from './deadlines.ts';
 import { joinedWithHead } from './joined-body.ts';
 import type { ReadHead } from './read-head.ts';
+import type { ReadService } from './read.service.ts';
 import type { SharedBody } from './shared-body.ts';
 import type { ReadCall } from './read-call.ts';
 
 /** How long the client of an ended read may take to receive the last bytes. */
 const LAST_BYTES_MS = 30_000;
-
-/** What all readers use together. */
-export interface ReaderParts {
-  counts: Pick<ReadShareMetrics, 'count'>;
-  limits: Pick<OpenReadLimits, 'leave'>;
-  /** Fails the reader with `upstream_timeout` after the time that an upstream has to the headers of a response. */
-  startTimeout(reader: Reader): Deadline<Reader>;
-}
 
 /**
  * One client's read, from its admission to the end of its answer. Several may share what comes from the
@@ -49,7 +40,7 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
   private source: BodySource | undefined;
   private share: ReadShare | undefined;
   private readonly clientAnswer: ClientAnswer;
-  private readonly parts: ReaderParts;
+  private readonly service: Pick<ReadService, 'counts' | 'limits' | 'startTimeout'>;
   private readonly onRefused: (error: Error) => void;
   private stage: 'waiting' | 'answering' | 'over' = 'waiting';
   /** Whether its event stream must end at the next safe place. */
@@ -63,12 +54,12 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
   constructor(
     call: ReadCall,
     clientAnswer: ClientAnswer,
-    parts: ReaderParts,
+    service: Reader['service'],
     onRefused: (error: Error) => void,
   ) {
     this.call = call;
     this.clientAnswer = clientAnswer;
-    this.parts = parts;
+    this.service = service;
     this.onRefused = onRefused;
   }
 
@@ -85,7 +76,7 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
   /** Its request, or another one after a response that was not for it, is sent or waits for its turn. */
   awaitHead(): void {
     this.timeout?.callOff();
-    this.timeout = this.parts.startTimeout(this);
+    this.timeout = this.service.startTimeout(this);
   }
 
   /** The upstream's headers have arrived. The body has no time limit, even while it is collected for several readers. */
@@ -210,7 +201,7 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
    */
   private onWaited(): void {
     this.timeout?.callOff();
-    if (this.share) this.parts.counts.count(this.call.context.live, this.share);
+    if (this.share) this.service.counts.count(this.call.context.live, this.share);
   }
 
   /** `bodyLength` is the length of a complete body. Returns false if the head cannot be sent. */
@@ -247,7 +238,7 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
   }
 
   onClosed(): void {
-    this.parts.limits.leave(credentialOf(this.call));
+    this.service.limits.leave(this.call.credentialId);
     this.clientAnswer.onClosed();
     this.finish();
   }
@@ -269,11 +260,6 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
     this.place = this.source = undefined;
     place?.leave(this);
   }
-}
-
-/** The id of the credential that opened a read, for the limits. */
-export function credentialOf({ context }: ReadCall): string {
-  return accessOf(context)?.credentialId ?? '';
 }
 
 /** Responses that began in this turn of the event loop. */

@@ -12,7 +12,7 @@ export interface BodySource extends ReaderPlace {
   next(reader: Reader): Buffer | string | undefined;
   /** Whether the body is complete with the last piece of `next`. */
   isWhole(reader: Reader): boolean;
-  /** The client has read a piece of this many bytes. */
+  /** The kernel has accepted a piece of this many bytes. */
   onTaken(reader: Reader, bytes: number): void;
   /** The reader must end where it can resume. */
   endSoon(reader: Reader, reason: Error): void;

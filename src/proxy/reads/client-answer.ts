@@ -14,6 +14,8 @@ import type { SharedBody } from './shared-body.ts';
 /** The most pieces, and about the most bytes, that are in flight to a client. */
 const MAX_PIECES = 4;
 const MAX_BYTES = 65_536;
+/** A body up to this size is sent in one piece with its head, because a copy costs less than a second piece. */
+const MAX_JOINED_BODY_BYTES = 16_384;
 
 /**
  * The response to one reader's client, and how many bytes of it the client has not read yet. The source of the response
@@ -140,4 +142,9 @@ export class ClientAnswer implements SlowClient {
     this.shared?.leave();
     this.shared = undefined;
   }
+}
+
+/** A body in the form that Node can send in one write with its head: Node joins strings, but not buffers. */
+export function joinedWithHead(body: Buffer): Buffer | string {
+  return body.length <= MAX_JOINED_BODY_BYTES ? body.toString('latin1') : body;
 }

@@ -74,7 +74,7 @@ class FakeReader {
     this.leave('broken');
   }
 
-  breakOffIn(): void {}
+  dropIn(): void {}
 
   leave(outcome: FakeReader['outcome']): void {
     if (this.outcome !== 'open') return;

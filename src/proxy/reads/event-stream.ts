@@ -154,7 +154,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
     }
     this.ending ??= new Set();
     this.ending.add(reader);
-    reader.breakOffIn(STALLED_EVENT_MS);
+    reader.dropIn(STALLED_EVENT_MS);
   }
 
   leave(reader: Reader): void {

@@ -253,7 +253,7 @@ describe('Reader', () => {
     });
 
     it.each([
-      ['when its event does not end in time', () => reader.breakOffIn(2_000), 2_000, 0],
+      ['when its event does not end in time', () => reader.dropIn(2_000), 2_000, 0],
       ['30 s after its last bytes, if its client does not take them', endCorked, 30_000, 1],
     ])('is broken off %s', async (_, end, timeoutMs, left) => {
       reader.begin(EVENTS, source);

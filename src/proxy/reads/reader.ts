@@ -5,9 +5,8 @@ import { overloaded } from '../../platform/errors/gateway-error.ts';
 import type { OpenRead } from '../../platform/server/request-context.ts';
 import type { ReadShare } from '../../platform/telemetry/read-share-metrics.ts';
 import type { BodySource, ReaderPlace } from './body-source.ts';
-import type { ClientAnswer } from './client-answer.ts';
+import { joinedWithHead, type ClientAnswer } from './client-answer.ts';
 import type { Deadline } from './deadlines.ts';
-import { joinedWithHead } from './joined-body.ts';
 import type { ReadHead } from './read-head.ts';
 import type { ReadService } from './read.service.ts';
 import type { SharedBody } from './shared-body.ts';
@@ -34,7 +33,7 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
   private timeout: Deadline<Reader> | undefined;
   /** Called off at the end of the read. */
   expiry: Deadline<Reader> | undefined;
-  /** Positions in an event stream: after what was written, and after what the client has read. */
+  /** Positions in an event stream: after what was written, and after what the kernel has accepted. */
   writtenTo = 0;
   takenTo = 0;
   private source: BodySource | undefined;
@@ -154,11 +153,11 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
   endWith(tail: Buffer | undefined): void {
     if (!this.clientAnswer.isHeadSent && !this.sendHead()) return;
     this.end(tail);
-    this.breakOffIn(LAST_BYTES_MS);
+    this.dropIn(LAST_BYTES_MS);
   }
 
-  /** Disconnects its client unless its event stream has ended by then. */
-  breakOffIn(timeoutMs: number): void {
+  /** Drops its client unless the response has ended by then. */
+  dropIn(timeoutMs: number): void {
     this.clientAnswer.dropIn(timeoutMs, () => this.finish());
   }
 

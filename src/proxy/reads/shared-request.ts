@@ -7,7 +7,7 @@ import type { ReadGroup } from './read-group.ts';
 import type { ReadHead } from './read-head.ts';
 import { dependsOnReader } from './read-key.ts';
 import type { ReaderPlace } from './body-source.ts';
-import { joinedWithHead } from './joined-body.ts';
+import { joinedWithHead } from './client-answer.ts';
 import type { Reader } from './reader.ts';
 import type { ReadSharing } from './read-sharing.ts';
 import { MAX_SHARED_BODY_BYTES, SharedBody } from './shared-body.ts';

@@ -58,7 +58,7 @@ function sameParams(
 }
 
 function sameColumns(asked: string | undefined, pinned: readonly string[]): boolean {
-  const columns = asked === undefined ? undefined : columnNames(asked);
+  const columns = columnNames(asked ?? '');
   return columns?.length === pinned.length && columns.every((name, i) => name === pinned[i]);
 }
 

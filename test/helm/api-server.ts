@@ -26,12 +26,6 @@ export class ApiServer {
   private readonly processes: ChildProcess[] = [];
   private port = 0;
 
-  /** By which Helm reaches it. Its certificate is one that it made for itself a moment ago. */
-  get flags(): string[] {
-    const url = `https://${LOOPBACK}:${this.port}`;
-    return [`--kube-apiserver=${url}`, `--kube-token=${TOKEN}`, '--kube-insecure-skip-tls-verify'];
-  }
-
   static isAvailable(): boolean {
     return findTool('etcd') !== undefined && findTool('kube-apiserver') !== undefined;
   }

@@ -40,22 +40,35 @@ export function ciValues(file: string): Tree {
 
 export const DEFAULT_VALUES = parseYaml(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Tree;
 
-/** The objects that `helm template` makes of values. Throws Helm's message if it refuses them. */
+/** The smallest values that can be installed, with others above them. */
+export function minimal(above: Tree = {}): Tree {
+  return overlay(ciValues('minimal-values.yaml'), above);
+}
+
+const rendered = new Map<string, KubernetesObject[]>();
+
+/**
+ * The objects that `helm template` makes of values, made once for equal ones. Throws Helm's message if it
+ * refuses them.
+ */
 export function render(values: Tree, release = RELEASE, chart = CHART): KubernetesObject[] {
-  const { code, stdout, stderr } = runTool(
-    'helm',
-    [
-      'template',
-      release.name,
-      chart,
-      `--namespace=${release.namespace}`,
-      `--kube-version=${KUBERNETES_VERSION}`,
-      '--values=-',
-    ],
-    writeYaml(values),
-  );
+  const args = [
+    'template',
+    release.name,
+    chart,
+    `--namespace=${release.namespace}`,
+    `--kube-version=${KUBERNETES_VERSION}`,
+    '--values=-',
+  ];
+  const text = writeYaml(values);
+  const key = [...args, text].join('\n');
+  const known = rendered.get(key);
+  if (known) return known;
+  const { code, stdout, stderr } = runTool('helm', args, text);
   if (code !== 0) throw new Error(stderr);
-  return parseYamlDocuments(stdout) as KubernetesObject[];
+  const objects = parseYamlDocuments(stdout) as KubernetesObject[];
+  rendered.set(key, objects);
+  return objects;
 }
 
 /** Helm's message for values that it refuses. */
@@ -98,6 +111,17 @@ export function objectOf(objects: KubernetesObject[], kind: string, name?: strin
     throw new Error(`${found.length} objects are ${kind} ${name ?? ''}`);
   }
   return object;
+}
+
+/** The one container of the Deployment. */
+export function gatewayIn(objects: KubernetesObject[]): Tree {
+  return at(objectOf(objects, 'Deployment'), 'spec.template.spec.containers.0') as Tree;
+}
+
+/** Its variables: the value of each, or its source. */
+export function environmentIn(objects: KubernetesObject[]): Map<string, unknown> {
+  const entries = gatewayIn(objects).env as Tree[];
+  return new Map(entries.map(({ name, value, valueFrom }) => [String(name), value ?? valueFrom]));
 }
 
 /** The value at a path such as `spec.ports.0.port`. A dot inside a key has a backslash before it. */

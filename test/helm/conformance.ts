@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ciValues, CI_FILES, overlay, render, type KubernetesObject, type Tree } from './chart.ts';
+import { ciValues, CI_FILES, minimal, render, type KubernetesObject, type Tree } from './chart.ts';
 import type { Checks } from '../support/checks.ts';
 import { SCHEMA_FILE, writeSchemas } from './schemas.ts';
 import { runTool } from './tools.ts';
@@ -26,7 +26,7 @@ export async function checkConformance(checks: Checks): Promise<void> {
     }
     await checks.check('the schemas refuse an unknown field and a wrong type', () => {
       for (const wrong of [{ extraContainers: [{ name: 'x', imgae: 'y' }] }, WRONG_TYPE]) {
-        const objects = render(overlay(ciValues('minimal-values.yaml'), wrong));
+        const objects = render(minimal(wrong));
         assert.equal(conform(folder, objects).code, 1);
       }
     });

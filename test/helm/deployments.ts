@@ -14,9 +14,8 @@ import {
 import type { Checks } from '../support/checks.ts';
 import { runTool } from './tools.ts';
 
-const BASICS = ['ServiceAccount', 'Service', 'Service', 'Deployment', 'Pod'];
+const BASICS = ['ServiceAccount', 'Service', 'Service', 'Deployment', 'Pod', 'PodDisruptionBudget'];
 const TENANT = [
-  'PodDisruptionBudget',
   'HTTPRoute',
   'BackendTrafficPolicy',
   'NetworkPolicy',
@@ -25,37 +24,15 @@ const TENANT = [
 ];
 /** The objects that each supported deployment has, beyond the basics. */
 const KINDS: Record<string, string[]> = {
-  'minimal-values.yaml': ['Secret', 'PodDisruptionBudget'],
-  'ingress-values.yaml': [
-    'Secret',
-    'PodDisruptionBudget',
-    'Ingress',
-    'Ingress',
-    'ServersTransport',
-  ],
-  'httproute-values.yaml': [
-    'Secret',
-    'PodDisruptionBudget',
-    'HTTPRoute',
-    'HTTPRoute',
-    'BackendTrafficPolicy',
-  ],
-  'keda-values.yaml': ['Secret', 'PodDisruptionBudget', 'ScaledObject'],
-  'production-values.yaml': [
-    'PodDisruptionBudget',
-    'HTTPRoute',
-    'BackendTrafficPolicy',
-    'HorizontalPodAutoscaler',
-    'NetworkPolicy',
-    'ServiceMonitor',
-    'PrometheusRule',
-    'ConfigMap',
-    'ConfigMap',
-  ],
-  'gke-values.yaml': ['PodDisruptionBudget', 'Ingress', 'BackendConfig'],
-  'eks-values.yaml': ['PodDisruptionBudget', 'Ingress'],
-  'eks-nlb-values.yaml': ['PodDisruptionBudget'],
-  'aks-values.yaml': ['PodDisruptionBudget', 'Ingress'],
+  'minimal-values.yaml': ['Secret'],
+  'ingress-values.yaml': ['Secret', 'Ingress', 'Ingress', 'ServersTransport'],
+  'httproute-values.yaml': ['Secret', 'HTTPRoute', 'HTTPRoute', 'BackendTrafficPolicy'],
+  'keda-values.yaml': ['Secret', 'ScaledObject'],
+  'production-values.yaml': [...TENANT, 'HorizontalPodAutoscaler', 'ConfigMap', 'ConfigMap'],
+  'gke-values.yaml': ['Ingress', 'BackendConfig'],
+  'eks-values.yaml': ['Ingress'],
+  'eks-nlb-values.yaml': [],
+  'aks-values.yaml': ['Ingress'],
   'tenant-acme-values.yaml': TENANT,
   'tenant-globex-values.yaml': TENANT,
 };

@@ -28,3 +28,16 @@ export function leafValues(tree: Tree = DEFAULT_VALUES, above = ''): string[] {
       : [`${above}${key}`],
   );
 }
+
+export interface Schema {
+  additionalProperties?: unknown;
+  properties?: Record<string, Schema>;
+  required?: string[];
+}
+
+export const SCHEMA = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as Schema;
+
+/** The schema's entry of a value, or of all of them. */
+export function schemaOf(keys: readonly string[]): Schema | undefined {
+  return keys.reduce<Schema | undefined>((node, key) => node?.properties?.[key], SCHEMA);
+}

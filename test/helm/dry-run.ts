@@ -4,7 +4,7 @@ import {
   at,
   ciValues,
   CI_FILES,
-  overlay,
+  minimal,
   RELEASE,
   render,
   type KubernetesObject,
@@ -17,25 +17,6 @@ import { customResources } from './schemas.ts';
 /** GKE's Ingress controller reads this annotation alone. */
 const EXPECTED_WARNING = /annotation \\?"kubernetes\.io\/ingress\.class\\?" is deprecated/;
 
-const PLURALS: Record<string, string> = {
-  BackendConfig: 'backendconfigs',
-  BackendTrafficPolicy: 'backendtrafficpolicies',
-  ConfigMap: 'configmaps',
-  Deployment: 'deployments',
-  HorizontalPodAutoscaler: 'horizontalpodautoscalers',
-  HTTPRoute: 'httproutes',
-  Ingress: 'ingresses',
-  NetworkPolicy: 'networkpolicies',
-  Pod: 'pods',
-  PodDisruptionBudget: 'poddisruptionbudgets',
-  PrometheusRule: 'prometheusrules',
-  ScaledObject: 'scaledobjects',
-  Secret: 'secrets',
-  Service: 'services',
-  ServiceAccount: 'serviceaccounts',
-  ServersTransport: 'serverstransports',
-  ServiceMonitor: 'servicemonitors',
-};
 const NAMESPACE = `/api/v1/namespaces/${RELEASE.namespace}`;
 
 /**
@@ -45,7 +26,7 @@ const NAMESPACE = `/api/v1/namespaces/${RELEASE.namespace}`;
  */
 export async function checkDryRun(checks: Checks): Promise<void> {
   if (!ApiServer.isAvailable()) {
-    report('  --    no dry run by a real API server; to have it: bash test/helm/get-api-server.sh');
+    report('  --    no dry run by a real API server: see test/helm/get-api-server.sh');
     return;
   }
   const server = await ApiServer.start();
@@ -76,9 +57,8 @@ export async function checkDryRun(checks: Checks): Promise<void> {
 
 /** Checks that the server refuses wrong objects, or the other checks would prove nothing. */
 async function checkRefusals(checks: Checks, server: ApiServer): Promise<void> {
-  const minimal = ciValues('minimal-values.yaml');
   await checks.check('the API server refuses an unknown field', async () => {
-    const wrong = overlay(minimal, { extraContainers: [{ name: 'x', image: 'y', imgae: 'z' }] });
+    const wrong = minimal({ extraContainers: [{ name: 'x', image: 'y', imgae: 'z' }] });
     const objects = render(wrong).filter(({ kind }) => kind === 'Deployment');
     assert.equal(objects.length, 1);
     for (const object of objects) {
@@ -88,7 +68,7 @@ async function checkRefusals(checks: Checks, server: ApiServer): Promise<void> {
     }
   });
   await checks.check('the restricted namespace refuses a pod with privileges', async () => {
-    const wrong = overlay(minimal, {
+    const wrong = minimal({
       containerSecurityContext: { allowPrivilegeEscalation: true },
     });
     const [[, spec] = []] = podSpecs(render(wrong));
@@ -115,7 +95,7 @@ async function prepare(server: ApiServer): Promise<void> {
     );
   }
   for (const { group, version, kind } of customResources()) {
-    const path = `/apis/${group}/${version}/${PLURALS[kind]}`;
+    const path = `/apis/${group}/${version}/${plural(kind)}`;
     // Served a moment after it is made.
     while ((await server.call('GET', path)).status !== 200) {
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -132,7 +112,7 @@ function apply(server: ApiServer, object: KubernetesObject): Promise<ApiAnswer> 
   const { apiVersion, kind, metadata } = object;
   const api = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const query = 'fieldManager=helm-test&dryRun=All&fieldValidation=Strict&force=true';
-  const path = `${api}/namespaces/${RELEASE.namespace}/${PLURALS[kind]}/${metadata.name}?${query}`;
+  const path = `${api}/namespaces/${RELEASE.namespace}/${plural(kind)}/${metadata.name}?${query}`;
   return server.call('PATCH', path, object, 'application/apply-patch+yaml');
 }
 
@@ -140,4 +120,9 @@ function createPod(server: ApiServer, spec: unknown): Promise<ApiAnswer> {
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'one' }, spec };
   assert.ok(at(pod, 'spec.containers'));
   return server.call('POST', `${NAMESPACE}/pods?dryRun=All&fieldValidation=Strict`, pod);
+}
+
+/** The name of a kind in a path. */
+function plural(kind: string): string {
+  return `${kind.toLowerCase().replace(/s$/, 'se').replace(/y$/, 'ie')}s`;
 }

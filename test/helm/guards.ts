@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
-import { ciValues, overlay, refusal, render, treeOf, type Tree } from './chart.ts';
+import { minimal, overlay, refusal, render, treeOf, type Tree } from './chart.ts';
 import type { Checks } from '../support/checks.ts';
-import { documentedValues } from './documented-values.ts';
+import { documentedValues, schemaOf } from './documented-values.ts';
 import { parseYaml } from './yaml.ts';
 
-const SOUND = ciValues('minimal-values.yaml');
 const HPA = 'autoscaling: {enabled: true';
 const KEDA = 'keda: {enabled: true';
 const POLICY = 'networkPolicy: {enabled: true, clients: [{podSelector: {}}]';
@@ -209,7 +208,7 @@ const REFUSED_CREDENTIALS: [secrets: string, says: RegExp][] = [
 ];
 
 export async function checkGuards(checks: Checks): Promise<void> {
-  const withValues = (text: string): Tree => overlay(SOUND, parseYaml(`{${text}}`) as Tree);
+  const withValues = (text: string): Tree => minimal(parseYaml(`{${text}}`) as Tree);
   for (const [values, says] of REFUSED) {
     await checks.check(`refuses to render ${values}`, () => {
       assert.match(refusal(withValues(values)), says);
@@ -233,7 +232,7 @@ export async function checkGuards(checks: Checks): Promise<void> {
       // What the gateway takes by itself is 60 % of what fits.
       const fits = Math.floor(memoryPlan(bytes, Number.MAX_SAFE_INTEGER).maxOpenReads / 0.6);
       const withCap = (maxOpenReads: number): Tree =>
-        overlay(SOUND, {
+        minimal({
           settings: { maxOpenReads },
           resources: { requests: { memory: null }, limits: { memory } },
         });
@@ -247,13 +246,25 @@ export async function checkGuards(checks: Checks): Promise<void> {
   });
   // `probes: null` was an error of the template, `replicaCount: null` one copy.
   await checks.check('renders null for a value, or refuses it by its name', () => {
-    const paths = documentedValues();
-    const groups = new Set(
-      paths.flatMap((path) => path.split('.').map((_, end, all) => all.slice(0, end).join('.'))),
+    const values = documentedValues();
+    const groups = values.flatMap((path) =>
+      path.split('.').map((_, end, all) => all.slice(0, end).join('.')),
     );
-    for (const path of [...paths, ...groups].filter(Boolean)) {
+    const paths = [...new Set([...values, ...groups])].filter(Boolean);
+    const required = paths.filter(isRequired);
+    // None of those at one depth holds another, and the schema names all of them at once.
+    const byDepth = Map.groupBy(required, (path) => path.split('.').length);
+    for (const nulls of byDepth.values()) {
+      const message = refusal(withNull(...nulls));
+      for (const path of nulls) {
+        const [, above, key] = /^(?:(.*)\.)?(\w+)$/.exec(path) ?? [];
+        const place = above === undefined ? '' : `/${above.replaceAll('.', '/')}`;
+        assert.match(message, new RegExp(`at '${place}': missing propert.*'${key}'`), path);
+      }
+    }
+    for (const path of paths.filter((one) => !required.includes(one))) {
       try {
-        render(overlay(SOUND, treeOf(path, null)));
+        render(withNull(path));
       } catch (error) {
         const { message } = error as Error;
         assert.doesNotMatch(message, /template: |YAML parse error/, path);
@@ -261,4 +272,15 @@ export async function checkGuards(checks: Checks): Promise<void> {
       }
     }
   });
+}
+
+function withNull(...paths: string[]): Tree {
+  return paths.reduce((tree, path) => overlay(tree, treeOf(path, null)), minimal());
+}
+
+/** Whether the schema requires the value. */
+function isRequired(path: string): boolean {
+  const keys = path.split('.');
+  const last = keys.pop() ?? '';
+  return schemaOf(keys)?.required?.includes(last) ?? false;
 }

@@ -9,6 +9,7 @@ import { parseQuery } from '../support/promql.ts';
 import {
   at,
   ciValues,
+  minimal,
   objectOf,
   overlay,
   render,
@@ -57,7 +58,7 @@ export async function checkMonitoring(checks: Checks): Promise<void> {
   );
   // agent-gateway-.+ meant the pods of agent-gateway-eu, too.
   await checks.check('the alert on pods means those of its own release alone', () => {
-    const objects = render(overlay(ciValues('minimal-values.yaml'), RULES), {
+    const objects = render(minimal(RULES), {
       name: 'agent-gateway',
       namespace: 'agents',
     });

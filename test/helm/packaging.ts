@@ -7,12 +7,11 @@ import { packChart } from '../../tools/release/packages.ts';
 import { projectVersion } from '../../tools/release/versions.ts';
 import type { Checks } from '../support/checks.ts';
 import {
-  at,
   CHART,
   ciValues,
   CI_FILES,
-  objectOf,
-  overlay,
+  gatewayIn,
+  minimal,
   refusal,
   render,
   type KubernetesObject,
@@ -20,7 +19,6 @@ import {
 } from './chart.ts';
 import { writeYaml } from './yaml.ts';
 
-const SOUND = ciValues('minimal-values.yaml');
 const ROOT = join(import.meta.dirname, '../..');
 const VERSION = projectVersion(ROOT);
 const DIGEST = `sha256:${'4d8a0b7f9b0e'.padEnd(64, '0')}`;
@@ -66,12 +64,13 @@ async function checkReleased(checks: Checks, folder: string): Promise<void> {
   // The released chart's own digest won over a tag, while the labels said the tag.
   await checks.check('the image and its version are those that are asked for', () => {
     const named = (image: Tree, from = CHART): unknown[] => {
-      const objects = render(overlay(SOUND, { image }), undefined, from);
+      const objects = render(minimal({ image }), undefined, from);
       const labels = objects.map(({ metadata }) => metadata.labels?.['app.kubernetes.io/version']);
       assert.equal(new Set(labels).size, 1);
-      const path = 'spec.template.spec.containers.0.image';
-      const text = String(at(objectOf(objects, 'Deployment'), path));
-      return [text.replace('registry.example/agent-gateway', ''), labels[0]];
+      return [
+        String(gatewayIn(objects).image).replace('registry.example/agent-gateway', ''),
+        labels[0],
+      ];
     };
     assert.deepEqual(named({}), [`:${VERSION}`, VERSION]);
     assert.deepEqual(named({}, chart), [`@${DIGEST}`, VERSION]);
@@ -88,9 +87,9 @@ async function checkReleased(checks: Checks, folder: string): Promise<void> {
       { tag: VERSION, digest: OTHER },
       { tag: '1.2.3', digest: DIGEST },
     ]) {
-      assert.match(refusal(overlay(SOUND, { image }), chart), /which are not the same image/);
+      assert.match(refusal(minimal({ image }), chart), /which are not the same image/);
     }
-    render(overlay(SOUND, { image: { tag: VERSION, digest: DIGEST } }), undefined, chart);
+    render(minimal({ image: { tag: VERSION, digest: DIGEST } }), undefined, chart);
   });
 }
 
@@ -111,8 +110,8 @@ async function checkUmbrella(checks: Checks, chart: string): Promise<void> {
       render(
         {
           global: { imageRegistry: 'mirror.example', storageClass: 'fast' },
-          'agent-gateway': { ...SOUND, enabled: first },
-          second: { ...SOUND, enabled: second },
+          'agent-gateway': minimal({ enabled: first }),
+          second: minimal({ enabled: second }),
         },
         undefined,
         chart,

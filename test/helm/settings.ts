@@ -5,35 +5,34 @@ import { traceConfig } from '../../src/platform/config/trace-config.ts';
 import {
   at,
   CHART,
-  ciValues,
   DEFAULT_VALUES,
+  environmentIn,
+  gatewayIn,
+  minimal,
   objectOf,
-  overlay,
   render,
-  type KubernetesObject,
   type Tree,
 } from './chart.ts';
 import type { Checks } from '../support/checks.ts';
-import { documentedValues, leafValues } from './documented-values.ts';
-import { environmentOf } from './features.ts';
+import {
+  documentedValues,
+  leafValues,
+  SCHEMA,
+  schemaOf,
+  type Schema,
+} from './documented-values.ts';
+import { environmentDefaults } from '../support/environment-defaults.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const SOUND = ciValues('minimal-values.yaml');
 /** Settings that the chart takes from `secrets` instead of `settings`. */
 const SECRETS = [
   'GATEWAY_API_KEYS',
-  'GATEWAY_API_KEYS_FILE',
   'GATEWAY_READ_TOKEN_SECRETS',
-  'GATEWAY_READ_TOKEN_SECRETS_FILE',
   'GATEWAY_RUNTIME_INGRESS_TOKEN',
-  'GATEWAY_RUNTIME_INGRESS_TOKEN_FILE',
   'GATEWAY_RUNTIME_ADMIN_TOKEN',
-  'GATEWAY_RUNTIME_ADMIN_TOKEN_FILE',
   'GATEWAY_HISTORY_TOKEN',
-  'GATEWAY_HISTORY_TOKEN_FILE',
   'GATEWAY_SYNC_SECRET',
-  'GATEWAY_SYNC_SECRET_FILE',
-];
+].flatMap((name) => [name, `${name}_FILE`]);
 /** A pod has an address of its own, and shares its port with nobody. */
 const NOT_OF_A_POD = ['GATEWAY_REUSE_PORT'];
 /** Addresses that must be set, because the gateway's default is the local machine. */
@@ -47,7 +46,7 @@ export async function checkSettings(checks: Checks): Promise<void> {
   const settings = DEFAULT_VALUES.settings as Tree;
 
   await checks.check('every setting of the gateway is a value, with the same default', () => {
-    const ofGateway = gatewayDefaults();
+    const ofGateway = environmentDefaults();
     for (const name of [...SECRETS, ...NOT_OF_A_POD]) {
       assert.ok(ofGateway.delete(name), `${name} is no setting`);
     }
@@ -69,36 +68,28 @@ export async function checkSettings(checks: Checks): Promise<void> {
     const given = Object.fromEntries(
       Object.entries(settings).map(([setting, value]) => [setting, sample(setting, value)]),
     );
-    const environment = environmentOf(
-      deploymentOf(overlay(SOUND, { settings: given, terminationGracePeriodSeconds: 99_999 })),
-    );
+    const environment = environmentOf({ settings: given, terminationGracePeriodSeconds: 99_999 });
     for (const [setting, value] of Object.entries(given)) {
       assert.equal(environment.get(variable(setting)), String(value), setting);
     }
   });
 
   await checks.check('a setting that is null is left to the gateway', () => {
-    const environment = environmentOf(
-      deploymentOf(overlay(SOUND, { settings: { maxBodyBytes: null } })),
-    );
+    const environment = environmentOf({ settings: { maxBodyBytes: null } });
     assert.ok(!environment.has('GATEWAY_MAX_BODY_BYTES'));
     assert.ok(!environment.has('GATEWAY_PUBLIC_URL'));
   });
 
   // 50,000 connections and 40,000 reads were set in each pod: one of 1 GiB was killed long before.
-  await checks.check('without values the caps are left to the memory of the container', () => {
-    const environment = environmentOf(deploymentOf(SOUND));
+  await checks.check('without values neither caps nor tracing are set', () => {
+    const names = [...environmentOf().keys()];
     const caps = CAPS_BY_MEMORY.map(variable);
-    assert.deepEqual(
-      caps.filter((cap) => environment.has(cap)),
-      [],
-    );
+    const set = names.filter((name) => caps.includes(name) || !name.startsWith('GATEWAY_'));
+    assert.deepEqual(set, []);
   });
 
   await checks.check('an empty tenant column, which means no fence, is passed on', () => {
-    const environment = environmentOf(
-      deploymentOf(overlay(SOUND, { settings: { shapesTenantColumn: '' } })),
-    );
+    const environment = environmentOf({ settings: { shapesTenantColumn: '' } });
     assert.equal(environment.get('GATEWAY_SHAPES_TENANT_COLUMN'), '');
   });
 
@@ -108,9 +99,12 @@ export async function checkSettings(checks: Checks): Promise<void> {
       sampleRatio: 0.00001,
       resourceAttributes: { 'team/owner': 'a b+c,d=é' },
     };
-    const environment = environmentOf(deploymentOf(overlay(SOUND, { tracing })));
+    const environment = environmentOf({ tracing });
     const problems: string[] = [];
-    const config = traceConfig(texts(environment), String, problems);
+    const texts = [...environment].flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value]] : [],
+    );
+    const config = traceConfig(Object.fromEntries(texts), String, problems);
     assert.deepEqual(problems, []);
     assert.equal(config?.url, 'https://collector.example/otlp/v1/traces');
     assert.equal(config.sampler, 'parentbased_traceidratio');
@@ -124,18 +118,9 @@ export async function checkSettings(checks: Checks): Promise<void> {
     }
   });
 
-  await checks.check('without a collector nothing is set of tracing', () => {
-    const names = [...environmentOf(deploymentOf(SOUND)).keys()];
-    assert.deepEqual(
-      names.filter((name) => !name.startsWith('GATEWAY_')),
-      [],
-    );
-  });
-
   await checks.check('ports of the settings are those of container, probes and Services', () => {
-    const objects = render(overlay(SOUND, { settings: { port: 9001, managementPort: 9002 } }));
-    const ports = at(objectOf(objects, 'Deployment'), 'spec.template.spec.containers.0.ports');
-    assert.deepEqual(ports, [
+    const objects = render(minimal({ settings: { port: 9001, managementPort: 9002 } }));
+    assert.deepEqual(gatewayIn(objects).ports, [
       { name: 'http', containerPort: 9001, protocol: 'TCP' },
       { name: 'management', containerPort: 9002, protocol: 'TCP' },
     ]);
@@ -152,9 +137,7 @@ export async function checkSettings(checks: Checks): Promise<void> {
   });
 
   await checks.check('every value has an entry in the schema, and every entry is a value', () => {
-    const schema = JSON.parse(readFileSync(join(CHART, 'values.schema.json'), 'utf8')) as Schema;
-    const entries = schemaPaths(schema);
-    assert.deepEqual(entries.sort(), documentedValues().flatMap(withinSchema(schema)).sort());
+    assert.deepEqual(schemaPaths(SCHEMA).sort(), documentedValues().flatMap(withinSchema).sort());
   });
 
   await checks.check('the chart is of the version of the project', () => {
@@ -166,45 +149,12 @@ export async function checkSettings(checks: Checks): Promise<void> {
   });
 }
 
-function texts(environment: Map<string, unknown>): Record<string, string> {
-  const entries = [...environment].filter((entry): entry is [string, string] => {
-    return typeof entry[1] === 'string';
-  });
-  return Object.fromEntries(entries);
-}
-
-interface Schema {
-  type?: string;
-  additionalProperties?: unknown;
-  properties?: Record<string, Schema>;
-}
-
-function deploymentOf(values: Tree): KubernetesObject {
-  return objectOf(render(values), 'Deployment');
+function environmentOf(above?: Tree): Map<string, unknown> {
+  return environmentIn(render(minimal(above)));
 }
 
 function variable(setting: string): string {
   return `GATEWAY_${setting.replace(/[A-Z]/g, '_$&').toUpperCase()}`;
-}
-
-/** The variables and defaults in the gateway's source. */
-function gatewayDefaults(): Map<string, unknown> {
-  const source = readFileSync(join(ROOT, 'src/platform/config/environment.ts'), 'utf8');
-  const declared = source.matchAll(/^ {2}(GATEWAY_\w+)(\?)?(?:: [^=;]+)?(?: = ([^;]+))?;$/gm);
-  return new Map(
-    [...declared].map(([, name = '', , literal]) => [
-      name,
-      literal === undefined ? undefined : valueOf(literal),
-    ]),
-  );
-}
-
-function valueOf(literal: string): unknown {
-  if (literal === 'true' || literal === 'false') return literal === 'true';
-  if (literal.startsWith("'")) return literal.slice(1, -1);
-  if (literal.startsWith('['))
-    return literal.slice(1, -1).replaceAll("'", '').replaceAll(', ', ',');
-  return Number(literal.replaceAll('_', ''));
 }
 
 /** A valid value that is not the default. */
@@ -236,11 +186,7 @@ function schemaPaths(schema: Schema, above = ''): string[] {
 }
 
 /** A value with one comment may have further entries in the schema. */
-function withinSchema(schema: Schema): (path: string) => string[] {
-  return (path) => {
-    const entry = path
-      .split('.')
-      .reduce<Schema | undefined>((node, key) => node?.properties?.[key], schema);
-    return entry?.properties ? schemaPaths(entry, `${path}.`) : [path];
-  };
+function withinSchema(path: string): string[] {
+  const entry = schemaOf(path.split('.'));
+  return entry?.properties ? schemaPaths(entry, `${path}.`) : [path];
 }

@@ -43,10 +43,17 @@ export interface Outcome {
   stderr: string;
 }
 
-export function runTool(name: string, args: string[], input?: string): Outcome {
+/** Runs a tool with an input, and with variables beside those of this process. */
+export function runTool(
+  name: string,
+  args: string[],
+  input?: string,
+  env?: Record<string, string>,
+): Outcome {
   const { status, stdout, stderr, error } = spawnSync(findTool(name) ?? name, args, {
     encoding: 'utf8',
     input,
+    env: { ...process.env, ...env },
     maxBuffer: 256 * 1_048_576,
   });
   if (error) throw error;

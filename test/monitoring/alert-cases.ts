@@ -17,9 +17,6 @@ export interface AlertCase {
 }
 
 const HOURS = 60;
-const DAYS = 24 * HOURS;
-/** A longer step for long windows, because days in steps of a minute take minutes. */
-const LONG_STEP_MINUTES = 15;
 
 /** Series of requests of which this share fails, over this many steps. */
 function failing(share: number, steps: number): Series {
@@ -53,19 +50,42 @@ const share = (part: string, whole: string, value: number): Series => ({
   [whole]: '100+0x30',
 });
 
-const ofOneCredential = (value: number): Series =>
-  share(
-    'gateway_open_reads_of_busiest_credential',
-    'gateway_open_reads_per_credential_limit',
-    value,
-  );
+/** Fires for a copy above this share of a limit, and not below that one. */
+const nearLimit = (
+  alert: string,
+  part: string,
+  whole: string,
+  fires = 81,
+  quiet = 79,
+): AlertCase => ({
+  alert,
+  fires: share(part, whole, fires),
+  quiet: share(part, whole, quiet),
+  atMinutes: 10,
+  of: 'copy',
+});
 
-const ahead = (value: number): Series =>
-  share(
-    'gateway_waiting_requests_of_busiest_connection',
-    'gateway_waiting_requests_per_connection_limit',
-    value,
-  );
+const turnsAway = (limit: string, quiet: string): AlertCase => ({
+  alert: 'AgentGatewayTurnsAway',
+  labels: { limit },
+  fires: refused(limit, 1),
+  quiet: refused(quiet, 9),
+  atMinutes: 10,
+});
+
+const burn = (window: string, fires: number, quiet: number, atHours: number): AlertCase => {
+  // A longer step for long windows, because days in steps of a minute take minutes.
+  const stepMinutes = atHours > 10 ? 15 : 1;
+  const steps = ((atHours + 1) * HOURS) / stepMinutes;
+  return {
+    alert: 'AgentGatewayErrorBudgetBurn',
+    labels: { window },
+    fires: failing(fires, steps),
+    quiet: failing(quiet, steps),
+    atMinutes: atHours * HOURS,
+    stepMinutes,
+  };
+};
 
 /** Two series of bytes with a given ratio. */
 const held = (ofEach: number): Series => ({
@@ -119,36 +139,10 @@ export const ALERT_CASES: readonly AlertCase[] = [
     of: 'copy',
   },
   // At 2 % a month's budget lasts a day and a half.
-  {
-    alert: 'AgentGatewayErrorBudgetBurn',
-    labels: { window: '1h' },
-    fires: failing(0.02, 2 * HOURS),
-    quiet: draining(0.02, 2 * HOURS),
-    atMinutes: 90,
-  },
-  {
-    alert: 'AgentGatewayErrorBudgetBurn',
-    labels: { window: '6h' },
-    fires: failing(0.007, 8 * HOURS),
-    quiet: failing(0.005, 8 * HOURS),
-    atMinutes: 7 * HOURS,
-  },
-  {
-    alert: 'AgentGatewayErrorBudgetBurn',
-    labels: { window: '1d' },
-    fires: failing(0.004, (2 * DAYS) / LONG_STEP_MINUTES),
-    quiet: failing(0.002, (2 * DAYS) / LONG_STEP_MINUTES),
-    atMinutes: 30 * HOURS,
-    stepMinutes: LONG_STEP_MINUTES,
-  },
-  {
-    alert: 'AgentGatewayErrorBudgetBurn',
-    labels: { window: '3d' },
-    fires: failing(0.002, (4 * DAYS) / LONG_STEP_MINUTES),
-    quiet: failing(0.0009, (4 * DAYS) / LONG_STEP_MINUTES),
-    atMinutes: 80 * HOURS,
-    stepMinutes: LONG_STEP_MINUTES,
-  },
+  { ...burn('1h', 0.02, 0, 2), quiet: draining(0.02, 3 * HOURS) },
+  burn('6h', 0.007, 0.005, 7),
+  burn('1d', 0.004, 0.002, 30),
+  burn('3d', 0.002, 0.0009, 80),
   {
     alert: 'AgentGatewayInternalErrors',
     fires: { 'gateway_problems_total{code="internal_error"}': '0+0x5 1+0x30' },
@@ -216,27 +210,9 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: credentials('expired', 90),
     atMinutes: 30,
   },
-  {
-    alert: 'AgentGatewayTurnsAway',
-    labels: { limit: 'open_reads' },
-    fires: refused('open_reads', 1),
-    quiet: refused('requests_per_second', 9),
-    atMinutes: 10,
-  },
-  {
-    alert: 'AgentGatewayTurnsAway',
-    labels: { limit: 'open_commands' },
-    fires: refused('open_commands', 1),
-    quiet: refused('runtime', 9),
-    atMinutes: 10,
-  },
-  {
-    alert: 'AgentGatewayTurnsAway',
-    labels: { limit: 'memory' },
-    fires: refused('memory', 1),
-    quiet: refused('open_reads_per_credential', 9),
-    atMinutes: 10,
-  },
+  turnsAway('open_reads', 'requests_per_second'),
+  turnsAway('open_commands', 'runtime'),
+  turnsAway('memory', 'open_reads_per_credential'),
   {
     alert: 'AgentGatewayEndsClients',
     fires: ended('memory', 1),
@@ -251,41 +227,23 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: refused('runtime', 9),
     atMinutes: 25,
   },
-  {
-    alert: 'AgentGatewayCallerNearLimit',
-    fires: ofOneCredential(81),
-    quiet: ofOneCredential(79),
-    atMinutes: 10,
-    of: 'copy',
-  },
-  {
-    alert: 'AgentGatewayConnectionNearLimit',
-    fires: ahead(81),
-    quiet: ahead(79),
-    atMinutes: 10,
-    of: 'copy',
-  },
-  {
-    alert: 'AgentGatewayNearOpenReadLimit',
-    fires: share('gateway_open_reads', 'gateway_open_reads_limit', 81),
-    quiet: share('gateway_open_reads', 'gateway_open_reads_limit', 79),
-    atMinutes: 10,
-    of: 'copy',
-  },
-  {
-    alert: 'AgentGatewayNearOpenCommandLimit',
-    fires: share('gateway_open_commands', 'gateway_open_commands_limit', 81),
-    quiet: share('gateway_open_commands', 'gateway_open_commands_limit', 79),
-    atMinutes: 10,
-    of: 'copy',
-  },
-  {
-    alert: 'AgentGatewayNearConnectionLimit',
-    fires: share('gateway_connections', 'gateway_connections_limit', 81),
-    quiet: share('gateway_connections', 'gateway_connections_limit', 79),
-    atMinutes: 10,
-    of: 'copy',
-  },
+  nearLimit(
+    'AgentGatewayCallerNearLimit',
+    'gateway_open_reads_of_busiest_credential',
+    'gateway_open_reads_per_credential_limit',
+  ),
+  nearLimit(
+    'AgentGatewayConnectionNearLimit',
+    'gateway_waiting_requests_of_busiest_connection',
+    'gateway_waiting_requests_per_connection_limit',
+  ),
+  nearLimit('AgentGatewayNearOpenReadLimit', 'gateway_open_reads', 'gateway_open_reads_limit'),
+  nearLimit(
+    'AgentGatewayNearOpenCommandLimit',
+    'gateway_open_commands',
+    'gateway_open_commands_limit',
+  ),
+  nearLimit('AgentGatewayNearConnectionLimit', 'gateway_connections', 'gateway_connections_limit'),
   // New work is refused at 75 %: all kinds together have to tell before.
   {
     alert: 'AgentGatewayNearHeldBytesLimit',
@@ -302,13 +260,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     atMinutes: 8,
     of: 'copy',
   },
-  {
-    alert: 'AgentGatewayNearFileLimit',
-    fires: share('process_open_fds', 'process_max_fds', 81),
-    quiet: share('process_open_fds', 'process_max_fds', 79),
-    atMinutes: 10,
-    of: 'copy',
-  },
+  nearLimit('AgentGatewayNearFileLimit', 'process_open_fds', 'process_max_fds'),
   {
     alert: 'AgentGatewayLosesLogLines',
     of: 'copy',
@@ -324,11 +276,11 @@ export const ALERT_CASES: readonly AlertCase[] = [
     of: 'copy',
   },
   { alert: 'AgentGatewayBusy', fires: busy(0.95), quiet: busy(0.8), atMinutes: 30, of: 'copy' },
-  {
-    alert: 'AgentGatewayHeapNearLimit',
-    fires: share('nodejs_heap_size_used_bytes', 'nodejs_heap_size_limit_bytes', 86),
-    quiet: share('nodejs_heap_size_used_bytes', 'nodejs_heap_size_limit_bytes', 80),
-    atMinutes: 10,
-    of: 'copy',
-  },
+  nearLimit(
+    'AgentGatewayHeapNearLimit',
+    'nodejs_heap_size_used_bytes',
+    'nodejs_heap_size_limit_bytes',
+    86,
+    80,
+  ),
 ];

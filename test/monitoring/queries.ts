@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
 import type { Checks } from '../support/checks.ts';
 import { readDashboard } from '../support/monitoring-files.ts';
+import { until } from '../support/until.ts';
 import type { RunningPrometheus } from './prometheus.ts';
-
-/** The longest wait until Prometheus has enough samples for every rate. */
-const PATIENCE_MS = 60_000;
 
 interface Vector {
   result: { metric: Record<string, string>; value: [number, string] }[];
@@ -35,7 +34,7 @@ export async function checkQueries(
   use: () => Promise<void>,
 ): Promise<void> {
   await checks.check('it takes what the gateway serves', async () => {
-    await until(async () => {
+    await untilHolds(async () => {
       const { data } = await prometheus.ask<Targets>('targets');
       assert.deepEqual(
         data.activeTargets.map(({ health, lastError }) => ({ health, lastError })),
@@ -48,7 +47,7 @@ export async function checkQueries(
     });
   });
   await checks.check('it evaluates every rule, and none of the alerts fires', async () => {
-    await until(async () => {
+    await untilHolds(async () => {
       const { data } = await prometheus.ask<Rules>('rules');
       const rules = data.groups.flatMap((group) => group.rules);
       assert.ok(rules.length > 25);
@@ -96,15 +95,15 @@ function withVariables(expr: string): string {
     .replaceAll('$__rate_interval', '1m');
 }
 
-async function until(assertion: () => Promise<void>): Promise<void> {
-  const giveUpAtMs = performance.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      await assertion();
-      return;
-    } catch (error) {
-      if (performance.now() > giveUpAtMs) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 250));
-    }
-  }
+async function untilHolds(assertion: () => Promise<void>): Promise<void> {
+  let fault: unknown;
+  const holds = async (): Promise<boolean> => {
+    fault = await assertion().catch((error: unknown) => error);
+    return fault === undefined;
+  };
+  await until(
+    () => String(fault),
+    holds,
+    () => setTimeout(250),
+  );
 }

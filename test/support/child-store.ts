@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { Changes } from './changes.ts';
 import { awaited } from './until.ts';
 
 /** A history store in a process of its own, so that it does not slow down the clients of a test. */
@@ -32,7 +33,7 @@ export async function startChildStore(
   protocol: 'http' | 'https' = 'http',
 ): Promise<ChildStore> {
   const child = fork(join(import.meta.dirname, program), [protocol], { stdio: 'inherit' });
-  const changes = new EventEmitter();
+  const changes = new Changes();
   let sent = 0;
   let waiting = 0;
   let accepted = 0;
@@ -43,11 +44,8 @@ export async function startChildStore(
     ({ accepted = accepted, asked = asked } = report);
     // Those that waited before an answer which is on its way are answered before anybody looks.
     waiting = report.answers === sent ? report.waiting : 0;
-    changes.emit('change');
+    changes.tell();
   });
-  const changed = async (isSo: () => boolean): Promise<void> => {
-    while (!isSo()) await once(changes, 'change');
-  };
   return {
     url: `${protocol}://localhost:${first.port}`,
     pid: child.pid ?? 0,
@@ -65,12 +63,12 @@ export async function startChildStore(
     untilWaiting: (count) =>
       awaited(
         () => `${waiting} of ${count} reads wait at the store`,
-        changed(() => waiting >= count),
+        changes.until(() => waiting >= count),
       ),
     untilAsked: (count) =>
       awaited(
         () => `${asked} of ${count} reads came to the store`,
-        changed(() => asked >= count),
+        changes.until(() => asked >= count),
       ),
     stop: async () => {
       const exited = once(child, 'exit');

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
+import { Changes } from './changes.ts';
 import { API_KEY } from './credentials.ts';
 
 const MAIN = join(import.meta.dirname, '../../packages/cli/dist/packages/cli/src/main.js');
@@ -52,14 +53,14 @@ export function startCli(args: string[], options: CliOptions = {}): RunningCli {
   });
   running.add(child);
   const said = { out: '', err: '' };
-  const looks = new Set<() => void>();
+  const changes = new Changes();
   for (const [name, stream] of [
     ['out', child.stdout],
     ['err', child.stderr],
   ] as const) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       said[name] += text;
-      for (const look of looks) look();
+      changes.tell();
     });
   }
   child.stdin.on('error', () => undefined);
@@ -79,17 +80,10 @@ export function startCli(args: string[], options: CliOptions = {}): RunningCli {
     get err() {
       return said.err;
     },
-    until: (holds) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (!holds(said)) return;
-          looks.delete(look);
-          resolve();
-        };
-        looks.add(look);
-        look();
-        ended.then((result) => reject(new Error(`ended: ${JSON.stringify(result)}`)), reject);
-      }),
+    until: async (holds) => {
+      await Promise.race([changes.until(() => holds(said)), ended]);
+      if (!holds(said)) throw new Error(`ended: ${JSON.stringify(await ended)}`);
+    },
     signal: (signal) => void child.kill(signal),
     ended,
   };

@@ -1,9 +1,9 @@
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import { awaited } from './until.ts';
+import { Changes } from './changes.ts';
 import { exportedSpans, type ExportedSpan } from './exported-spans.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from './scripted-upstream.ts';
+import { awaited } from './until.ts';
 
 /** A batch of spans as received. */
 export interface Export {
@@ -14,38 +14,28 @@ export interface Export {
 
 /** A real server that receives spans by OTLP over HTTP. It can also refuse them or never answer. */
 export class Collector {
-  readonly url: string;
   readonly exports: Export[] = [];
   readonly spans: ExportedSpan[] = [];
   /** How it answers; by default it takes what it gets. */
   answer: (response: ServerResponse) => void = accept;
-  private readonly waiters = new Set<() => void>();
-  private readonly server;
+  readonly url: string;
+  /** Ends it, and every connection to it. */
+  readonly stop: () => Promise<void>;
+  private readonly changes = new Changes();
 
-  private constructor(server: ReturnType<typeof createServer>) {
-    this.server = server;
-    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    server.on('request', (request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('error', () => undefined);
-      request.on('end', () => {
-        const { url: path = '', headers } = request;
-        const sent = Buffer.concat(chunks);
-        const body = headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
-        this.exports.push({ path, headers, body });
-        this.spans.push(...exportedSpans(body));
-        this.answer(response);
-        for (const look of this.waiters) look();
-      });
-    });
+  private constructor({ url, stop }: ScriptedUpstream) {
+    this.url = url;
+    this.stop = stop;
   }
 
   static async start(): Promise<Collector> {
-    const server = createServer();
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new Collector(server);
+    const server = await startScriptedUpstream((request, response, sent) => {
+      collector.take(request, sent);
+      collector.answer(response);
+      collector.changes.tell();
+    });
+    const collector = new Collector(server);
+    return collector;
   }
 
   /** What turns tracing on in a gateway, with batches that do not wait. */
@@ -80,24 +70,15 @@ export class Collector {
     return this.when(`${count} batches of spans`, all);
   }
 
-  async stop(): Promise<void> {
-    const closed = once(this.server, 'close');
-    this.server.close().closeAllConnections();
-    await closed;
+  private take({ url: path = '', headers }: IncomingMessage, sent: Buffer): void {
+    const body = headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
+    this.exports.push({ path, headers, body });
+    this.spans.push(...exportedSpans(body));
   }
 
-  private when<Value>(what: string, look: () => Value | undefined): Promise<Value> {
-    const there = new Promise<Value>((resolve) => {
-      const check = (): void => {
-        const value = look();
-        if (value === undefined) return;
-        this.waiters.delete(check);
-        resolve(value);
-      };
-      this.waiters.add(check);
-      check();
-    });
-    return awaited(() => `${what}, after ${this.spans.map(({ name }) => name).join(', ')}`, there);
+  private when<Value>(what: string, find: () => Value | undefined): Promise<Value> {
+    const text = () => `${what}, after ${this.spans.map(({ name }) => name).join(', ')}`;
+    return awaited(text, this.changes.found(find));
   }
 }
 

@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { Changes } from './changes.ts';
 
 /** What undici publishes. */
 interface ConnectMessage {
@@ -15,19 +16,15 @@ export interface ConnectFailures {
 /** Counts the failed connection attempts of commands to this URL, by undici in this process. */
 export function countConnectFailures(url: string): ConnectFailures {
   const { host } = new URL(url);
-  const waiting = new Map<() => void, number>();
+  const changes = new Changes();
   const onFailure = (message: unknown): void => {
     if ((message as ConnectMessage).connectParams.host !== host) return;
     failures.count += 1;
-    for (const [resolve, count] of waiting) if (failures.count >= count) resolve();
+    changes.tell();
   };
   const failures: ConnectFailures = {
     count: 0,
-    until: (count) =>
-      new Promise((resolve) => {
-        if (failures.count >= count) resolve();
-        else waiting.set(resolve, count);
-      }),
+    until: (count) => changes.until(() => failures.count >= count),
     stop: () => unsubscribe('undici:client:connectError', onFailure),
   };
   subscribe('undici:client:connectError', onFailure);

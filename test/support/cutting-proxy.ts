@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listening } from './listening.ts';
 
 /** A TCP proxy in front of a real upstream. It cuts connections that the upstream would never cut. */
 export interface CuttingProxy {
@@ -61,10 +61,9 @@ export async function startCuttingProxy(upstreamUrl: string): Promise<CuttingPro
     for (const socket of sockets) socket.destroy();
   }
 
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const proxy = await listening(server);
   const url = new URL(upstreamUrl);
-  url.port = String((server.address() as AddressInfo).port);
+  url.port = String(proxy.port);
   return {
     url: url.href.replace(/\/$/, ''),
     cutAfter: (answerBytes) => {
@@ -79,11 +78,6 @@ export async function startCuttingProxy(upstreamUrl: string): Promise<CuttingPro
     restore: () => {
       isRefusing = false;
     },
-    stop: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      cutAll();
-      await closed;
-    },
+    stop: proxy.stop,
   };
 }

@@ -1,6 +1,6 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { resetConnection } from '../../src/platform/http/reset-connection.ts';
+import { listening } from './listening.ts';
 
 export interface FlakyLink {
   port: number;
@@ -41,8 +41,7 @@ export async function startFlakyLink(targetPort: number): Promise<FlakyLink> {
     upstream.pipe(client, { end: true });
     if (isStalled) upstream.pause();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const link = await listening(server);
   const cut = (): void => {
     for (const { client, upstream } of pairs) {
       resetConnection(client);
@@ -50,7 +49,7 @@ export async function startFlakyLink(targetPort: number): Promise<FlakyLink> {
     }
   };
   return {
-    port: (server.address() as AddressInfo).port,
+    port: link.port,
     get open() {
       return pairs.size;
     },
@@ -68,11 +67,9 @@ export async function startFlakyLink(targetPort: number): Promise<FlakyLink> {
       if (isStalled) for (const { client, upstream } of pairs) upstream.pipe(client);
       isStalled = false;
     },
-    stop: async () => {
-      const closed = once(server, 'close');
-      server.close();
+    stop: () => {
       cut();
-      await closed;
+      return link.stop();
     },
   };
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
+import { Changes } from './changes.ts';
 import { awaited } from './until.ts';
 
 /** An event of the tests' timelines. `seq` counts from 0 without a gap. */
@@ -47,22 +48,17 @@ export class EventWriter {
 /** The events that a reader received, in order. */
 export class ReceivedEvents {
   readonly seqs: number[] = [];
-  private readonly waiting = new Set<{ count: number; resolve: () => void }>();
+  private readonly changes = new Changes();
 
   readonly add = (events: readonly NumberedEvent[]): void => {
     this.seqs.push(...events.map(({ seq }) => seq));
-    for (const waiter of this.waiting) {
-      if (this.seqs.length < waiter.count) continue;
-      this.waiting.delete(waiter);
-      waiter.resolve();
-    }
+    this.changes.tell();
   };
 
   /** Fulfils once that many have come. */
-  async until(count: number): Promise<void> {
-    if (this.seqs.length >= count) return;
-    const received = new Promise<void>((resolve) => this.waiting.add({ count, resolve }));
-    await awaited(() => `${count} events come, after ${this.seqs.length}`, received);
+  until(count: number): Promise<void> {
+    const received = this.changes.until(() => this.seqs.length >= count);
+    return awaited(() => `${count} events come, after ${this.seqs.length}`, received);
   }
 }
 

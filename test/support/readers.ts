@@ -1,5 +1,6 @@
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { Changes } from './changes.ts';
 import { awaited } from './until.ts';
 
 export interface ReaderOptions {
@@ -20,7 +21,7 @@ export class Readers {
   readonly statuses = new Map<number, number>();
   private readonly options: ReaderOptions;
   private readonly readers: { socket: Socket; state: State }[] = [];
-  private readonly changes = new EventEmitter();
+  private readonly changes = new Changes();
 
   constructor(options: ReaderOptions) {
     this.options = options;
@@ -40,10 +41,7 @@ export class Readers {
 
   /** Resolves once this holds; asked after every answer. After a minute it rejects with an error that says what they do. */
   until(isSo: () => boolean): Promise<void> {
-    const changed = async (): Promise<void> => {
-      while (!isSo()) await once(this.changes, 'change');
-    };
-    return awaited(() => this.toString(), changed());
+    return awaited(() => this.toString(), this.changes.until(isSo));
   }
 
   toString(): string {
@@ -71,7 +69,7 @@ export class Readers {
     let text = '';
     const change = (state: State): void => {
       reader.state = state;
-      this.changes.emit('change');
+      this.changes.tell();
     };
     socket.on('connect', () => socket.write(request));
     socket.on('error', () => undefined);

@@ -1,4 +1,5 @@
 import { handlers, object, serde, type ObjectContext } from '@restatedev/restate-sdk';
+import { Changes } from './changes.ts';
 import { awaited } from './until.ts';
 
 /** One run of a handler, and its input. */
@@ -12,7 +13,7 @@ export interface HandlerRun {
 /** A virtual object that takes any message on `spawn`, `wake` and `control`, and records its runs. */
 export function recordingAgent(name: string) {
   const runs: HandlerRun[] = [];
-  const waiting = new Set<() => void>();
+  const changes = new Changes();
   const handler = (handlerName: string) =>
     handlers.object.exclusive(
       { accept: '*/*', input: serde.binary },
@@ -20,7 +21,7 @@ export function recordingAgent(name: string) {
         const headers = Object.fromEntries(context.request().headers);
         const body = Buffer.from(message);
         runs.push({ handler: handlerName, key: context.key, headers, body });
-        for (const look of waiting) look();
+        changes.tell();
       },
     );
   const service = object({
@@ -31,14 +32,9 @@ export function recordingAgent(name: string) {
 
   /** Resolves with the first runs for a key, once there are that many. */
   function waitForRuns(key: string, count: number): Promise<HandlerRun[]> {
-    const there = new Promise<HandlerRun[]>((resolve) => {
-      const look = (): void => {
-        if (runsOf(key).length < count) return;
-        waiting.delete(look);
-        resolve(runsOf(key).slice(0, count));
-      };
-      waiting.add(look);
-      look();
+    const there = changes.found(() => {
+      const found = runsOf(key).slice(0, count);
+      return found.length === count ? found : undefined;
     });
     return awaited(() => `${count} runs for ${key}, after ${runsOf(key).length}`, there);
   }

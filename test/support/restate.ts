@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http2';
 import { format } from 'node:util';
 import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk';
 import { addRealUpstream } from './contract/real-upstreams.ts';
+import { listening } from './listening.ts';
 
 /** The Restate that `global-setup.ts` started for the whole run. */
 export function restateUrls(): { ingressUrl: string; adminUrl: string } {
@@ -53,15 +52,9 @@ export async function serveAgents(
   services: EndpointOptions['services'],
 ): Promise<{ uri: string; close: () => Promise<void> }> {
   const server = createServer(createEndpointHandler({ services, logger: logErrors }));
-  const sessions = new Set<ServerHttp2Session>();
-  server.on('session', (session) => {
-    sessions.add(session);
-    session.on('close', () => sessions.delete(session));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { uri, close: () => closeServer(server, sessions) };
+  // Restate keeps its HTTP/2 sessions open.
+  const { url: uri, stop: close } = await listening(server);
+  return { uri, close };
 }
 
 const logErrors: EndpointOptions['logger'] = (meta, ...message) => {
@@ -83,12 +76,4 @@ async function deregister(adminUrl: string, deploymentId: string): Promise<void>
   const url = `${adminUrl}/deployments/${deploymentId}?force=true`;
   const response = await fetch(url, { method: 'DELETE' });
   if (!response.ok) throw new Error(`Restate kept ${deploymentId}: ${response.status}`);
-}
-
-async function closeServer(server: Http2Server, sessions: Set<ServerHttp2Session>): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  // Restate keeps its HTTP/2 sessions open, and `close` waits for them.
-  for (const session of sessions) session.destroy();
-  await closed;
 }

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { AUTHORIZED } from './credentials.ts';
+import { listening } from './listening.ts';
 
 export const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
 export const PREVIOUSLY = '{"invocationId":"inv_1","status":"PreviouslyAccepted"}';
@@ -57,25 +56,14 @@ export async function listenAsRuntime(
     response.writeHead(202).end(ACCEPTED),
 ): Promise<ListeningRuntime> {
   const targets: string[] = [];
-  const open = new Set<Socket>();
   const server = createServer((request, response) => {
     targets.push(request.url ?? '');
     request.resume().once('end', () => script(request, response));
   });
-  const runtime: ListeningRuntime = {
-    targets,
-    mostConnections: 0,
-    stop: async () => {
-      server.close().closeAllConnections();
-      await once(server, 'close');
-    },
-  };
-  server.on('connection', (socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-    runtime.mostConnections = Math.max(runtime.mostConnections, open.size);
+  const { openSockets, stop } = await listening(server, port);
+  const runtime: ListeningRuntime = { targets, mostConnections: 0, stop };
+  server.on('connection', () => {
+    runtime.mostConnections = Math.max(runtime.mostConnections, openSockets.size);
   });
-  server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
   return runtime;
 }

@@ -1,11 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import {
-  createServer as createTcpServer,
-  type AddressInfo,
-  type Server as TcpServer,
-  type Socket,
-} from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer, type Socket } from 'node:net';
+import { listening, type Listening } from './listening.ts';
 
 /** A request as it reached the upstream. */
 export interface SeenRequest {
@@ -17,14 +12,9 @@ export interface SeenRequest {
   body: Buffer;
 }
 
-export interface ScriptedUpstream {
-  url: string;
-  port: number;
+export interface ScriptedUpstream extends Listening {
   /** Every request so far, whole. */
   seen: SeenRequest[];
-  /** Sockets open just now. */
-  openSockets: Set<Socket>;
-  stop(): Promise<void>;
 }
 
 export type Script = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
@@ -44,39 +34,15 @@ export async function startScriptedUpstream(script: Script): Promise<ScriptedUps
       script(request, response, body);
     });
   });
-  return { ...(await listen(server)), seen };
+  return { ...(await listening(server)), seen };
 }
 
 /** A plain TCP server, for responses that no HTTP library would write. */
-export async function startRawUpstream(
-  onConnection: (socket: Socket) => void,
-): Promise<Omit<ScriptedUpstream, 'seen'>> {
-  return listen(
+export async function startRawUpstream(onConnection: (socket: Socket) => void): Promise<Listening> {
+  return listening(
     createTcpServer((socket) => {
       socket.on('error', () => undefined);
       onConnection(socket);
     }),
   );
-}
-
-async function listen(server: Server | TcpServer): Promise<Omit<ScriptedUpstream, 'seen'>> {
-  const openSockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    openSockets.add(socket);
-    socket.once('close', () => openSockets.delete(socket));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    port,
-    openSockets,
-    stop: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of openSockets) socket.destroy();
-      await closed;
-    },
-  };
 }

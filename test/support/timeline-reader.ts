@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stream, type Offset } from '@durable-streams/client';
+import { Changes } from './changes.ts';
 
 export interface ReaderOptions {
   url: string;
@@ -32,7 +33,7 @@ export class TimelineReader<Event extends NumberedEvent> {
   private readonly options: ReaderOptions;
   private readonly stopped = new AbortController();
   private readonly finished: Promise<void>;
-  private readonly waiters = new Set<() => void>();
+  private readonly changes = new Changes();
   private generation = 0;
 
   constructor(options: ReaderOptions) {
@@ -42,15 +43,7 @@ export class TimelineReader<Event extends NumberedEvent> {
 
   /** Resolves once so many events have been read. */
   until(count: number): Promise<void> {
-    return new Promise((resolve) => {
-      const check = (): void => {
-        if (this.events.length < count) return;
-        this.waiters.delete(check);
-        resolve();
-      };
-      this.waiters.add(check);
-      check();
-    });
+    return this.changes.until(() => this.events.length >= count);
   }
 
   async stop(): Promise<void> {
@@ -81,7 +74,7 @@ export class TimelineReader<Event extends NumberedEvent> {
           if (generation !== this.generation) return;
           offset = batch.offset;
           for (const event of batch.items) this.take(event);
-          for (const check of this.waiters) check();
+          this.changes.tell();
         });
         await response.closed;
       } catch {

@@ -1,3 +1,5 @@
+import { Changes } from './changes.ts';
+
 /** A response as a client's `fetch` received it. */
 export interface SeenAnswer {
   url: URL;
@@ -15,25 +17,19 @@ export interface WatchedFetch {
 
 export function watchedFetch(): WatchedFetch {
   const answers: SeenAnswer[] = [];
-  const listeners = new Set<(answer: SeenAnswer) => void>();
+  const changes = new Changes();
   return {
     fetch: async (...args) => {
       const response = await fetch(...args);
-      const answer = { url: new URL(response.url), status: response.status };
-      answers.push(answer);
-      for (const listener of listeners) listener(answer);
+      answers.push({ url: new URL(response.url), status: response.status });
+      changes.tell();
       return response;
     },
     answers,
-    next: (matches) =>
-      new Promise((resolve) => {
-        const listener = (answer: SeenAnswer) => {
-          if (!matches(answer)) return;
-          listeners.delete(listener);
-          resolve(answer);
-        };
-        listeners.add(listener);
-      }),
+    next: (matches) => {
+      const from = answers.length;
+      return changes.found(() => answers.slice(from).find(matches));
+    },
     statuses: () => answers.map(({ status }) => status),
   };
 }

@@ -1,6 +1,7 @@
-import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Changes } from './changes.ts';
+import { listening } from './listening.ts';
+import { awaited } from './until.ts';
 
 /** A request that has passed. */
 export interface PassedRequest {
@@ -20,34 +21,21 @@ export interface WatchedServer {
 
 export async function startWatchedServer(targetUrl: string): Promise<WatchedServer> {
   const requests: PassedRequest[] = [];
-  const looks = new Set<() => void>();
+  const changes = new Changes();
   const server = createServer((incoming, response) => {
     const { method = '', url: target = '', headers } = incoming;
     passOn(`${targetUrl}${target}`, incoming, response);
     requests.push({ method, target, headers });
-    for (const look of looks) look();
+    changes.tell();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listening(server)),
     requests,
     until: (holds, count = 1) =>
-      new Promise((resolve) => {
-        const look = (): void => {
-          if (requests.filter(holds).length < count) return;
-          looks.delete(look);
-          resolve();
-        };
-        looks.add(look);
-        look();
-      }),
-    stop: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
+      awaited(
+        () => `${count} requests for which ${String(holds)}, after ${requests.length}`,
+        changes.until(() => requests.filter(holds).length >= count),
+      ),
   };
 }
 

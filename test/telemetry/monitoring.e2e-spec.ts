@@ -1,10 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseYaml } from '../helm/yaml.ts';
 import type { Family, Sample } from '../support/exposition.ts';
-import { API_KEY, AUTHORIZED } from '../support/gateway.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import {
   readChartFile,
@@ -13,7 +11,7 @@ import {
   type Panel,
 } from '../support/monitoring-files.ts';
 import { parseQuery, selects, type Selector } from '../support/promql.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startMonitoredTraffic, type MonitoredTraffic } from '../support/monitored-traffic.ts';
 
 /** The labels that Prometheus adds to every series. */
 const TARGET_LABELS = new Set(['job', 'instance', 'namespace', 'service', 'pod', 'container']);
@@ -72,41 +70,23 @@ const inPages: Named[] = ['observability.md', 'metrics.md', 'alerts.md', 'kubern
   },
 );
 
-let upstream: ScriptedUpstream;
+let traffic: MonitoredTraffic;
 let gateway: MeasuredGateway;
 /** All metrics of a gateway that has served every kind of request. */
 let families: Family[];
-const folder = mkdtempSync(join(tmpdir(), 'gateway-monitoring-'));
 let samples: Sample[];
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream((_request, response) => {
-    response.writeHead(202, { 'content-type': 'application/json' });
-    response.end('{"invocationId":"inv_1","status":"Accepted","keys":[]}');
-  });
-  const keys = join(folder, 'keys');
-  // The name that the pages ask for.
-  writeFileSync(keys, `${API_KEY} name=agents-2025`);
-  gateway = await startMeasuredGateway({
-    GATEWAY_HISTORY_URL: upstream.url,
-    GATEWAY_RUNTIME_INGRESS_URL: upstream.url,
-    GATEWAY_READ_TOKEN_JWKS: `${upstream.url}/keys`,
-    GATEWAY_API_KEYS: '',
-    GATEWAY_API_KEYS_FILE: keys,
-  });
-  const ask = (path: string, method = 'GET') =>
-    fetch(gateway.url + path, { method, headers: AUTHORIZED }).then((answer) => answer.text());
-  await ask('/streams/x');
-  await ask('/streams/x?live=long-poll');
-  await ask('/api/a/chat/a1/send', 'POST');
+  traffic = await startMonitoredTraffic();
+  gateway = await startMeasuredGateway(traffic.env);
+  await traffic.use(gateway.url);
   await gateway.until('gateway_commands_total', { verb: 'send', outcome: 'accepted' }, 1);
   families = await gateway.metrics();
   samples = families.flatMap((family) => family.samples);
 });
 afterAll(async () => {
   await gateway?.stop();
-  await upstream?.stop();
-  rmSync(folder, { recursive: true });
+  await traffic?.stop();
 });
 
 describe('every query', () => {

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { runTool as run } from '../helm/tools.ts';
 
 /** Each tool, a command that shows that it works, and how to get it. */
 const TOOLS: [name: string, args: string[], hint: string][] = [
@@ -23,12 +24,8 @@ export function missingTools(): string[] {
 export function runTool(
   name: string,
   args: string[],
-  env: Record<string, string> = {},
+  env?: Record<string, string>,
 ): { code: number | null; output: string } {
-  const { status, stdout, stderr, error } = spawnSync(name, args, {
-    encoding: 'utf8',
-    env: { ...process.env, ...env },
-  });
-  if (error) throw error;
-  return { code: status, output: stdout + stderr };
+  const { code, stdout, stderr } = run(name, args, undefined, env);
+  return { code, output: stdout + stderr };
 }

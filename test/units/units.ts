@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parsePage } from '../docs/markdown.ts';
 import type { Checks } from '../support/checks.ts';
+import { environmentDefaults } from '../support/environment-defaults.ts';
 import { installedMachine } from './install.ts';
 import { runTool } from './tools.ts';
 
@@ -58,19 +59,15 @@ export async function checkUnits(checks: Checks): Promise<void> {
   }
 
   await checks.check('gives a copy more time to stop than its drain takes', () => {
-    const drainSeconds = Number(gatewayDefaults().get('GATEWAY_DRAIN_TIMEOUT_MS')) / 1000;
+    const drainSeconds = Number(environmentDefaults().get('GATEWAY_DRAIN_TIMEOUT_MS')) / 1000;
     assert.ok(Number(setting('TimeoutStopSec')) >= drainSeconds + MIN_SPARE_SECONDS);
     assert.equal(setting('KillSignal'), 'SIGTERM');
   });
 
   await checks.check('sets only what is a setting, and its own management port', () => {
-    const variables = new Map(
-      [...unit().matchAll(/^Environment=(GATEWAY_\w+)=(.*)$/gm)].map(([, name = '', value]) => [
-        name,
-        value,
-      ]),
-    );
-    const known = gatewayDefaults();
+    const set = unit().matchAll(/^Environment=(GATEWAY_\w+)=(.*)$/gm);
+    const variables = new Map([...set].map(([, name = '', value]) => [name, value]));
+    const known = environmentDefaults();
     assert.deepEqual(
       [...variables.keys()].filter((name) => !known.has(name)),
       [],
@@ -78,15 +75,6 @@ export async function checkUnits(checks: Checks): Promise<void> {
     assert.equal(variables.get('GATEWAY_MANAGEMENT_PORT'), '%i');
     assert.equal(variables.get('GATEWAY_REUSE_PORT'), 'true');
   });
-}
-
-/** The settings in the gateway's source, with what each is by default. */
-function gatewayDefaults(): Map<string, string> {
-  const source = readFileSync(join(ROOT, 'src/platform/config/environment.ts'), 'utf8');
-  const declared = source.matchAll(/^ {2}(GATEWAY_\w+)\??(?:: [^=;]+)?(?: = ([^;]+))?;$/gm);
-  return new Map(
-    [...declared].map(([, name = '', literal = '']) => [name, literal.replaceAll('_', '')]),
-  );
 }
 
 function unit(): string {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
+import { thrown } from '../../test/support/thrown.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { bearerCredential } from './bearer.ts';
 
@@ -9,14 +10,9 @@ function requestWith(...values: string[]): IncomingMessage {
   return { headers: { authorization: values[0] }, rawHeaders } as unknown as IncomingMessage;
 }
 
-function refusalOf(...values: string[]): { code: string; challenge: string | undefined } {
-  try {
-    bearerCredential(requestWith(...values));
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    return { code: error.code, challenge: error.headers['WWW-Authenticate'] };
-  }
-  throw new Error('the header was accepted');
+function refusalOf(...values: string[]): object {
+  const error = thrown(GatewayError, () => bearerCredential(requestWith(...values)));
+  return { code: error?.code, challenge: error?.headers['WWW-Authenticate'] };
 }
 
 describe('bearerCredential', () => {

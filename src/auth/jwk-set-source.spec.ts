@@ -1,44 +1,32 @@
 import { once } from 'node:events';
 import { mkdtemp, rm, symlink, writeFile, rename } from 'node:fs/promises';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  startScriptedUpstream,
+  type ScriptedUpstream,
+} from '../../test/support/scripted-upstream.ts';
 import { jwkSetSource } from './jwk-set-source.ts';
 
 describe('jwkSetSource', () => {
   describe('of a URL', () => {
-    let server: Server;
+    let server: ScriptedUpstream;
     let url: string;
     let answer: RequestListener;
-    let paths: (string | undefined)[];
 
     beforeAll(async () => {
-      server = createServer((request, response) => {
-        paths.push(request.url);
-        answer(request, response);
-      });
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`;
+      server = await startScriptedUpstream((request, response) => answer(request, response));
+      url = `${server.url}/keys`;
     });
-    beforeEach(() => {
-      paths = [];
-    });
-    afterAll(async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    });
+    afterAll(() => server.stop());
 
     it('reads the body, and asks for JSON', async () => {
-      let accept: string | undefined;
-      answer = (request, response) => {
-        accept = request.headers.accept;
-        response.end('{"keys":[]}');
-      };
+      answer = (_, response) => response.end('{"keys":[]}');
       expect(await jwkSetSource(url).read()).toBe('{"keys":[]}');
-      expect(accept).toBe('application/jwk-set+json, application/json');
+      const accept = 'application/jwk-set+json, application/json';
+      expect(server.seen).toMatchObject([{ target: '/keys', headers: { accept } }]);
     });
 
     it.each([204, 401, 404, 500])('fails for a %d', async (status) => {
@@ -51,7 +39,7 @@ describe('jwkSetSource', () => {
       async (status) => {
         answer = (_, response) => response.writeHead(status, { location: '/evil' }).end();
         await expect(jwkSetSource(url).read()).rejects.toThrow(`answered ${status}`);
-        expect(paths).toEqual(['/keys']);
+        expect(new Set(server.seen.map(({ target }) => target))).toEqual(new Set(['/keys']));
       },
     );
 

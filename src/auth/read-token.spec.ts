@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { thrown } from '../../test/support/thrown.ts';
 import { readTokenFromClaims, TokenRefusal } from './read-token.ts';
 
 const NOW = 1_800_000_000;
@@ -14,14 +15,8 @@ function judge(more: object | string): ReturnType<typeof readTokenFromClaims> {
   return readTokenFromClaims(JSON.parse(json) as Record<string, unknown>, RULES, NOW);
 }
 
-function refusalOf(more: object | string): string {
-  try {
-    judge(more);
-  } catch (error) {
-    if (!(error instanceof TokenRefusal)) throw error;
-    return error.reason;
-  }
-  throw new Error('the claims were accepted');
+function refusalOf(more: object | string): string | undefined {
+  return thrown(TokenRefusal, () => judge(more))?.reason;
 }
 
 describe('readTokenFromClaims', () => {

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { describe, expect, it } from '@jest/globals';
-import type { GatewayError } from '../platform/errors/gateway-error.ts';
+import { thrown } from '../../test/support/thrown.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { parseCommandBody } from './command-body.ts';
 import { ControlDto } from './dto/control.dto.ts';
 import { SpawnDto } from './dto/spawn.dto.ts';
@@ -199,10 +200,7 @@ describe('parseCommandBody', () => {
 });
 
 function refusal(bytes: Buffer, Dto: typeof SpawnDto | typeof ControlDto = SpawnDto): GatewayError {
-  try {
-    parseCommandBody<object>(bytes, Dto);
-  } catch (error) {
-    return error as GatewayError;
-  }
-  throw new Error('nothing was refused');
+  const error = thrown(GatewayError, () => parseCommandBody<object>(bytes, Dto));
+  if (!error) throw new Error('nothing was refused');
+  return error;
 }

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { GatewayError } from '../platform/errors/gateway-error.ts';
 import {
   entityAddress,
   entityIdProblem,
@@ -88,13 +87,15 @@ describe('entityIdProblem', () => {
 
 describe('entityAddress', () => {
   it('throws invalid_entity_type before it looks at the id', () => {
-    const thrown = catchError(() => entityAddress('acme', '1', '/'));
-    expect(thrown).toMatchObject({ code: 'invalid_entity_type', status: 400 });
+    expect(() => entityAddress('acme', '1', '/')).toThrow(
+      expect.objectContaining({ code: 'invalid_entity_type', status: 400 }),
+    );
   });
 
   it('throws invalid_entity_id', () => {
-    const thrown = catchError(() => entityAddress('acme', 'chat', '/'));
-    expect(thrown).toMatchObject({ code: 'invalid_entity_id', status: 400 });
+    expect(() => entityAddress('acme', 'chat', '/')).toThrow(
+      expect.objectContaining({ code: 'invalid_entity_id', status: 400 }),
+    );
   });
 
   it('is the entity URL and the timeline of the contract', () => {
@@ -163,12 +164,3 @@ describe('objectKey', () => {
     );
   });
 });
-
-function catchError(run: () => unknown): GatewayError {
-  try {
-    run();
-  } catch (error) {
-    return error as GatewayError;
-  }
-  throw new Error('nothing was thrown');
-}

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { thrown } from '../../test/support/thrown.ts';
 import { upstreamsWith } from '../../test/support/upstreams.ts';
 import type { RuntimeApi } from '../platform/config/gateway-config.ts';
-import type { GatewayError } from '../platform/errors/gateway-error.ts';
+import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { interpretAnswer, type SentCommand } from './runtime-answer.ts';
 
 const SENT: SentCommand = {
@@ -113,10 +114,8 @@ function failure(
   headers = {},
   api: RuntimeApi = 'classic',
 ): GatewayError {
-  try {
-    interpretAnswer({ ...SENT, api }, { status, headers, text });
-  } catch (error) {
-    return error as GatewayError;
-  }
-  throw new Error('nothing was thrown');
+  const answer = { status, headers, text };
+  const error = thrown(GatewayError, () => interpretAnswer({ ...SENT, api }, answer));
+  if (!error) throw new Error('nothing was thrown');
+  return error;
 }

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Pool, type Dispatcher } from 'undici';
+import { listening, type Listening } from '../../test/support/listening.ts';
 import {
   FailedAttempt,
   isCut,
@@ -18,30 +18,28 @@ describe('startAttempt', () => {
   let onData: (socket: Socket) => void;
   let requests: number;
   let sockets: Socket[];
-  let server: Server;
+  let server: Listening;
   let pool: Pool;
 
   beforeEach(async () => {
     requests = 0;
     sockets = [];
     onData = (socket) => socket.write(OK);
-    server = createServer((socket) => {
+    const taking = createServer((socket) => {
       sockets.push(socket);
       socket.on('error', () => undefined);
       socket.on('data', (chunk: Buffer) => {
         if (chunk.includes('POST ')) requests += 1;
         onData(socket);
       });
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    pool = new Pool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    });
+    server = await listening(taking);
+    pool = new Pool(server.url);
   });
 
   afterEach(async () => {
     await pool.destroy();
-    for (const socket of sockets) socket.destroy();
-    server.close();
-    await once(server, 'close');
+    await server.stop();
   });
 
   const attempt = (timeoutMs = TIMEOUT_MS): Promise<RuntimeAnswer> =>

@@ -1,15 +1,15 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { createInterface } from 'node:readline';
 import {
   createServer as createTlsServer,
   getCACertificates,
   setDefaultCACertificates,
 } from 'node:tls';
 import { describe, expect, it } from '@jest/globals';
+import { listening } from '../../test/support/listening.ts';
 import { TLS_IDENTITY } from '../../test/support/tls-identity.ts';
+import { startUnacceptingServer } from '../../test/support/unaccepting-server.ts';
 import { UpstreamProbe } from './upstream-probe.ts';
 import { NameResolver } from '../platform/names/name-resolver.ts';
 
@@ -20,46 +20,13 @@ const HAS_IPV6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
 );
 
-/** Listens and then never takes a connection: its backlog fills up, and new ones get no answer. */
-const DEAF_SERVER = `
-  const server = require('node:net').createServer();
-  server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
-    require('node:fs').writeSync(1, server.address().port + '\\n');
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-  });
-`;
-
-async function startDeafServer(): Promise<{ port: number; stop: () => Promise<void> }> {
-  const child: ChildProcess = spawn(process.execPath, ['-e', DEAF_SERVER], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (!child.stdout) throw new Error('the server has no output');
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
-  const port = Number(line);
-  const fillers = Array.from({ length: 8 }, () => connect({ port, host: '127.0.0.1' }));
-  for (const filler of fillers) filler.on('error', () => undefined);
-  // Those of the backlog connect; the rest stay on their way.
-  await once(fillers[0] as Socket, 'connect');
-  return {
-    port,
-    stop: async () => {
-      for (const filler of fillers) filler.destroy();
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    },
-  };
-}
-
 describe('UpstreamProbe', () => {
   it('tells an upstream that takes connections from one that refuses them', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/stream`;
-    expect(await new UpstreamProbe(url, lookup).state()).toBe('reachable');
-
-    server.close();
-    await once(server, 'close');
-    expect(await new UpstreamProbe(url, lookup).state()).toBe('unreachable');
+    const server = await listening(createServer());
+    const state = () => new UpstreamProbe(`${server.url}/v1/stream`, lookup).state();
+    expect(await state()).toBe('reachable');
+    await server.stop();
+    expect(await state()).toBe('unreachable');
   });
 
   (HAS_IPV6 ? it : it.skip)('takes an address in brackets', async () => {
@@ -101,12 +68,10 @@ describe('UpstreamProbe', () => {
   // A probe of Kubernetes waits one second: an upstream behind a lost route made ready too slow for
   // it, and took every copy of the gateway out of service.
   it('is done with an upstream that does not answer', async () => {
-    const deaf = await startDeafServer();
+    const deaf = await startUnacceptingServer();
     try {
       // By itself a connection that hangs takes longer than a test may.
-      expect(await new UpstreamProbe(`http://127.0.0.1:${deaf.port}`, lookup).state()).toBe(
-        'unreachable',
-      );
+      expect(await new UpstreamProbe(deaf.url, lookup).state()).toBe('unreachable');
     } finally {
       await deaf.stop();
     }

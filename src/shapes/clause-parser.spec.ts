@@ -1,5 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
+import { thrown } from '../../test/support/thrown.ts';
 import { parseClause } from './clause-parser.ts';
 import { printClause } from './clause.ts';
 import { SqlRefusal } from './sql-tokens.ts';
@@ -14,13 +15,7 @@ function printed(where: string): string {
 }
 
 function problemOf(where: string): string | undefined {
-  try {
-    printed(where);
-  } catch (error) {
-    if (error instanceof SqlRefusal) return error.message;
-    throw error;
-  }
-  return undefined;
+  return thrown(SqlRefusal, () => printed(where))?.message;
 }
 
 const elseAt = (at: number): string =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { thrown } from '../../test/support/thrown.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { tokenQuery } from './token-query.ts';
 
@@ -10,13 +11,7 @@ function sentOf(query: string): string {
 }
 
 function codeOf(query: string): string {
-  try {
-    sentOf(query);
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    return error.code;
-  }
-  return 'passed';
+  return thrown(GatewayError, () => sentOf(query))?.code ?? 'passed';
 }
 
 const enc = encodeURIComponent;
@@ -172,14 +167,8 @@ describe('the parameters of a shape read with a read token', () => {
   });
 
   it('names what it refuses, but no more of it than can be no credential', () => {
-    const detailOf = (query: string): string => {
-      try {
-        sentOf(query);
-      } catch (error) {
-        return (error as GatewayError).message.split(' does not pass')[0] ?? '';
-      }
-      return 'passed';
-    };
+    const detailOf = (query: string) =>
+      thrown(GatewayError, () => sentOf(query))?.message.split(' does not pass')[0];
     expect(detailOf('?table=entities&queryable_columns=secret-value')).toBe(
       'The parameter "queryable_columns"',
     );

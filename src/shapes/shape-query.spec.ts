@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { thrown } from '../../test/support/thrown.ts';
 import type { ReadToken } from '../auth/read-token.ts';
 import { parseShapeScope } from '../auth/shape-scope.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
@@ -44,13 +45,7 @@ function forToken(
 }
 
 function codeOf(query: string, options?: TokenCase): string {
-  try {
-    forToken(query, options);
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    return error.code;
-  }
-  return 'passed';
+  return thrown(GatewayError, () => forToken(query, options))?.code ?? 'passed';
 }
 
 const enc = encodeURIComponent;

@@ -7,7 +7,7 @@ export interface Listening {
   /** Sockets open just now. */
   openSockets: Set<Socket>;
   /** Breaks every connection off, and resolves once the server has closed. */
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /** Has a server listen on this machine, on a free port unless one is given. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { thrown } from '../../../test/support/thrown.ts';
 import { ConfigError } from './config-error.ts';
 import { Environment } from './environment.ts';
 import type { GatewayConfig } from './gateway-config.ts';
@@ -15,13 +16,7 @@ const loadConfig = (
 ): ReturnType<typeof loadConfigWith> => loadConfigWith(env, readFile, PLAN);
 
 function problemsOf(env: Record<string, string>): string[] {
-  try {
-    loadConfig(env);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
+  return thrown(ConfigError, () => loadConfig(env))?.problems ?? [];
 }
 
 interface Setting {
@@ -38,6 +33,8 @@ interface Setting {
 type Name = Setting['name'];
 type Value = Setting['value'];
 
+const asTheyAre = (...texts: string[]): Setting['good'] => texts.map((text) => [text, text]);
+
 function numberSetting(
   name: Name,
   value: Value,
@@ -52,6 +49,20 @@ function numberSetting(
     good: [min, max].map((limit) => [String(limit), limit]),
     bad: [...outside, '-1', '1.5', '1e3', '0x10', '5.0', ' 8 ', 'http://10.0.0.1:80'],
     must: `must be a whole number from ${min} to ${max}`,
+  };
+}
+
+function booleanSetting(name: Name, value: Value, byDefault: boolean): Setting {
+  return {
+    name,
+    value,
+    default: byDefault,
+    good: [
+      ['true', true],
+      ['false', false],
+    ],
+    bad: ['yes', 'TRUE', '1', '0', ' true', 'off'],
+    must: 'must be true or false',
   };
 }
 
@@ -92,7 +103,7 @@ function bearerSetting(name: Name, value: Value): Setting {
     name,
     value,
     default: undefined,
-    good: [['key_!~', 'key_!~']],
+    good: asTheyAre('key_!~'),
     bad: ['two words', 'line\nbreak', 'schlüssel'],
     must: 'must be visible ASCII characters without spaces, as a bearer credential is',
   };
@@ -103,7 +114,7 @@ const SETTINGS: Setting[] = [
     name: 'GATEWAY_HOST',
     value: (config) => config.host,
     default: '0.0.0.0',
-    good: ['127.0.0.1', '::', 'localhost'].map((host) => [host, host]),
+    good: asTheyAre('127.0.0.1', '::', 'localhost'),
     bad: ['http://localhost', 'a b', 'host/'],
     must: 'must be an IP address or a host name to listen on',
   },
@@ -114,7 +125,7 @@ const SETTINGS: Setting[] = [
     name: 'GATEWAY_TENANT',
     value: (config) => config.tenant,
     default: 'default',
-    good: ['acme', '0_A-b', 'a'.repeat(63)].map((tenant) => [tenant, tenant]),
+    good: asTheyAre('acme', '0_A-b', 'a'.repeat(63)),
     bad: ['-acme', 'a/b', 'a b', 'a.b', 'a'.repeat(64), 'acme\n'],
     must: 'must be 1 to 63 letters, digits, underscores or hyphens, the first a letter or a digit',
   },
@@ -122,9 +133,7 @@ const SETTINGS: Setting[] = [
     name: 'GATEWAY_READ_TOKEN_JWKS',
     value: (config) => config.readTokens.jwks,
     default: undefined,
-    good: ['/etc/keys.json', 'keys.json', 'https://issuer.example/keys', 'http://issuer'].map(
-      (source) => [source, source],
-    ),
+    good: asTheyAre('/etc/keys.json', 'keys.json', 'https://issuer.example/keys', 'http://issuer'),
     bad: ['ftp://issuer', 'file:///etc/keys', 'https://user:password@issuer', 'https://'],
     must: 'must be a file path or an http(s) URL without user name',
   },
@@ -150,7 +159,7 @@ const SETTINGS: Setting[] = [
     name: 'GATEWAY_RUNTIME_KEY_TEMPLATE',
     value: (config) => config.runtime.keyTemplate,
     default: '{id}',
-    good: ['{tenant}/{type}:{id}', 'x-{id}'].map((template) => [template, template]),
+    good: asTheyAre('{tenant}/{type}:{id}', 'x-{id}'),
     bad: ['{type}', 'fixed', '{id}{other}', '{id}}', '{id}\n'],
     must: 'must hold {id}, and may hold {tenant} and {type}; no other braces',
   },
@@ -158,7 +167,7 @@ const SETTINGS: Setting[] = [
     name: 'GATEWAY_RUNTIME_API',
     value: (config) => config.runtime.api,
     default: 'classic',
-    good: ['classic', 'restate'].map((api) => [api, api]),
+    good: asTheyAre('classic', 'restate'),
     bad: ['Restate', 'restate,classic', '1.7', ' restate'],
     must: 'must be one of classic, restate',
   },
@@ -173,7 +182,7 @@ const SETTINGS: Setting[] = [
     name: 'GATEWAY_SYNC_SECRET',
     value: (config) => config.sync.secret.inline[0],
     default: undefined,
-    good: [['any thing & more', 'any thing & more']],
+    good: asTheyAre('any thing & more'),
     bad: [],
     must: '',
   },
@@ -192,10 +201,7 @@ const SETTINGS: Setting[] = [
     name: 'GATEWAY_SHAPES_TENANT_COLUMN',
     value: (config) => config.shapes.tenantColumn,
     default: 'tenant',
-    good: [
-      ['org', 'org'],
-      ['', ''],
-    ],
+    good: asTheyAre('org', ''),
     bad: ['a"b', 'a\nb', 'a'.repeat(64)],
     must: 'must be a column name without double quotes, or empty for no fence',
   },
@@ -242,39 +248,9 @@ const SETTINGS: Setting[] = [
       'must be * or comma-separated exact origins such as https://app.example ' +
       '(lower case, no path, no trailing slash, no default port)',
   },
-  {
-    name: 'GATEWAY_REUSE_PORT',
-    value: (config) => config.reusePort,
-    default: false,
-    good: [
-      ['true', true],
-      ['false', false],
-    ],
-    bad: ['yes', 'TRUE', '1', '0', ' true', 'off'],
-    must: 'must be true or false',
-  },
-  {
-    name: 'GATEWAY_SHARED_READS',
-    value: (config) => config.sharedReads,
-    default: true,
-    good: [
-      ['true', true],
-      ['false', false],
-    ],
-    bad: ['yes', 'TRUE', '1', '0', ' true', 'off'],
-    must: 'must be true or false',
-  },
-  {
-    name: 'GATEWAY_HEALTH_FAILS_ON_DRAIN',
-    value: (config) => config.healthFailsOnDrain,
-    default: false,
-    good: [
-      ['true', true],
-      ['false', false],
-    ],
-    bad: ['yes', 'TRUE', '1', '0', ' true', 'off'],
-    must: 'must be true or false',
-  },
+  booleanSetting('GATEWAY_REUSE_PORT', (config) => config.reusePort, false),
+  booleanSetting('GATEWAY_SHARED_READS', (config) => config.sharedReads, true),
+  booleanSetting('GATEWAY_HEALTH_FAILS_ON_DRAIN', (config) => config.healthFailsOnDrain, false),
   numberSetting(
     'GATEWAY_MAX_CONNECTIONS',
     (config) => config.limits.maxConnections,
@@ -345,24 +321,11 @@ const SETTINGS: Setting[] = [
     name: 'GATEWAY_LOG_LEVEL',
     value: (config) => config.logLevel,
     default: 'info',
-    good: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map((level) => [
-      level,
-      level,
-    ]),
+    good: asTheyAre('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     bad: ['INFO', 'verbose'],
     must: 'must be one of trace, debug, info, warn, error, fatal, silent',
   },
-  {
-    name: 'GATEWAY_AUDIT_LOG',
-    value: (config) => config.auditLog,
-    default: true,
-    good: [
-      ['true', true],
-      ['false', false],
-    ],
-    bad: ['yes', 'FALSE', '0'],
-    must: 'must be true or false',
-  },
+  booleanSetting('GATEWAY_AUDIT_LOG', (config) => config.auditLog, true),
 ];
 /** `secret-lists.spec.ts` has more of these. */
 const LISTS = ['GATEWAY_API_KEYS', 'GATEWAY_READ_TOKEN_SECRETS'];

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import { thrown } from '../../../test/support/thrown.ts';
 import { ConfigError } from './config-error.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { parseApiKey, type ApiKey } from './api-key.ts';
@@ -21,13 +22,7 @@ function files(contents: Record<string, string>): (path: string) => string {
 }
 
 function problemsOf(env: Record<string, string>, readFile = files({})): string[] {
-  try {
-    loadConfig(env, readFile);
-    return [];
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
+  return thrown(ConfigError, () => loadConfig(env, readFile))?.problems ?? [];
 }
 
 describe.each([

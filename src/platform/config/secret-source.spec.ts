@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { thrown } from '../../../test/support/thrown.ts';
 import { ConfigError } from './config-error.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { loadConfig } from './load-config.ts';
@@ -58,12 +59,6 @@ describe.each([
   });
 });
 
-function problemsOf(load: () => unknown): readonly string[] {
-  try {
-    load();
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
+function problemsOf(load: () => unknown): string[] {
+  return thrown(ConfigError, load)?.problems ?? [];
 }

@@ -1,17 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { thrown } from '../../../test/support/thrown.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { OpenReadLimits } from './open-read-limits.ts';
 
 const held = { isClosed: false };
 
-function codeOf(action: () => unknown): string | undefined {
-  try {
-    action();
-    return undefined;
-  } catch (error) {
-    return (error as GatewayError).code;
-  }
-}
+const codeOf = (action: () => unknown) => thrown(GatewayError, action)?.code;
 
 describe('OpenReadLimits', () => {
   it('turns a read away beyond the cap of all, and lets one in when a place is given back', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { thrown } from '../../../test/support/thrown.ts';
 import { loggedError } from './logged-error.ts';
 
 describe('loggedError', () => {
@@ -43,14 +44,8 @@ describe('loggedError', () => {
 
   // JSON.parse quotes the text that it refuses: a key file with a slip in it stood in the log.
   it('does not quote the text that a SyntaxError is about', () => {
-    const parse = (): unknown => JSON.parse('a secret');
-    expect(parse).toThrow(/secret/);
-    let error: unknown;
-    try {
-      parse();
-    } catch (thrown) {
-      error = thrown;
-    }
+    const error = thrown(SyntaxError, () => JSON.parse('a secret'));
+    expect(error?.message).toMatch(/secret/);
     expect(loggedError(error)).toEqual({
       type: 'SyntaxError',
       message: 'the text cannot be parsed',

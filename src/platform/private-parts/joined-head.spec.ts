@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listening, type Listening } from '../../../test/support/listening.ts';
 import { serverOptions } from '../server/server-options.ts';
 import { HeaderBlock } from '../../proxy/headers/header-block.ts';
 import { writeJoinedHead, type JoinableHead } from './joined-head.ts';
@@ -45,18 +45,13 @@ function messageOf(error: unknown): string {
 }
 
 describe('writeJoinedHead', () => {
-  let server: Server;
+  let server: Listening;
   let answer: (response: ServerResponse) => void;
 
   beforeAll(async () => {
-    server = createServer(serverOptions(1_024), (_, response) => answer(response)).listen(0);
-    await once(server, 'listening');
+    server = await listening(createServer(serverOptions(1_024), (_, response) => answer(response)));
   });
-
-  afterAll(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  afterAll(() => server.stop());
 
   /** All that comes back for two requests on one connection, and whether the writer has written. */
   async function bytesOf(write: HeadWriter, situation: Situation) {
@@ -76,7 +71,7 @@ describe('writeJoinedHead', () => {
       if (!isJoined) writeAsNode(response, head);
       response.end(body, 'latin1');
     };
-    const socket = connect((server.address() as AddressInfo).port);
+    const socket = connect(server.port, '127.0.0.1');
     socket.end(request + request, 'latin1');
     return { bytes: await text(socket.setEncoding('latin1')), hasWritten };
   }
@@ -158,8 +153,7 @@ describe('writeJoinedHead', () => {
       expect(asNode).toThrow(messageOf(thrown[0]?.cause));
       response.end('unharmed');
     };
-    const { port } = server.address() as AddressInfo;
-    const response = await fetch(`http://localhost:${port}`);
+    const response = await fetch(server.url);
     expect(await response.text()).toBe('unharmed');
     expect(thrown).toMatchObject([{ code: 'upstream_invalid_response' }]);
   });

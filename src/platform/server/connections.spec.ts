@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { listening } from '../../../test/support/listening.ts';
 import { until } from '../../../test/support/until.ts';
 import { HeldBytes } from '../memory/held-bytes.ts';
 import { Connections } from './connections.ts';
@@ -9,33 +10,28 @@ import { Connections } from './connections.ts';
 const MIB = 1_048_576;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: g\r\n\r\n';
 
-let server: Server;
-const clients: Socket[] = [];
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.destroy();
-  await new Promise((resolve) => server.close(resolve));
-});
+let stop: () => Promise<void>;
+afterEach(() => stop());
 
 /** The connections of a server that answers nothing, and a client that sends requests without waiting. */
 async function start(maxHeldBytes: number) {
-  server = createServer();
+  const server = createServer();
   const held = new HeldBytes(maxHeldBytes);
   const connections = new Connections(server, held);
   server.on(
     'request',
     connections.inTurn(() => undefined),
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { port, stop: close } = await listening(server);
+  stop = close;
   const send = async (requests: number): Promise<Socket> => {
-    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    clients.push(client);
+    const client = connect(port, '127.0.0.1');
     client.on('error', () => undefined).resume();
     await once(client, 'connect');
     client.write(REQUEST.repeat(requests));
     return client;
   };
-  return { connections, held, send };
+  return { server, connections, held, send };
 }
 
 describe('a connection on which requests wait', () => {
@@ -68,7 +64,7 @@ describe('a connection on which requests wait', () => {
 describe('the end of idle connections', () => {
   // A client that had connected just before the listener closed lost its first request: ECONNRESET.
   it('waits for the first request of a connection, until it is called off', async () => {
-    const { connections, send } = await start(MIB);
+    const { server, connections, send } = await start(MIB);
     const [early, late] = [await send(0), await send(0)];
     await until('both are connected', () => connections.count >= 2);
     connections.closeIdle();

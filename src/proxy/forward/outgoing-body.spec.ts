@@ -1,20 +1,20 @@
 import { once } from 'node:events';
-import { createServer, request, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { listening, type Listening } from '../../../test/support/listening.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { outgoingBody } from './outgoing-body.ts';
 
 const MAX_BODY_BYTES = 1_000_000;
 
 let held: HeldBytes;
-let server: Server;
+let server: Listening;
 let outcome: Promise<{ heldBytes: number; sentBytes: number; lengthBytes: number } | undefined>;
 
 beforeEach(async () => {
   held = new HeldBytes(1_000_000);
-  server = createServer((incoming, response) => {
+  const taking = createServer((incoming, response) => {
     outcome = (async () => {
       try {
         const body = await outgoingBody(incoming, response, MAX_BODY_BYTES, held);
@@ -27,15 +27,14 @@ beforeEach(async () => {
       }
     })();
     outcome.catch(() => undefined);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  server = await listening(taking);
 });
-afterEach(() => void server.close());
+afterEach(() => server.stop());
 
 /** Sends a body, and waits for the response. */
 async function post(bytes: number, headers: Record<string, string | number>): Promise<void> {
-  const { port } = server.address() as AddressInfo;
-  const sent = request({ port, host: '127.0.0.1', method: 'POST', headers });
+  const sent = request({ port: server.port, host: '127.0.0.1', method: 'POST', headers });
   sent.end(Buffer.alloc(bytes, 'a'));
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   await text(response);

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
 import { setImmediate as turnEnd } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { listening, type Listening } from '../../../test/support/listening.ts';
 import { awaited, until } from '../../../test/support/until.ts';
 import { openWireThatTellsResets, type Wire } from '../../../test/support/wire.ts';
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
@@ -58,7 +58,7 @@ class Source implements BodySource {
 }
 
 describe('Reader', () => {
-  let server: Server;
+  let server: Listening;
   let client: Wire;
   let response: ServerResponse;
   let held: HeldBytes;
@@ -75,10 +75,10 @@ describe('Reader', () => {
   let timeouts: Deadline<Reader>[];
 
   beforeEach(async () => {
-    server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    client = await openWireThatTellsResets((server.address() as AddressInfo).port);
-    const asked = once(server, 'request');
+    const http = createServer();
+    server = await listening(http);
+    client = await openWireThatTellsResets(server.port);
+    const asked = once(http, 'request');
     await client.write('GET / HTTP/1.1\r\nHost: g\r\n\r\n');
     response = ((await asked) as [unknown, ServerResponse])[1];
     response.sendDate = false;
@@ -93,9 +93,7 @@ describe('Reader', () => {
   });
   afterEach(async () => {
     client.socket.destroy();
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
+    await server.stop();
     expect(held.total).toBe(0);
   });
 

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { Socket, type AddressInfo } from 'node:net';
+import { Socket } from 'node:net';
+import { listening } from '../../../../test/support/listening.ts';
 import { awaited } from '../../../../test/support/until.ts';
 import { GatewayError } from '../../../platform/errors/gateway-error.ts';
 import type { ConnectionTaker } from './connection-line.ts';
@@ -83,18 +84,15 @@ class Read implements ConnectionTaker {
 
 describe('ReadPool', () => {
   let port: number;
+  let stop: () => Promise<void>;
   let network: HeldNetwork;
   let pool: ReadPool;
   let nowMs: number;
 
   beforeAll(async () => {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    port = (server.address() as AddressInfo).port;
+    ({ port, stop } = await listening(server));
   });
-  afterAll(() => {
-    server.close();
-  });
+  afterAll(() => stop());
   beforeEach(() => {
     network = new HeldNetwork(port);
     nowMs = 0;

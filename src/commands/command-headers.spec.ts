@@ -9,23 +9,13 @@ describe('traceHeaders', () => {
     expect(traceHeaders(headers)).toEqual({ traceparent: TRACEPARENT, tracestate: 'a=b, c=d' });
   });
 
-  it('takes a traceparent of a later version with more parts', () => {
-    const traceparent = `cc${TRACEPARENT.slice(2)}-what-ever`;
-    expect(traceHeaders({ traceparent })).toEqual({ traceparent });
-  });
-
   it('drops a tracestate that stands alone', () => {
     expect(traceHeaders({ tracestate: 'a=b' })).toEqual({});
   });
 
-  it.each([
-    '',
-    'x',
-    TRACEPARENT.toUpperCase(),
-    `${TRACEPARENT}, ${TRACEPARENT}`,
-    TRACEPARENT.slice(0, -1),
-    `${TRACEPARENT} `,
-  ])('drops the malformed traceparent %j with its tracestate', (traceparent) => {
+  // traceparent.spec.ts has what is malformed.
+  it('drops a malformed traceparent with its tracestate', () => {
+    const traceparent = `${TRACEPARENT} `;
     expect(traceHeaders({ traceparent, tracestate: 'a=b' })).toEqual({});
   });
 });

@@ -12,6 +12,7 @@ import {
 } from '../support/gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
+import { ACCEPTED } from '../support/runtime.ts';
 import { SECRET, secretsIn, secretSettings, sendSecrets } from '../support/secrets.ts';
 import {
   startRawUpstream,
@@ -33,6 +34,15 @@ const REQUEST_LINE = {
   level: 'info',
   durationMs: expect.any(Number),
   message: 'request',
+};
+/** Those of a read of /streams/x that went to the history store. */
+const READ_LINE = {
+  ...REQUEST_LINE,
+  method: 'GET',
+  route: '/streams/{*path}',
+  path: '/streams/x',
+  credential: API_KEY_NAME,
+  upstream: 'history',
 };
 const REQUEST_ID = { 'x-request-id': 'r1' };
 
@@ -61,10 +71,9 @@ describe('the audit', () => {
     const history = await startScriptedUpstream((request, response) => {
       response.writeHead(request.method === 'DELETE' ? 404 : 201).end();
     });
-    const runtime = await startScriptedUpstream((_, response) => {
-      response.writeHead(202, { 'content-type': 'application/json' });
-      response.end('{"invocationId":"inv_1","status":"Accepted"}');
-    });
+    const runtime = await startScriptedUpstream((_, response) =>
+      response.writeHead(202).end(ACCEPTED),
+    );
     const env = {
       GATEWAY_API_KEYS: `${API_KEY} name=operators,${named} name=agents scopes=streams:write`,
       GATEWAY_HISTORY_URL: history.url,
@@ -192,24 +201,11 @@ describe('the line of a request', () => {
     const lines = await linesOf({ GATEWAY_HISTORY_URL: upstream.url }, (gateway) =>
       get(gateway, '/streams/t/x?offset=1_2', AUTHORIZED),
     );
-    expect(lines).toEqual([
-      {
-        ...REQUEST_LINE,
-        method: 'GET',
-        route: '/streams/{*path}',
-        path: '/streams/t/x',
-        status: 304,
-        credential: API_KEY_NAME,
-        upstream: 'history',
-      },
-    ]);
+    expect(lines).toEqual([{ ...READ_LINE, path: '/streams/t/x', status: 304 }]);
   });
 
   it('has the upstream that a command went to', async () => {
-    answer = (_request, response) => {
-      response.writeHead(202, { 'content-type': 'application/json' });
-      response.end('{"invocationId":"inv_1","status":"Accepted"}');
-    };
+    answer = (_request, response) => response.writeHead(202).end(ACCEPTED);
     const lines = await linesOf(
       { GATEWAY_RUNTIME_INGRESS_URL: upstream.url, GATEWAY_AUDIT_LOG: 'false' },
       (gateway) =>
@@ -266,16 +262,7 @@ describe('the line of a request', () => {
         message:
           'The server behind this route could not be reached, so nothing was sent; try again.',
       },
-      {
-        ...REQUEST_LINE,
-        method: 'GET',
-        route: '/streams/{*path}',
-        path: '/streams/x',
-        status: 502,
-        credential: API_KEY_NAME,
-        upstream: 'history',
-        code: 'upstream_unreachable',
-      },
+      { ...READ_LINE, status: 502, code: 'upstream_unreachable' },
     ]);
   });
 
@@ -292,18 +279,7 @@ describe('the line of a request', () => {
       client.abort();
       await expect(parked).rejects.toThrow('aborted');
     });
-    expect(lines).toEqual([
-      {
-        ...REQUEST_LINE,
-        method: 'GET',
-        route: '/streams/{*path}',
-        path: '/streams/x',
-        status: 499,
-        credential: API_KEY_NAME,
-        upstream: 'history',
-        broken: true,
-      },
-    ]);
+    expect(lines).toEqual([{ ...READ_LINE, status: 499, broken: true }]);
   });
 
   it('says that an answer is broken where the upstream broke it off', async () => {
@@ -314,18 +290,7 @@ describe('the line of a request', () => {
     const lines = await linesOf({ GATEWAY_HISTORY_URL: upstream.url }, async (gateway) => {
       await expect(get(gateway, '/streams/x', AUTHORIZED)).rejects.toThrow('terminated');
     });
-    expect(lines).toEqual([
-      {
-        ...REQUEST_LINE,
-        method: 'GET',
-        route: '/streams/{*path}',
-        path: '/streams/x',
-        status: 200,
-        credential: API_KEY_NAME,
-        upstream: 'history',
-        broken: true,
-      },
-    ]);
+    expect(lines).toEqual([{ ...READ_LINE, status: 200, broken: true }]);
   });
 
   it('is one line, and a short one, whatever the path', async () => {

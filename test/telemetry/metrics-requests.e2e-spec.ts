@@ -5,9 +5,9 @@ import { API_KEY, API_KEY_NAME, AUTHORIZED, READ_TOKEN_SECRET } from '../support
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
+import { ACCEPTED, PREVIOUSLY } from '../support/runtime.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
-const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
 const STREAMS = '/streams/{*path}';
 
 let upstream: ScriptedUpstream;
@@ -220,7 +220,7 @@ describe('commands', () => {
     answer = (request, response) => {
       const isKnown = request.headers['idempotency-key'] === 'known';
       response.statusCode = request.url?.startsWith('/unknown/') ? 404 : 202;
-      response.end(isKnown ? ACCEPTED.replace('Accepted', 'PreviouslyAccepted') : ACCEPTED);
+      response.end(isKnown ? PREVIOUSLY : ACCEPTED);
     };
     expect(await post('/api/spawn', '{"type":"chat"}')).toBe(202);
     expect(await post('/api/t/default/spawn', '{"type":"chat"}')).toBe(202);

@@ -50,7 +50,7 @@ function read(gateway: MeasuredGateway, ...targets: string[]): () => Promise<voi
 }
 
 describe('reads under way', () => {
-  it('are gauged: all of them, those that wait by how, and the busiest credential', async () => {
+  it('are gauged: all of them, those that wait by how, and the busiest credential; apart as set', async () => {
     const { url } = await startHolding();
     const gateway = await start({
       GATEWAY_HISTORY_URL: url,
@@ -62,7 +62,7 @@ describe('reads under way', () => {
       gateway,
       '/streams/a',
       '/streams/a?offset=1&live=long-poll',
-      '/streams/b?offset=1&live=long-poll',
+      '/streams/a?offset=1&live=long-poll',
       '/streams/a?offset=1&live=sse',
     );
     await gateway.until('gateway_open_reads', {}, 4);
@@ -81,6 +81,9 @@ describe('reads under way', () => {
     expect(await gateway.value('gateway_parked_reads', { mode: 'long-poll' })).toBe(0);
     expect(await gateway.value('gateway_parked_reads', { mode: 'sse' })).toBe(0);
     expect(await gateway.value('gateway_open_reads_of_busiest_credential')).toBe(0);
+    // Two of them ask for the same.
+    const apart = { mode: 'long-poll', share: 'apart' };
+    await gateway.until('gateway_shared_reads_total', apart, 2);
   });
 
   it('that share an upstream request are counted as joined, and are one request', async () => {
@@ -140,42 +143,22 @@ describe('reads under way', () => {
       await gateway.until('gateway_held_bytes', { kind }, 0);
     }
   });
-
-  it('that are apart by the settings are counted so', async () => {
-    const { url, held } = await startHolding();
-    const gateway = await start({ GATEWAY_HISTORY_URL: url, GATEWAY_SHARED_READS: 'false' });
-    const end = read(gateway, '/streams/a', '/streams/a');
-    await gateway.until('http_client_active_requests', { upstream: 'history' }, 2);
-    expect(held).toHaveLength(2);
-    await end();
-    await gateway.until('gateway_shared_reads_total', { mode: 'catch-up', share: 'apart' }, 2);
-  });
 });
 
 describe('limits', () => {
-  it('count what they turn away', async () => {
+  it.each([
+    ['open_reads', { GATEWAY_MAX_OPEN_READS: '1' }],
+    ['open_reads_per_credential', { GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: '1' }],
+  ])('count the reads beyond the cap %s, and under no other name', async (limit, cap) => {
     const { url } = await startHolding();
-    const gateway = await start({
-      GATEWAY_HISTORY_URL: url,
-      GATEWAY_MAX_OPEN_READS: '2',
-      GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: '1',
-    });
-    const end = read(gateway, '/streams/a');
-    await gateway.until('gateway_open_reads', {}, 1);
-    const refused = await fetch(`${gateway.url}/streams/b`, { headers: AUTHORIZED });
-    expect(refused.status).toBe(503);
-    await gateway.until('gateway_limit_refusals_total', { limit: 'open_reads_per_credential' }, 1);
-    expect(await gateway.value('gateway_limit_refusals_total', { limit: 'open_reads' })).toBe(0);
-    await end();
-  });
-
-  it('count the reads beyond the cap of all', async () => {
-    const { url } = await startHolding();
-    const gateway = await start({ GATEWAY_HISTORY_URL: url, GATEWAY_MAX_OPEN_READS: '1' });
+    const gateway = await start({ GATEWAY_HISTORY_URL: url, ...cap });
     const end = read(gateway, '/streams/a');
     await gateway.until('gateway_open_reads', {}, 1);
     expect((await fetch(`${gateway.url}/streams/b`, { headers: AUTHORIZED })).status).toBe(503);
-    await gateway.until('gateway_limit_refusals_total', { limit: 'open_reads' }, 1);
+    await gateway.until('gateway_limit_refusals_total', { limit }, 1);
+    const families = await gateway.metrics();
+    const refusals = families.find(({ name }) => name === 'gateway_limit_refusals_total');
+    expect(refusals?.samples.filter(({ value }) => value > 0)).toHaveLength(1);
     await end();
   });
 

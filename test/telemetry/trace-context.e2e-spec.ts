@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { ACCEPTED } from '../support/runtime.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
@@ -36,9 +37,9 @@ let upstream: ScriptedUpstream;
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  upstream = await startScriptedUpstream((_request, response) => {
-    response.writeHead(202).end('{"invocationId":"inv_1","status":"Accepted"}');
-  });
+  upstream = await startScriptedUpstream((_request, response) =>
+    response.writeHead(202).end(ACCEPTED),
+  );
   gateway = await startTestGateway({
     GATEWAY_HISTORY_URL: upstream.url,
     GATEWAY_SYNC_URL: upstream.url,

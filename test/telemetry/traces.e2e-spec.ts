@@ -9,11 +9,20 @@ import { AUTHORIZED } from '../support/gateway.ts';
 import { parseExposition } from '../support/exposition.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
+import { ACCEPTED } from '../support/runtime.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = 'b7ad6b7169203331';
 const TRACED = { traceparent: `00-${TRACE_ID}-${CALLER}-01`, tracestate: 'vendor=value, b=c' };
+
+/** The attributes of every read of /streams/t/x. */
+const READ = {
+  'http.request.method': 'GET',
+  'url.path': '/streams/t/x',
+  'url.scheme': 'http',
+  'http.route': '/streams/{*path}',
+};
 
 let collector: Collector;
 let upstream: ScriptedUpstream;
@@ -52,9 +61,8 @@ async function ask(method: string, path: string, headers = {}, body?: string) {
   return { id, status: response.status, text: await response.text() };
 }
 
-const accept = (_request: unknown, response: ServerResponse): void => {
-  response.writeHead(202).end('{"invocationId":"inv_1","status":"Accepted"}');
-};
+const accept = (_request: unknown, response: ServerResponse): void =>
+  void response.writeHead(202).end(ACCEPTED);
 
 describe('the spans of a request', () => {
   it('are one of the gateway’s own and one for its upstream, which is told of the latter', async () => {
@@ -71,10 +79,7 @@ describe('the spans of a request', () => {
       startNs: expect.any(BigInt),
       endNs: expect.any(BigInt),
       attributes: {
-        'http.request.method': 'GET',
-        'url.path': '/streams/t/x',
-        'url.scheme': 'http',
-        'http.route': '/streams/{*path}',
+        ...READ,
         'http.response.status_code': 200,
         'gateway.request.id': id,
       },
@@ -263,10 +268,7 @@ describe('a request that fails', () => {
     const { server } = await collector.ofRequest(refused.id, 0);
     expect(server).toMatchObject({ name: 'GET /streams/{*path}', status: 'unset' });
     expect(server.attributes).toEqual({
-      'http.request.method': 'GET',
-      'url.path': '/streams/t/x',
-      'url.scheme': 'http',
-      'http.route': '/streams/{*path}',
+      ...READ,
       'http.response.status_code': 401,
       'error.type': 'invalid_credentials',
       'gateway.request.id': refused.id,
@@ -323,22 +325,18 @@ describe('a request that fails', () => {
   });
 
   it('because its client has gone is no error, nor is its call', async () => {
-    let parked = (): void => undefined;
-    const isParked = new Promise<void>((resolve) => (parked = resolve));
-    answer = () => parked();
+    const parked = Promise.withResolvers<void>();
+    answer = () => parked.resolve();
     const socket = connect(gateway.port, '127.0.0.1');
     const headers = [`Authorization: ${AUTHORIZED.authorization}`, 'X-Request-Id: trace-gone'];
     socket.write(rawRequest('GET /streams/t/x?live=long-poll', headers));
-    await isParked;
+    await parked.promise;
     socket.destroy();
     await once(socket, 'close');
     const { server, clients } = await collector.ofRequest('trace-gone', 1);
     expect(server.status).toBe('unset');
     expect(server.attributes).toEqual({
-      'http.request.method': 'GET',
-      'url.path': '/streams/t/x',
-      'url.scheme': 'http',
-      'http.route': '/streams/{*path}',
+      ...READ,
       'gateway.request.id': 'trace-gone',
       'gateway.read.live': 'long-poll',
       'gateway.response.broken': true,
@@ -391,8 +389,8 @@ describe('the exemplars of the latency histograms', () => {
     'gateway_upstream_time_to_first_byte_seconds',
   ];
 
-  async function exposed(accept: string): Promise<string> {
-    return (await fetch(`${gateway.managementUrl}/metrics`, { headers: { accept } })).text();
+  async function exposed(accept: string, { managementUrl } = gateway): Promise<string> {
+    return (await fetch(`${managementUrl}/metrics`, { headers: { accept } })).text();
   }
 
   it('name recorded traces, in OpenMetrics only', async () => {
@@ -426,11 +424,8 @@ describe('the exemplars of the latency histograms', () => {
     const own = await startMeasuredGateway({ GATEWAY_HISTORY_URL: upstream.url });
     try {
       await fetch(`${own.url}/streams/t/x`, { headers: { ...AUTHORIZED, ...TRACED } });
-      const accept = 'application/openmetrics-text';
-      const metrics = await fetch(`${own.managementUrl}/metrics`, { headers: { accept } });
-      const samples = parseExposition(await metrics.text(), 'openmetrics').flatMap(
-        (family) => family.samples,
-      );
+      const text = await exposed('application/openmetrics-text', own);
+      const samples = parseExposition(text, 'openmetrics').flatMap((family) => family.samples);
       expect(samples.filter(({ traceId }) => traceId !== undefined)).toEqual([]);
     } finally {
       await own.stop();

@@ -61,7 +61,7 @@ function booleanSetting(name: Name, value: Value, byDefault: boolean): Setting {
       ['true', true],
       ['false', false],
     ],
-    bad: ['yes', 'TRUE', '1', '0', ' true', 'off'],
+    bad: ['yes', 'TRUE', 'FALSE', '1', '0', ' true', 'off'],
     must: 'must be true or false',
   };
 }

@@ -24,14 +24,6 @@ describe('InfoLines', () => {
     expect(ownOfChild).toBe(byChild);
   });
 
-  it('gives the time as RFC 3339 in UTC', () => {
-    const { logger, lines } = linesOf('info');
-    infoLines(logger).write('', 'request');
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
-      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-    });
-  });
-
   it('says whether the level lets them through', () => {
     expect(infoLines(linesOf('info').logger).isOn).toBe(true);
     expect(infoLines(linesOf('warn').logger).isOn).toBe(false);

@@ -22,8 +22,8 @@ async function main(): Promise<boolean> {
   const workDir = await mkdtemp(join(tmpdir(), 'gateway-conformance-'));
   try {
     const [without, through] = await Promise.all([
-      runWithout(seed, join(workDir, 'without')),
-      runThrough(seed, join(workDir, 'through')),
+      run('without', seed, workDir),
+      run('through', seed, workDir),
     ]);
     return report(without, through);
   } finally {
@@ -31,29 +31,20 @@ async function main(): Promise<boolean> {
   }
 }
 
-async function runWithout(seed: number, workDir: string): Promise<Outcomes> {
+async function run(name: 'without' | 'through', seed: number, folder: string): Promise<Outcomes> {
+  const workDir = join(folder, name);
   await mkdir(workDir);
   const history = await startHistory();
-  try {
-    return await runSuite({ name: 'without', url: originOf(history.url), seed, workDir });
-  } finally {
-    await history.stop();
-  }
-}
-
-async function runThrough(seed: number, workDir: string): Promise<Outcomes> {
-  await mkdir(workDir);
-  const history = await startHistory();
+  let gateway: GatewayChild | undefined;
   try {
     // No mount path: the suite names its own, `/v1/stream`, also in Stream-Forked-From.
-    const gateway = await startGateway(originOf(history.url));
-    try {
-      const url = `${gateway.url}/streams`;
-      return await runSuite({ name: 'through', url, apiKey: API_KEY, seed, workDir });
-    } finally {
-      await gateway.stop();
-    }
+    const { origin } = new URL(history.url);
+    if (name === 'without') return await runSuite({ name, url: origin, seed, workDir });
+    gateway = await startGateway(origin);
+    const url = `${gateway.url}/streams`;
+    return await runSuite({ name, url, apiKey: API_KEY, seed, workDir });
   } finally {
+    await gateway?.stop();
     await history.stop();
   }
 }
@@ -92,10 +83,6 @@ function counts(outcomes: Outcomes): string {
   const byStatus = new Map<string, number>();
   for (const { status } of outcomes.values()) byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
   return [...byStatus].map(([status, count]) => `${count} ${status}`).join(', ');
-}
-
-function originOf(url: string): string {
-  return new URL(url).origin;
 }
 
 if (!(await main())) process.exitCode = 1;

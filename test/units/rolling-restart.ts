@@ -4,14 +4,14 @@
  * request ended.
  */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { listening, type Listening } from '../support/listening.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { connectToFront, startFront } from './front.ts';
 import { Outcomes } from './outcomes.ts';
@@ -96,22 +96,20 @@ async function rollOnce(): Promise<void> {
   const control = await startControl();
   await writeFile(join(folder, 'systemctl'), SYSTEMCTL);
   await chmod(join(folder, 'systemctl'), 0o755);
-  const CONTROL_PORT = String((control.address() as AddressInfo).port);
+  const CONTROL_PORT = String(control.port);
   const env = { PATH: `${folder}:${process.env.PATH}`, CONTROL_PORT };
   await promisify(execFile)('bash', [ROLL], { env });
-  control.close();
+  await control.stop();
   await rm(folder, { recursive: true });
 }
 
 /** Restarts the copy whose unit is named on a line, and answers when it is ready. */
-async function startControl(): Promise<Server> {
+function startControl(): Promise<Listening> {
   const server = createServer((socket) => {
     createInterface(socket).once('line', (unit) => {
       const managementPort = Number(/@(\d+)\.service$/.exec(unit)?.[1]);
       void gateways.restart(managementPort).then(() => socket.end('done\n'));
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
+  return listening(server);
 }

@@ -10,7 +10,7 @@ import { answeringAgent } from '../support/answering-agent.ts';
 import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
 import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
-import { registerAgents, restateUrls, type RegisteredAgents } from '../support/restate.ts';
+import { registerAgents, restateSettings, type RegisteredAgents } from '../support/restate.ts';
 
 const TYPE = 'client-ask';
 let history: RunningHistory;
@@ -20,7 +20,6 @@ let link: FlakyLink;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  const { ingressUrl, adminUrl } = restateUrls();
   history = await startHistory({ longPollTimeoutMs: 1_000 });
   const access = { gatewayUrl: '', streamsUrl: history.url, apiKey: API_KEY };
   agents = await registerAgents([answeringAgent(TYPE, access)]);
@@ -28,8 +27,7 @@ beforeAll(async () => {
   env = {
     GATEWAY_PORT: String(port),
     GATEWAY_HISTORY_URL: history.url,
-    GATEWAY_RUNTIME_INGRESS_URL: ingressUrl,
-    GATEWAY_RUNTIME_ADMIN_URL: adminUrl,
+    ...restateSettings(),
   };
   gateway = await startTestGateway(env);
   link = await startFlakyLink(port);
@@ -58,9 +56,16 @@ const asking =
   (id: string, message: string, options = {}): Answer =>
     commands.ask(`${TYPE}/${id}`, message, options);
 
-async function kindsOf(answer: AsyncIterable<AgentEvent>): Promise<unknown[]> {
-  const seen: unknown[] = [];
-  for await (const event of answer) seen.push(event.kind === 'word' ? event.text : event.kind);
+/** Reads an answer: the texts of its words, and the kinds of its other events. */
+async function kindsOf(
+  answer: AsyncIterable<AgentEvent>,
+  act: (event: AgentEvent) => unknown = () => undefined,
+  seen: unknown[] = [],
+): Promise<unknown[]> {
+  for await (const event of answer) {
+    seen.push(event.kind === 'word' ? event.text : event.kind);
+    await act(event);
+  }
   return seen;
 }
 /** The error of a promise that has to reject. */
@@ -133,12 +138,11 @@ describe('an answer that does not come', () => {
   it('ends after a stop, with what was said', async () => {
     const { ask } = client();
     const answer = ask('stopped', 'hold it is');
-    const seen: unknown[] = [];
-    for await (const event of answer) {
-      seen.push(event.kind);
-      if (event.kind === 'word' && event.index === 1) await answer.stop('enough');
-    }
-    expect(seen).toEqual(['message', 'word', 'word', 'reply']);
+    const seen = await kindsOf(
+      answer,
+      (event) => event.kind === 'word' && event.index === 1 && answer.stop('enough'),
+    );
+    expect(seen).toEqual(['message', 'it', ' is', 'reply']);
     const error = await errorOf(answer.text());
     expect(error).toBeInstanceOf(AnswerError);
     expect(error).toMatchObject({
@@ -158,9 +162,7 @@ describe('an answer that does not come', () => {
     const { ask } = client();
     const answer = ask(message, message);
     const seen: unknown[] = [];
-    const reading = (async () => {
-      for await (const { kind } of answer) seen.push(kind);
-    })();
+    const reading = kindsOf(answer, undefined, seen);
     expect(await errorOf(reading)).toMatchObject({ code, message: said });
     expect(seen).toEqual(kinds);
     expect(await errorOf(answer.reply())).toMatchObject({ code, message: said, status: undefined });
@@ -209,14 +211,9 @@ describe('an answer that does not come', () => {
     const controller = new AbortController();
     const answer = ask('aborted', 'hold one', { signal: controller.signal });
     const seen: unknown[] = [];
-    const reading = (async () => {
-      for await (const { kind } of answer) {
-        seen.push(kind);
-        if (kind === 'word') controller.abort(reason);
-      }
-    })();
-    expect(await errorOf(reading)).toBe(reason);
-    expect(seen).toEqual(['message', 'word']);
+    const leave = ({ kind }: AgentEvent) => kind === 'word' && controller.abort(reason);
+    expect(await errorOf(kindsOf(answer, leave, seen))).toBe(reason);
+    expect(seen).toEqual(['message', 'one']);
   });
 
   it('rejects as its message is refused by the gateway', async () => {
@@ -238,14 +235,12 @@ describe('an answer on a bad line', () => {
   it('has each word once, wherever the connection is cut', async () => {
     const { ask } = client(`http://127.0.0.1:${link.port}`);
     const answer = ask('cut', `slow ${WORDS.join(' ')}`);
-    const seen: unknown[] = [];
     let cuts = 0;
-    for await (const event of answer) {
-      seen.push(event.kind === 'word' ? event.text : event.kind);
-      if (Math.random() > 0.3) continue;
+    const seen = await kindsOf(answer, () => {
+      if (Math.random() > 0.3) return;
       link.cut();
       cuts += 1;
-    }
+    });
     expect(cuts).toBeGreaterThan(0);
     expect(seen).toEqual(expected);
   });
@@ -253,16 +248,13 @@ describe('an answer on a bad line', () => {
   it('has each word once, when the gateway restarts in the middle', async () => {
     const { ask } = client();
     const answer = ask('restart', `slow ${WORDS.join(' ')}`);
-    const seen: unknown[] = [];
     let restarting: Promise<void> | undefined;
-    for await (const event of answer) {
-      seen.push(event.kind === 'word' ? event.text : event.kind);
-      if (event.kind === 'word' && event.index === 5) {
-        restarting = gateway.stop().then(async () => {
-          gateway = await startTestGateway(env);
-        });
-      }
-    }
+    const seen = await kindsOf(answer, (event) => {
+      if (event.kind !== 'word' || event.index !== 5) return;
+      restarting = gateway.stop().then(async () => {
+        gateway = await startTestGateway(env);
+      });
+    });
     await restarting;
     expect(seen).toEqual(expected);
   });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { createServer, request as nodeRequest, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request as nodeRequest, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import express from 'express';
 import { AgentGateway } from '../../packages/client/src/index.ts';
 import {
@@ -10,6 +10,7 @@ import {
 } from '../../packages/client/src/server/index.ts';
 import { API_KEY, READ_TOKEN_SECRET } from '../support/gateway.ts';
 import { answer } from '../support/node-adapter.ts';
+import { listening } from '../support/scripted-upstream.ts';
 
 export interface ChatServer {
   port: number;
@@ -39,7 +40,7 @@ export async function startChatServer(
     onError: (error) => faults.push(error),
     ...options,
   });
-  const server: Server =
+  const server =
     by === 'node'
       ? createServer((incoming, outgoing) => {
           answer(chat, incoming, outgoing).catch(() => outgoing.writeHead(400).end());
@@ -49,20 +50,7 @@ export async function startChatServer(
             answer(chat, incoming, outgoing).catch(next);
           }),
         );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    url: `http://127.0.0.1:${port}`,
-    faults,
-    stop: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  return { ...(await listening(server)), faults };
 }
 
 export interface Sent {
@@ -104,15 +92,13 @@ export async function ask(
   request.on('error', () => undefined);
   if (isSlow) request.write(body);
   else request.end(method === 'POST' ? body : undefined);
-  const [response] = (await once(request, 'response')) as [import('node:http').IncomingMessage];
-  const chunks: Buffer[] = [];
-  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  const said = await text(response);
   if (isSlow) request.destroy();
-  const text = Buffer.concat(chunks).toString('utf8');
   const isJson = /json/.test(response.headers['content-type'] ?? '');
   return {
     status: response.statusCode ?? 0,
     headers: response.headers,
-    body: isJson ? (JSON.parse(text) as unknown) : text,
+    body: isJson ? (JSON.parse(said) as unknown) : said,
   };
 }

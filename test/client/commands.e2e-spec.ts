@@ -1,7 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createEndpointHandler } from '@restatedev/restate-sdk';
 import { AgentGateway, APIError } from '../../packages/client/src/index.ts';
 import { startFlakyLink } from '../support/flaky-link.ts';
@@ -9,11 +7,12 @@ import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.
 import { recordingAgent } from '../support/recording-agent.ts';
 import {
   registerAgents,
+  restateSettings,
   restateUrls,
   serveAgents,
   type RegisteredAgents,
 } from '../support/restate.ts';
-import { startScriptedUpstream, type Script } from '../support/scripted-upstream.ts';
+import { listening, startScriptedUpstream, type Script } from '../support/scripted-upstream.ts';
 
 const TYPE = 'client-commands';
 const recording = recordingAgent(TYPE);
@@ -21,12 +20,8 @@ let agents: RegisteredAgents;
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  const { ingressUrl, adminUrl } = restateUrls();
   agents = await registerAgents([recording.service]);
-  gateway = await startTestGateway({
-    GATEWAY_RUNTIME_INGRESS_URL: ingressUrl,
-    GATEWAY_RUNTIME_ADMIN_URL: adminUrl,
-  });
+  gateway = await startTestGateway(restateSettings());
 });
 afterAll(async () => {
   await gateway.stop();
@@ -161,12 +156,13 @@ describe('deployments of the client, at Restate', () => {
       bidirectional: false,
       logger: () => undefined,
     });
-    const server = createServer((request, response) => {
-      if (request.headers.authorization === headers.authorization) handler(request, response);
-      else response.writeHead(401).end();
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const uri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const server = await listening(
+      createServer((request, response) => {
+        if (request.headers.authorization === headers.authorization) handler(request, response);
+        else response.writeHead(401).end();
+      }),
+    );
+    const uri = `${server.url}/`;
     const body = JSON.stringify({ uri, use_http_11: true, additional_headers: headers });
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
     await fetch(`${restateUrls().adminUrl}/deployments`, init);
@@ -182,17 +178,22 @@ describe('deployments of the client, at Restate', () => {
     await deployments.check(own);
     expect(await revisions()).toEqual(before);
 
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
+    await server.stop();
     await expect(deployments.check(own, { retryForMs: 0 })).rejects.toBeInstanceOf(APIError);
     await deployments.remove(own.id, { force: true });
   });
 });
 
 describe('a request of the client that fails', () => {
-  /** A client of a server that answers as the script says. */
+  const stops: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const stop of stops.splice(0)) await stop();
+  });
+
+  /** A client of a server that answers as the script says, until the test ends. */
   async function at(script: Script, more = {}) {
     const server = await startScriptedUpstream(script);
+    stops.push(() => server.stop());
     return { server, gateway: client(server.url, more) };
   }
   const ACCEPTED = JSON.stringify({
@@ -211,7 +212,6 @@ describe('a request of the client that fails', () => {
         response.writeHead(tries < 3 ? status : 202).end(ACCEPTED);
       });
       await it.agents.send('x/1', 'hello');
-      await server.stop();
       const keys = server.seen.map(({ headers }) => headers['idempotency-key']);
       expect(keys).toHaveLength(3);
       expect(new Set(keys).size).toBe(1);
@@ -225,7 +225,6 @@ describe('a request of the client that fails', () => {
       code: `http_${status}`,
       isSafeToRetry: true,
     });
-    await server.stop();
     expect(server.seen).toHaveLength(1);
   });
 
@@ -241,7 +240,6 @@ describe('a request of the client that fails', () => {
     jest.spyOn(Math, 'random').mockReturnValue(0.01);
     await it.agents.send('x/1', 'hello', { onRetry });
     jest.restoreAllMocks();
-    await server.stop();
     expect(server.seen).toHaveLength(12);
     expect(waits).toEqual([1_002, 4, 8, 16, 32, 50, 50, 50, 50, 50, 50]);
   });
@@ -259,7 +257,6 @@ describe('a request of the client that fails', () => {
     await expect(it.agents.send('x/1', 'hello', options)).rejects.toMatchObject({ status: 503 });
     const another = client(server.url, options);
     await expect(another.agents.send('x/1', 'hello')).rejects.toMatchObject({ status: 503 });
-    await server.stop();
     expect(server.seen).toHaveLength(3);
   });
 
@@ -270,7 +267,6 @@ describe('a request of the client that fails', () => {
     await expect(it.deployments.register('http://x', force)).rejects.toMatchObject({
       isSafeToRetry: false,
     });
-    await server.stop();
     expect(server.seen).toHaveLength(2);
   });
 
@@ -287,7 +283,6 @@ describe('a request of the client that fails', () => {
       response.end(JSON.stringify({ ...problem, detail: 'not now' }));
     });
     await it.deployments.remove('dp_1');
-    await server.stop();
     expect(server.seen).toHaveLength(2);
   });
 
@@ -306,12 +301,11 @@ describe('a request of the client that fails', () => {
       isUndone: false,
       isSafeToRetry: false,
     });
-    await server.stop();
     expect(server.seen).toHaveLength(1);
   });
 
   it('ends with the reason of the caller, and in time', async () => {
-    const { server, gateway: it } = await at(() => undefined);
+    const { gateway: it } = await at(() => undefined);
     const reason = new Error('enough');
     const controller = new AbortController();
     const sending = it.agents.send('x/1', 'hello', { signal: controller.signal });
@@ -323,12 +317,11 @@ describe('a request of the client that fails', () => {
       status: undefined,
       isSafeToRetry: true,
     });
-    await server.stop();
   });
 
   it('names who answers something else, and follows nobody elsewhere', async () => {
-    const elsewhere = await startScriptedUpstream((_, response) => response.end(ACCEPTED));
-    const { server, gateway: it } = await at((request, response) => {
+    const { server: elsewhere } = await at((_, response) => response.end(ACCEPTED));
+    const { gateway: it } = await at((request, response) => {
       if (request.url?.includes('/2/') === true) return void response.end('<html>');
       response.writeHead(307, { location: `${elsewhere.url}/x` }).end();
     });
@@ -337,8 +330,6 @@ describe('a request of the client that fails', () => {
         code: 'invalid_response',
       });
     }
-    await server.stop();
-    await elsewhere.stop();
     expect(elsewhere.seen).toEqual([]);
   });
 
@@ -358,21 +349,16 @@ describe('a request of the client that fails', () => {
       },
     );
     await it.agents.send('x/1', 'hello');
-    await server.stop();
     expect([tries, server.seen.length]).toEqual([3, 2]);
   });
 
   it('never shows the key', async () => {
-    const { server, gateway: it } = await at((_, response) => response.writeHead(400).end('no'));
-    const error: unknown = await it.agents.send('x/1', 'hello').catch((thrown: unknown) => thrown);
-    await server.stop();
-    const gone: unknown = await it.agents
-      .send('x/1', 'hello', { retryForMs: 0 })
-      .catch((thrown: unknown) => thrown);
-    for (const seen of [error, gone]) {
-      expect(`${String(seen)}${JSON.stringify(seen)}${(seen as Error).stack}`).not.toContain(
-        API_KEY,
-      );
+    const { gateway: it } = await at((_, response) => response.writeHead(400).end('no'));
+    for (const { agents: commands } of [it, client('http://127.0.0.1:1', { retryForMs: 0 })]) {
+      const seen: unknown = await commands.send('x/1', 'hello').catch((thrown: unknown) => thrown);
+      const text = `${String(seen)}${JSON.stringify(seen)}${(seen as Error).stack}`;
+      expect(seen).toBeInstanceOf(APIError);
+      expect(text).not.toContain(API_KEY);
     }
   });
 

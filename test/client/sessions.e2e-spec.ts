@@ -5,7 +5,7 @@ import { AgentGateway, SessionEnded } from '../../packages/client/src/index.ts';
 import { mintReadToken, readTokenFor } from '../../packages/client/src/tokens.ts';
 import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
-import { EventWriter } from '../support/numbered-events.ts';
+import { newTimeline } from '../support/numbered-events.ts';
 
 let catalog: Catalog;
 let history: RunningHistory;
@@ -29,6 +29,12 @@ afterAll(async () => {
 const secret = READ_TOKEN_SECRET;
 const row = (id: string) =>
   entity(id, { url: `/t/default/a/x/${id}`, tenant: 'default', type: 'x', status: 'idle' });
+
+async function seqsOf(reader: AgentGateway, agent: string): Promise<number[]> {
+  const seqs: number[] = [];
+  await reader.timeline(agent, { live: false }).subscribe(({ seq }) => seqs.push(seq));
+  return seqs;
+}
 
 describe('the catalog with tokens that end', () => {
   // Each long-poll ended with a 401 when its token did, and the catalog was not live until the next one.
@@ -87,11 +93,7 @@ describe('the catalog with tokens that are over when they come', () => {
 
 describe('a token that is older than the agent', () => {
   it('is renewed once', async () => {
-    for (const id of ['old', 'new', 'foreign']) {
-      const writer = new EventWriter(`${history.url}/t/default/agents/chat/${id}/timeline`);
-      await writer.create();
-      await writer.append(1);
-    }
+    for (const id of ['old', 'new', 'foreign']) await newTimeline(history.url, id, 1);
     let minted = 0;
     const agents = ['old'];
     const reader = new AgentGateway({
@@ -102,12 +104,7 @@ describe('a token that is older than the agent', () => {
         return mintReadToken({ secret, prefix });
       },
     });
-    const read = async (id: string): Promise<number[]> => {
-      const seqs: number[] = [];
-      const timeline = reader.timeline(`chat/${id}`, { live: false });
-      await timeline.subscribe(({ seq }) => seqs.push(seq));
-      return seqs;
-    };
+    const read = (id: string) => seqsOf(reader, `chat/${id}`);
     expect(await read('old')).toEqual([0]);
     agents.push('new');
     // The read failed with 403 until the old token was over, which can be hours.
@@ -126,9 +123,7 @@ describe('a token that is older than the agent', () => {
 
 describe('a session that has ended', () => {
   it('ends every read for good, and is not asked for again', async () => {
-    const writer = new EventWriter(`${history.url}/t/default/agents/chat/ended/timeline`);
-    await writer.create();
-    await writer.append(2);
+    await newTimeline(history.url, 'ended', 2);
     let isOver = false;
     let asked = 0;
     const reader = new AgentGateway({
@@ -163,20 +158,13 @@ describe('a session that has ended', () => {
 
 describe('a read token for an agent', () => {
   it('opens its timeline and no other', async () => {
-    for (const id of ['mine', 'mine2']) {
-      const writer = new EventWriter(`${history.url}/t/default/agents/chat/${id}/timeline`);
-      await writer.create();
-      await writer.append(1);
-    }
-    const read = async (agent: string): Promise<number[]> => {
-      const authCallback = () => readTokenFor({ url: '/t/default/a/chat/mine' }, { secret });
-      const reader = new AgentGateway({ url: gateway.url, authCallback });
-      const seqs: number[] = [];
-      await reader.timeline(agent, { live: false }).subscribe(({ seq }) => seqs.push(seq));
-      return seqs;
-    };
-    expect(await read('chat/mine')).toEqual([0]);
-    await expect(read('chat/mine2')).rejects.toMatchObject({ code: 'prefix_not_covered' });
+    for (const id of ['mine', 'mine2']) await newTimeline(history.url, id, 1);
+    const authCallback = () => readTokenFor({ url: '/t/default/a/chat/mine' }, { secret });
+    const reader = new AgentGateway({ url: gateway.url, authCallback });
+    expect(await seqsOf(reader, 'chat/mine')).toEqual([0]);
+    await expect(seqsOf(reader, 'chat/mine2')).rejects.toMatchObject({
+      code: 'prefix_not_covered',
+    });
   });
 
   it('may pin the catalog with values as a list', async () => {

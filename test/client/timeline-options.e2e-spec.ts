@@ -7,7 +7,7 @@ import {
 } from '../../packages/client/src/index.ts';
 import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
-import { EventWriter } from '../support/numbered-events.ts';
+import { newTimeline } from '../support/numbered-events.ts';
 
 let history: RunningHistory;
 let gateway: TestGateway;
@@ -22,12 +22,7 @@ afterAll(async () => {
 });
 
 const client = (): AgentGateway => new AgentGateway({ url: gateway.url, apiKey: API_KEY });
-async function written(id: string, count: number): Promise<EventWriter> {
-  const writer = new EventWriter(`${history.url}/t/default/agents/chat/${id}/timeline`);
-  await writer.create();
-  if (count > 0) await writer.append(count, 200);
-  return writer;
-}
+const written = (id: string, count: number) => newTimeline(history.url, id, count, 200);
 
 describe('the last events of a timeline', () => {
   it.each(['sse', 'long-poll'] as const)(

@@ -9,7 +9,7 @@ import {
   type TestGateway,
 } from '../support/gateway.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
-import { EventWriter, upTo } from '../support/numbered-events.ts';
+import { EventWriter, newTimeline, upTo } from '../support/numbered-events.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 // In memory: the file-backed store may show new data before it moves its own offset (0.3.7).
@@ -31,18 +31,13 @@ afterAll(async () => {
 });
 
 const withKey = (): AgentGateway => new AgentGateway({ url, apiKey: API_KEY });
-function abortable(): { signal: AbortSignal; abort: () => void } {
-  const controller = new AbortController();
-  return { signal: controller.signal, abort: () => controller.abort() };
-}
-const writerOf = (id: string): EventWriter =>
-  new EventWriter(`${history.url}/t/default/agents/chat/${id}/timeline`);
+const written = (id: string, count = 0) => newTimeline(history.url, id, count);
 const mint = (ttlSeconds: number, prefix = '/streams/t/default') =>
   mintReadToken({ secret: READ_TOKEN_SECRET, prefix, ttlSeconds });
 
 describe.each(['sse', 'long-poll'] as const)('a timeline of the client, by %s', (live) => {
   it('has each event once, whatever is cut, down, stalled or expired', async () => {
-    const writer = writerOf(`faults-${live}`);
+    const writer = new EventWriter(`${history.url}/t/default/agents/chat/faults-${live}/timeline`);
     let minted = 0;
     const reader = new AgentGateway({
       url,
@@ -88,9 +83,7 @@ describe.each(['sse', 'long-poll'] as const)('a timeline of the client, by %s', 
   });
 
   it('continues behind a bookmark, also in the middle of what came at once', async () => {
-    const writer = writerOf(`bookmark-${live}`);
-    await writer.create();
-    await writer.append(25);
+    await written(`bookmark-${live}`, 25);
     const seqs: number[] = [];
     let bookmark: Bookmark | undefined;
     while (seqs.length < 25) {
@@ -109,8 +102,7 @@ describe.each(['sse', 'long-poll'] as const)('a timeline of the client, by %s', 
 
 describe('a timeline of the client', () => {
   it('ends behind what is there, where it is not to wait', async () => {
-    const writer = writerOf('there');
-    await writer.create();
+    const writer = await written('there');
     const timeline = withKey().timeline('chat/there', { live: false });
     const seqs: number[] = [];
     await timeline.subscribe(({ seq }) => seqs.push(seq));
@@ -150,17 +142,13 @@ describe('a timeline of the client', () => {
   );
 
   it('ends without an error when its signal aborts, wherever it is', async () => {
-    const writer = writerOf('abort');
-    await writer.create();
-    await writer.append(3);
-    const aborted = new AbortController();
-    aborted.abort();
+    await written('abort', 3);
     const seqs: number[] = [];
     const read = (signal: AbortSignal, id: string, onEvent: (seq: number) => void) =>
       withKey()
         .timeline(`chat/${id}`, { signal })
         .subscribe(({ seq }) => onEvent(seq));
-    await read(aborted.signal, 'abort', (seq) => seqs.push(seq));
+    await read(AbortSignal.abort(), 'abort', (seq) => seqs.push(seq));
     expect(seqs).toEqual([]);
     // In the middle of a batch; while it waits for more; while it waits for the stream.
     const inBatch = new AbortController();
@@ -189,43 +177,23 @@ describe('a timeline of the client', () => {
   });
 
   it.each([
-    ['a stream that is not there, where it is not waited for', 'chat/never', {}, 404, 'http_404'],
-    [
-      'a token for something else',
-      'chat/there',
-      { prefix: '/streams/t/default/x' },
-      403,
-      'prefix_not_covered',
-    ],
-    ['an offset that is none', 'chat/there', { from: 'nonsense!' }, 400, 'http_400'],
-  ])(
-    'throws for %s',
-    async (
-      _,
-      agent,
-      { prefix, from = 'start' }: { prefix?: string; from?: string },
-      status,
-      code,
-    ) => {
-      await writerOf('there').create();
-      const reader = new AgentGateway({ url, authCallback: () => mint(60, prefix) });
-      const timeline = reader.timeline(agent, { waitForStream: false, from });
-      const failing = timeline.subscribe(() => undefined);
-      await expect(failing).rejects.toMatchObject({ name: 'APIError', status, code });
-    },
-  );
-
-  it('throws for a key that is refused, and repeats an event stream that ends at once without haste', async () => {
-    const wrong = new AgentGateway({ url, apiKey: 'wrong' });
-    await expect(wrong.timeline('chat/there').subscribe(() => undefined)).rejects.toMatchObject({
-      code: 'invalid_credentials',
-    });
+    ['a stream that is not waited for', { agent: 'chat/never' }, 404, 'http_404'],
+    ['a token for another', { prefix: '/streams/t/default/x' }, 403, 'prefix_not_covered'],
+    ['an offset that is none', { from: 'nonsense!' }, 400, 'http_400'],
+    ['a key that is refused', { apiKey: 'wrong' }, 401, 'invalid_credentials'],
+    ['an address that is no route', { path: '/elsewhere' }, 404, 'route_not_found'],
+  ])('throws for %s', async (_, wrong: Record<string, string>, status, code) => {
+    const { agent = 'chat/there', prefix, from = 'start', apiKey, path = '' } = wrong;
+    await written('there');
+    const credential = apiKey ? { apiKey } : { authCallback: () => mint(60, prefix) };
+    const reader = new AgentGateway({ url: `${url}${path}`, ...credential });
+    const timeline = reader.timeline(agent, { waitForStream: agent === 'chat/there', from });
+    const failing = timeline.subscribe(() => undefined);
+    await expect(failing).rejects.toMatchObject({ name: 'APIError', status, code });
   });
 
   it('from now on has what is written after it went live, and a bookmark even before that', async () => {
-    const writer = writerOf('now');
-    await writer.create();
-    await writer.append(3);
+    const writer = await written('now', 3);
     const controller = new AbortController();
     const first = withKey().timeline('chat/now', {
       from: 'now',
@@ -254,28 +222,22 @@ describe('a timeline of the client', () => {
       },
     });
     for (const read of ['timeline', 'catalog'] as const) {
-      const { signal, abort } = abortable();
+      const stop = new AbortController();
+      const { signal } = stop;
       const reading =
         read === 'timeline' ? reader.timeline('chat/x', { signal }) : reader.catalog({ signal });
       const ended = reading.subscribe(() => undefined);
       await asked.promise;
-      abort();
+      stop.abort();
       await ended;
     }
-    const { signal, abort } = abortable();
-    const sending = reader.agents.send('chat/x', 'hello', { signal });
-    abort();
-    await expect(sending).rejects.toBe(signal.reason);
+    const stop = new AbortController();
+    const sending = reader.agents.send('chat/x', 'hello', { signal: stop.signal });
+    stop.abort();
+    await expect(sending).rejects.toBe(stop.signal.reason);
     await expect(
       reader.agents.send('chat/x', 'hello', { timeoutMs: 20, retryForMs: 0 }),
     ).rejects.toMatchObject({ code: 'timeout' });
-  });
-
-  it('throws for an address that is no route of a gateway', async () => {
-    const wrong = new AgentGateway({ url: `${url}/elsewhere`, apiKey: API_KEY });
-    await expect(wrong.timeline('chat/there').subscribe(() => undefined)).rejects.toMatchObject({
-      code: 'route_not_found',
-    });
   });
 
   it('drops an event that the store sends twice, and tells of one that is missing', async () => {
@@ -303,8 +265,7 @@ describe('a timeline of the client', () => {
   });
 
   it('waits for a consumer that is slow, and is read by one at a time', async () => {
-    await writerOf('slow').create();
-    await writerOf('slow').append(2);
+    await written('slow', 2);
     const timeline = withKey().timeline('chat/slow', { live: false });
     const reading = timeline[Symbol.asyncIterator]();
     expect((await reading.next()).value).toMatchObject({ seq: 0 });
@@ -316,8 +277,7 @@ describe('a timeline of the client', () => {
   });
 
   it('is that of any stream, by its path or by what spawn answered', async () => {
-    await writerOf('path').create();
-    await writerOf('path').append(1);
+    await written('path', 1);
     const path = '/t/default/agents/chat/path/timeline';
     const addresses = [
       path,

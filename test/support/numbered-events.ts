@@ -45,6 +45,19 @@ export class EventWriter {
   }
 }
 
+/** Creates the timeline of `chat/<id>` in a history store, with this many events of so many bytes. */
+export async function newTimeline(
+  historyUrl: string,
+  id: string,
+  count = 0,
+  textBytes = 0,
+): Promise<EventWriter> {
+  const writer = new EventWriter(`${historyUrl}/t/default/agents/chat/${id}/timeline`);
+  await writer.create();
+  if (count > 0) await writer.append(count, textBytes);
+  return writer;
+}
+
 /** The events that a reader received, in order. */
 export class ReceivedEvents {
   readonly seqs: number[] = [];

@@ -13,6 +13,12 @@ export function restateUrls(): { ingressUrl: string; adminUrl: string } {
   return { ingressUrl, adminUrl };
 }
 
+/** The settings of a gateway for that Restate. */
+export function restateSettings(): Record<string, string> {
+  const { ingressUrl, adminUrl } = restateUrls();
+  return { GATEWAY_RUNTIME_INGRESS_URL: ingressUrl, GATEWAY_RUNTIME_ADMIN_URL: adminUrl };
+}
+
 export interface RegisteredAgents {
   /** Where Restate calls the services. */
   readonly uri: string;

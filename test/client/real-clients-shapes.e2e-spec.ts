@@ -1,14 +1,19 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FetchError, isChangeMessage, isControlMessage } from '@electric-sql/client';
+import {
+  FetchError,
+  isChangeMessage,
+  isControlMessage,
+  Shape,
+  ShapeStream,
+} from '@electric-sql/client';
 import type { Row } from '@electric-sql/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
 import { startCatalog, type Catalog } from '../support/catalog.ts';
 import '../../local/catalog/unref-client-timers.ts';
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
-import { followCatalog } from '../support/follow-catalog.ts';
 import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { ReadToken } from '../support/read-token.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
@@ -59,58 +64,59 @@ interface Following {
   ttlSeconds?: number;
 }
 
-/** Follows a shape as `docs/browser.md` shows it, with the unmodified client, and records every message. */
+/** Follows a shape as `docs/browser.md` says, with the unmodified client, and records every message. */
 function follow({ table = 'entities', type, prefix = SHAPE, ttlSeconds = 60 }: Following) {
   const seen: Seen[] = [];
   const watched = watchedFetch();
-  const stopped = new AbortController();
-  const ended = Promise.withResolvers<Error>();
-  let rows: readonly Row[] = [];
+  const stopping = new AbortController();
   let minted = 0;
-  const rowListeners = new Set<() => void>();
-  const mint = async () => {
+  const token = new ReadToken(async () => {
     minted += 1;
     return { token: await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds }), ttlSeconds };
-  };
-  const stream = followCatalog({
+  }, 0);
+  const stream = new ShapeStream({
     url: `${gateway.url}${SHAPE}`,
     params: { table, ...(type && { where: 'type = $1', params: { 1: type } }) },
-    token: new ReadToken(mint, 0),
-    onRows: (current) => {
-      rows = current;
-      for (const listener of rowListeners) listener();
-    },
-    onStopped: ended.resolve,
-    signal: stopped.signal,
+    headers: { Authorization: () => token.authorization() },
+    signal: stopping.signal,
     fetchClient: watched.fetch,
     backoffOptions: FAST_BACKOFF,
+    onError: (error) => {
+      if (error instanceof FetchError && error.status === 403) return;
+      token.drop();
+      // Any object means: continue from the last offset. Without one the client stops for good.
+      return {};
+    },
   });
-  stream.subscribe((messages) => {
-    for (const message of messages) {
-      if (isChangeMessage(message)) {
-        const { id, status } = message.value;
-        seen.push([message.headers.operation, { ...(id && { id }), status }]);
-      } else if (isControlMessage(message) && message.headers.control === 'must-refetch') {
-        seen.push(['must-refetch']);
+  const shape = new Shape(stream);
+  const stopped = new Promise<Error>((resolve) => {
+    stream.subscribe((messages) => {
+      for (const message of messages) {
+        if (isChangeMessage(message)) {
+          const { id, status } = message.value;
+          seen.push([message.headers.operation, { ...(id && { id }), status }]);
+        } else if (isControlMessage(message) && message.headers.control === 'must-refetch') {
+          seen.push(['must-refetch']);
+        }
       }
-    }
+    }, resolve);
   });
-  stops.push(() => stopped.abort());
-  const ids = () => rows.map(({ id }) => id as string).toSorted();
+  stops.push(() => stopping.abort());
   return {
     seen,
     watched,
-    stopped: ended.promise,
+    stopped,
     minted: () => minted,
     /** Fulfils once the rows are those with these ids. */
     untilIds: (...wanted: string[]) =>
       new Promise<void>((resolve) => {
         const check = () => {
-          if (ids().join() !== wanted.join()) return;
-          rowListeners.delete(check);
+          const ids = shape.currentRows.map(({ id }) => id as string).toSorted();
+          if (ids.join() !== wanted.join()) return;
+          unsubscribe();
           resolve();
         };
-        rowListeners.add(check);
+        const unsubscribe = shape.subscribe(check);
         check();
       }),
   };

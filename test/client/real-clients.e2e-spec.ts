@@ -5,30 +5,26 @@ import { setInterval } from 'node:timers/promises';
 import { FetchError, stream } from '@durable-streams/client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
-import { followTimeline } from '../support/follow-timeline.ts';
 import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
-import {
-  EventWriter,
-  ReceivedEvents,
-  upTo,
-  type NumberedEvent,
-} from '../support/numbered-events.ts';
+import { newTimeline, upTo, type NumberedEvent } from '../support/numbered-events.ts';
 import { ReadToken } from '../support/read-token.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
+import { TimelineReader } from '../support/timeline-reader.ts';
+import { until } from '../support/until.ts';
 import { watchedFetch } from '../support/watched-fetch.ts';
 
 const AGENTS = '/streams/t/default/agents/chat';
 /** Longer than a second, because the client stops after three event streams that were shorter. */
 const TTL_SECONDS = { 'long-poll': 0.6, sse: 1.1 };
-const FAST_BACKOFF = { initialDelay: 10, maxDelay: 50, multiplier: 1 };
 
 let history: RunningHistory;
 let proxy: CuttingProxy;
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  history = await startHistory();
+  // Longer than a token, and short enough that no long-poll keeps the worker from its end.
+  history = await startHistory({ longPollTimeoutMs: 5_000 });
   proxy = await startCuttingProxy(history.url);
   gateway = await startTestGateway({ GATEWAY_HISTORY_URL: proxy.url });
 });
@@ -46,121 +42,103 @@ afterEach(async () => {
 let timelines = 0;
 
 /** Creates an agent's timeline with this many events. */
-async function newTimeline(count: number, historyUrl = history.url) {
+async function newAgent(count: number, historyUrl = history.url) {
   const agent = `a${timelines++}`;
-  const writer = new EventWriter(`${historyUrl}/t/default/agents/chat/${agent}/timeline`);
-  await writer.create();
-  if (count > 0) await writer.append(count);
+  const writer = await newTimeline(historyUrl, agent, count);
   const prefix = `${AGENTS}/${agent}`;
   return { prefix, url: `${gateway.url}${prefix}/timeline`, writer };
 }
 
-/** Counts the tokens that it mints. Without a margin each token is used until it expires. */
-function tokenFor(prefix: string, ttlSeconds: number) {
+/** Follows a timeline as `docs/browser.md` says, with the unmodified client. Each token is used until it expires. */
+function follow(url: string, live: 'long-poll' | 'sse', prefix: string, ttlSeconds = 60) {
   let minted = 0;
   const token = new ReadToken(async () => {
     minted += 1;
     return { token: await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds }), ttlSeconds };
   }, 0);
-  return { token, minted: () => minted };
-}
-
-/** Follows a timeline as `docs/browser.md` shows it, with the unmodified client. */
-function follow(url: string, live: 'long-poll' | 'sse', token: ReadToken) {
-  const received = new ReceivedEvents();
   const watched = watchedFetch();
-  const stopped = new AbortController();
-  const ended = followTimeline<NumberedEvent>({
+  const reader = new TimelineReader<NumberedEvent>({
     url,
     live,
-    token,
-    onEvents: received.add,
-    signal: stopped.signal,
+    authorization: () => token.authorization(),
     fetch: watched.fetch,
-    backoffOptions: FAST_BACKOFF,
   });
-  const stop = () => {
-    stopped.abort();
-    return ended;
-  };
-  stops.push(() => stop().catch(() => undefined));
-  return { received, watched, ended };
+  stops.push(() => reader.stop());
+  return { reader, watched, minted: () => minted };
 }
+
+const seqsOf = ({ events }: TimelineReader<NumberedEvent>) => events.map(({ seq }) => seq);
 
 describe.each(['long-poll', 'sse'] as const)('the Durable Streams client, live by %s,', (live) => {
   it('catches up, goes live and outlives its tokens, with every event once', async () => {
-    const { prefix, url, writer } = await newTimeline(3);
-    const { token, minted } = tokenFor(prefix, TTL_SECONDS[live]);
-
-    const { received, watched } = follow(url, live, token);
-    await received.until(3);
+    const { prefix, url, writer } = await newAgent(3);
+    const { reader, watched, minted } = follow(url, live, prefix, TTL_SECONDS[live]);
+    await reader.until(3);
     await writer.append();
-    await received.until(4);
+    await reader.until(4);
     for (let renewals = 1; renewals <= 2; renewals += 1) {
       // A parked long-poll is answered 401; an event stream ends, and the client opens another.
       await watched.next(({ url: { searchParams }, status }) =>
         live === 'sse' ? searchParams.get('live') === 'sse' : status === 401,
       );
       await writer.append(2);
-      await received.until(writer.count);
+      await reader.until(writer.count);
     }
 
-    expect(received.seqs).toEqual(upTo(8));
+    expect(seqsOf(reader)).toEqual(upTo(8));
     expect(minted()).toBeGreaterThanOrEqual(3);
     expect(new Set(watched.statuses())).toEqual(new Set(live === 'sse' ? [200] : [200, 401]));
   });
 
   it('loses and repeats nothing where tokens end while events keep coming', async () => {
-    const { prefix, url, writer } = await newTimeline(1);
-    const { token, minted } = tokenFor(prefix, TTL_SECONDS[live]);
-
-    const { received } = follow(url, live, token);
+    const { prefix, url, writer } = await newAgent(1);
+    const { reader, minted } = follow(url, live, prefix, TTL_SECONDS[live]);
     // Event streams last longer here, and a machine's time for tests does not.
     const renewals = live === 'sse' ? 2 : 4;
     for await (const _ of setInterval(5)) {
       await writer.append();
       if (minted() === renewals) break;
     }
-    await received.until(writer.count);
+    await reader.until(writer.count);
 
-    expect(received.seqs).toEqual(upTo(writer.count));
+    expect(seqsOf(reader)).toEqual(upTo(writer.count));
   });
 
   it('asks again by itself while the gateway answers 502, and continues where it was', async () => {
-    const { prefix, url, writer } = await newTimeline(2);
-    const { received, watched } = follow(url, live, tokenFor(prefix, 60).token);
-    await received.until(2);
+    const { prefix, url, writer } = await newAgent(2);
+    const { reader, watched } = follow(url, live, prefix);
+    await reader.until(2);
 
     const failed = watched.next(({ status }) => status === 502);
     proxy.refuse();
     await failed;
     await writer.append(2);
     proxy.restore();
-    await received.until(4);
+    await reader.until(4);
 
-    expect(received.seqs).toEqual(upTo(4));
+    expect(seqsOf(reader)).toEqual(upTo(4));
   });
 
   it('takes a catch-up that breaks off for no whole one, and reads it again', async () => {
-    const { prefix, url, writer } = await newTimeline(1);
+    const { prefix, url, writer } = await newAgent(1);
     await writer.append(200, 1_000);
     const cut = proxy.cutAfter(100_000);
 
-    const { received, watched } = follow(url, live, tokenFor(prefix, 60).token);
+    const { reader, watched } = follow(url, live, prefix);
     await cut;
-    await received.until(201);
+    await reader.until(201);
 
-    expect(received.seqs).toEqual(upTo(201));
+    expect(seqsOf(reader)).toEqual(upTo(201));
     expect(watched.statuses().slice(0, 2)).toEqual([200, 200]);
   });
 
   it('takes a live event that breaks off for no whole one, and reads it again', async () => {
-    const { prefix, url, writer } = await newTimeline(1);
-    const { received, watched } = follow(url, live, tokenFor(prefix, 60).token);
-    await received.until(1);
+    const { prefix, url, writer } = await newAgent(1);
+    const { reader, watched } = follow(url, live, prefix);
+    await reader.until(1);
     // Proof that the live read is there: it gets this event.
     await writer.append();
-    await received.until(2);
+    await reader.until(2);
 
     const again = watched.next(({ status }) => status === 200);
     const cut = proxy.cutAfter(50_000);
@@ -168,40 +146,37 @@ describe.each(['long-poll', 'sse'] as const)('the Durable Streams client, live b
     await cut;
     await again;
     await writer.append();
-    await received.until(4);
+    await reader.until(4);
 
-    expect(received.seqs).toEqual(upTo(4));
+    expect(seqsOf(reader)).toEqual(upTo(4));
   });
 
   it('continues where it was after a restart of the history store', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'gateway-clients-'));
     stops.unshift(() => rm(dataDir, { recursive: true }));
-    let store = await startHistory({ dataDir });
+    const options = { dataDir, longPollTimeoutMs: 5_000 };
+    let store = await startHistory(options);
     stops.unshift(() => store.stop());
     const ownGateway = await startTestGateway({ GATEWAY_HISTORY_URL: store.url });
     stops.unshift(() => ownGateway.stop());
-    const { prefix, writer } = await newTimeline(2, store.url);
-    const { received, watched } = follow(
-      `${ownGateway.url}${prefix}/timeline`,
-      live,
-      tokenFor(prefix, 60).token,
-    );
-    await received.until(2);
+    const { prefix, writer } = await newAgent(2, store.url);
+    const { reader, watched } = follow(`${ownGateway.url}${prefix}/timeline`, live, prefix);
+    await reader.until(2);
 
     const failed = watched.next(({ status }) => status === 502);
     await store.stop();
     await failed;
-    store = await startHistory({ dataDir, port: store.port });
+    store = await startHistory({ ...options, port: store.port });
     await writer.append(2);
-    await received.until(4);
+    await reader.until(4);
 
     // The file-backed store can give events twice (it shows data before it moves its offset), which
     // no gateway can mend; that none is lost or out of its place still has to hold.
-    expect([...new Set(received.seqs)]).toEqual(upTo(4));
+    expect([...new Set(seqsOf(reader))]).toEqual(upTo(4));
   });
 
   it('rejects with the 401 of a token that is not renewed, without a call of onError', async () => {
-    const { prefix, url } = await newTimeline(1);
+    const { prefix, url } = await newAgent(1);
     const ttlSeconds = TTL_SECONDS[live];
     const stale = await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds });
     const errors: Error[] = [];
@@ -219,11 +194,11 @@ describe.each(['long-poll', 'sse'] as const)('the Durable Streams client, live b
   });
 
   it('lets onError answer a 401 of the first request with a fresh token', async () => {
-    const { prefix, url } = await newTimeline(2);
+    const { prefix, url } = await newAgent(2);
     const expired = await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds: -5 });
     const fresh = await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds: 60 });
     const refused = Promise.withResolvers<FetchError>();
-    const received = new ReceivedEvents();
+    const seqs: number[] = [];
     // Only the signal ends its reconnecting, too: `cancel` alone left it to try for ever.
     const stopped = new AbortController();
 
@@ -237,8 +212,8 @@ describe.each(['long-poll', 'sse'] as const)('the Durable Streams client, live b
         return { headers: { Authorization: `Bearer ${fresh}` } };
       },
     });
-    read.subscribeJson(({ items }) => received.add(items));
-    await received.until(2);
+    read.subscribeJson(({ items }) => void seqs.push(...items.map(({ seq }) => seq)));
+    await until('both events come', () => seqs.length === 2);
     stopped.abort();
 
     const { status, text } = await refused.promise;
@@ -246,21 +221,22 @@ describe.each(['long-poll', 'sse'] as const)('the Durable Streams client, live b
       401,
       'token_expired',
     ]);
-    expect(received.seqs).toEqual([0, 1]);
+    expect(seqs).toEqual([0, 1]);
   });
 
   it('stops at a 403 at once: another token of the same kind would not help', async () => {
-    const { url } = await newTimeline(1);
-    const { token, minted } = tokenFor(`${AGENTS}/somebody-else`, 60);
+    const { url } = await newAgent(1);
+    const other = { prefix: `${AGENTS}/somebody-else`, ttlSeconds: 60 };
+    const authorization = `Bearer ${await mintReadToken(READ_TOKEN_SECRET, other)}`;
+    const watched = watchedFetch();
 
-    const { ended, watched } = follow(url, live, token);
+    const read = stream({ url, live, headers: { authorization }, fetch: watched.fetch });
 
-    await expect(ended).rejects.toMatchObject({
+    await expect(read).rejects.toMatchObject({
       name: 'FetchError',
       status: 403,
       text: expect.stringContaining('"code":"prefix_not_covered"'),
     });
     expect(watched.statuses()).toEqual([403]);
-    expect(minted()).toBe(1);
   });
 });

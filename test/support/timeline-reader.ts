@@ -8,6 +8,7 @@ export interface ReaderOptions {
   /** In place of the key: asked for each request. */
   authorization?: () => Promise<string>;
   live: 'long-poll' | 'sse';
+  fetch?: typeof fetch;
 }
 
 /** The fields of a timeline's event that a reader checks. */
@@ -56,12 +57,13 @@ export class TimelineReader<Event extends NumberedEvent> {
     while (!this.stopped.signal.aborted) {
       const generation = ++this.generation;
       try {
-        const { url, apiKey, live } = this.options;
+        const { url, apiKey, live, fetch } = this.options;
         const { authorization = `Bearer ${apiKey}` } = this.options;
         const response = await stream<Event>({
           url,
           live,
           offset,
+          ...(fetch && { fetch }),
           headers: { authorization },
           signal: this.stopped.signal,
           json: true,

@@ -26,7 +26,11 @@ export async function start(options: Partial<CatalogOptions> = {}): Promise<Cata
 }
 
 /** Writes a row of `entities`, or a part of an existing one. */
-export async function putEntity(catalog: Catalog, row: Row, oldUrl?: string): Promise<void> {
+export async function putEntity(
+  catalog: Pick<Catalog, 'url'>,
+  row: Row,
+  oldUrl?: string,
+): Promise<void> {
   const query = oldUrl === undefined ? '' : `?url=${encodeURIComponent(oldUrl)}`;
   const response = await fetch(`${catalog.url}/rows/entities${query}`, {
     method: 'PUT',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deleteEntity, entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
 import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
-import { killAllClis, reaches, runCli, startCli } from '../support/cli.ts';
+import { jsonLines, killAllClis, reaches, runCli, startCli } from '../support/cli.ts';
 import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { startWatchedServer } from '../support/watched-server.ts';
@@ -32,11 +32,8 @@ afterAll(async () => {
 });
 
 const ids = (out: string): string[] =>
-  out
-    .trim()
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => (JSON.parse(line) as { id: string }).id)
+  jsonLines<{ id: string }>(out)
+    .map(({ id }) => id)
     .sort();
 
 describe('agent-gateway ls', () => {
@@ -104,32 +101,34 @@ describe('agent-gateway ls', () => {
       ttlSeconds: 60,
       audience: 'acme',
     });
-    const result = await runCli(['ls', '--json', '--key-file', '-'], {
-      env: { AGENT_GATEWAY_URL: gateway.url },
-      input: `${token}\n`,
-    });
-    expect({ ...result, out: ids(result.out) }).toEqual({ code: 0, out: ['a1', 'a2'], err: '' });
+    const list = (...args: string[]) => {
+      const own = { AGENT_GATEWAY_URL: gateway.url };
+      return runCli(['ls', '--json', ...args, '--key-file', '-'], {
+        env: own,
+        input: `${token}\n`,
+      });
+    };
+    const all = await list();
+    expect({ ...all, out: ids(all.out) }).toEqual({ code: 0, out: ['a1', 'a2'], err: '' });
     // All that the options make of a query passes with a token, too.
     const where = ['--where', 'id = $1 OR id = $2', '--param', 'a1', '--param', 'b1'];
-    const some = await runCli(['ls', '--json', ...where, '--type', 'chat', '--key-file', '-'], {
-      env: { AGENT_GATEWAY_URL: gateway.url },
-      input: token,
-    });
+    const some = await list(...where, '--type', 'chat');
     expect({ ...some, out: ids(some.out) }).toEqual({ code: 0, out: ['a1'], err: '' });
-    const other = await runCli(['ls', '--table', 'notes', '--key-file', '-'], {
-      env: { AGENT_GATEWAY_URL: gateway.url },
-      input: token,
+    expect(await list('--table', 'notes')).toEqual({
+      code: 3,
+      out: '',
+      err: expect.stringMatching(/^agent-gateway: 403 table_not_allowed\. /),
     });
-    expect(other).toMatchObject({ code: 3, out: '' });
-    expect(other.err).toMatch(/^agent-gateway: 403 table_not_allowed\. /);
   });
 
   it('says what the engine makes of a wrong query', async () => {
-    const result = await runCli(['ls', '--where', 'nonsense ='], { env });
-    expect(result).toMatchObject({ code: 5, out: '' });
-    expect(result.err).toMatch(
-      /^agent-gateway: 400 from behind the gateway\. .+ \(request \w{26}\)\n$/,
-    );
+    expect(await runCli(['ls', '--where', 'nonsense ='], { env })).toEqual({
+      code: 5,
+      out: '',
+      err: expect.stringMatching(
+        /^agent-gateway: 400 from behind the gateway\. .+ \(request \w{26}\)\n$/,
+      ),
+    });
   });
 
   it('ends with 6 where the engine is not there, and where no catalog is', async () => {

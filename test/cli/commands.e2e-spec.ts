@@ -11,7 +11,8 @@ import {
 } from '../support/gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
-import { registerAgents, restateUrls, type RegisteredAgents } from '../support/restate.ts';
+import { registerAgents, restateSettings, type RegisteredAgents } from '../support/restate.ts';
+import { freePort } from '../support/runtime.ts';
 import { startScriptedUpstream, type Script } from '../support/scripted-upstream.ts';
 
 const TYPE = 'cli-recorder';
@@ -22,12 +23,8 @@ let env: Record<string, string>;
 let folder: string;
 
 beforeAll(async () => {
-  const { ingressUrl, adminUrl } = restateUrls();
   agents = await registerAgents([agent.service]);
-  gateway = await startTestGateway({
-    GATEWAY_RUNTIME_INGRESS_URL: ingressUrl,
-    GATEWAY_RUNTIME_ADMIN_URL: adminUrl,
-  });
+  gateway = await startTestGateway(restateSettings());
   env = reaches(gateway.url);
   folder = await mkdtemp(join(tmpdir(), 'cli-commands-'));
 });
@@ -277,10 +274,7 @@ describe('a command whose answer is lost', () => {
   });
 
   it('says that nothing was accepted where nobody listens', async () => {
-    const url = await against(
-      () => undefined,
-      (address) => Promise.resolve(address),
-    );
+    const url = `http://127.0.0.1:${await freePort()}`;
     expect(await runCli(['send', 'chat/a1', 'hi', '--url', url, '--retry-for', '0'])).toEqual({
       code: 6,
       out: '',
@@ -308,10 +302,7 @@ describe('a command whose answer is lost', () => {
   });
 
   it('ends at once and cleanly on Ctrl-C while it waits to try again', async () => {
-    const url = await against(
-      () => undefined,
-      (address) => Promise.resolve(address),
-    );
+    const url = `http://127.0.0.1:${await freePort()}`;
     const cli = startCli(['send', 'chat/a1', 'hi', '--url', url]);
     await cli.until(({ err }) => err.includes('trying again'));
     cli.signal('SIGINT');

@@ -1,16 +1,20 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { object, type ObjectContext } from '@restatedev/restate-sdk';
+import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
 import { AgentGateway } from '../../packages/client/src/index.ts';
-import { killAllClis, runCli, startCli, type CliResult } from '../support/cli.ts';
+import {
+  jsonLines,
+  killAllClis,
+  runCli,
+  startCli,
+  typeInShell,
+  type CliResult,
+} from '../support/cli.ts';
 import { serveAgents } from '../support/restate.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
-
-const BIN = join(import.meta.dirname, '../../packages/cli/bin');
-const NODE = join(import.meta.dirname, '../../node_modules/.bin');
 
 let system: LocalSystem;
 let gateway: AgentGateway;
@@ -31,17 +35,6 @@ afterAll(async () => {
 
 const cli = (...args: string[]): Promise<CliResult> => runCli(args, { env });
 
-/** Runs a command line as a user types it, in a folder of its own. */
-function shell(command: string): Promise<CliResult> {
-  const PATH = [BIN, NODE, process.env.PATH].join(delimiter);
-  const options = { env: { PATH, HOME: folder, TZ: 'UTC', ...env }, cwd: folder };
-  return new Promise((resolve) => {
-    execFile('bash', ['-o', 'pipefail', '-c', command], options, (error, out, err) => {
-      resolve({ code: Number(error?.code ?? 0), out, err });
-    });
-  });
-}
-
 /** Waits until the catalog shows this status of the agent. */
 async function hasStatus(id: string, status: string): Promise<void> {
   const query = { where: 'id = $1 AND status = $2', params: [id, status] };
@@ -56,10 +49,7 @@ describe('agent-gateway send --tail', () => {
       texts.map((text) => cli('send', 'assistant/busy', text, '--tail', '--json')),
     );
     for (const [index, { code, out, err }] of results.entries()) {
-      const events = out
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line) as Record<string, unknown>);
+      const events = jsonLines<Record<string, unknown>>(out);
       const asked = events.find(
         ({ kind, content }) =>
           kind === 'message' && JSON.stringify(content).includes(texts[index] ?? ''),
@@ -108,9 +98,7 @@ describe('agent-gateway send --tail', () => {
 describe('agent-gateway tail', () => {
   beforeAll(async () => {
     const agent = await gateway.agents.spawn({ type: 'echo', id: 'long' });
-    for (const text of ['one', 'two', 'three']) {
-      await gateway.agents.send(agent, { kind: 'message', content: [{ type: 'text', text }] });
-    }
+    for (const text of ['one', 'two', 'three']) await gateway.agents.send(agent, text);
     for await (const { seq } of gateway.timeline(agent)) if (seq === 6) break;
   });
 
@@ -127,12 +115,13 @@ describe('agent-gateway tail', () => {
 
   // A writer hears that its reader has gone with its next write alone: of a quiet timeline that may be never.
   it('ends at once when the reader of its pipe has had enough', async () => {
-    expect(await shell('agent-gateway tail echo/long --json | head -n 1')).toEqual({
+    const typed = (line: string) => typeInShell(line, folder, env);
+    expect(await typed('agent-gateway tail echo/long --json | head -n 1')).toEqual({
       code: 0,
       out: expect.stringMatching(/^\{"seq":0,.*\}\n$/),
       err: '',
     });
-    const watched = await shell('agent-gateway watch --json | head -n 1');
+    const watched = await typed('agent-gateway watch --json | head -n 1');
     expect([watched.code, watched.err]).toEqual([0, '']);
   });
 });
@@ -141,8 +130,7 @@ describe('agent-gateway ls', () => {
   it('sorts by a column, either way, and prints no more than is asked for', async () => {
     const listed = async (...args: string[]): Promise<string[]> => {
       const { out } = await cli('ls', '--json', ...args);
-      const rows = out.trim().split('\n');
-      return rows.map((line) => (JSON.parse(line) as { created_at: string }).created_at);
+      return jsonLines<{ created_at: string }>(out).map((row) => row.created_at);
     };
     const up = await listed('--sort', 'created_at');
     expect(up.length).toBeGreaterThan(3);
@@ -155,10 +143,7 @@ describe('agent-gateway ls', () => {
 describe('agent-gateway describe', () => {
   it('prints the row, the last events and what has not ended', async () => {
     await gateway.agents.spawn({ type: 'assistant', id: 'seen' });
-    await gateway.agents.send('assistant/seen', {
-      kind: 'message',
-      content: [{ type: 'text', text: 'count to 200' }],
-    });
+    await gateway.agents.send('assistant/seen', 'count to 200');
     for await (const { kind } of gateway.timeline('assistant/seen')) if (kind === 'word') break;
     const { code, out, err } = await cli('describe', 'assistant/seen');
     expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -260,8 +245,7 @@ describe('an agent that was killed at work', () => {
   // Its row said "running" for good, and its next message waited for a turn that nobody ran.
   it('is interrupted by the cancel that killed it', async () => {
     await gateway.agents.spawn({ type: 'assistant', id: 'killed' });
-    const sent = { kind: 'message', content: [{ type: 'text', text: 'count to 1000' }] };
-    await gateway.agents.send('assistant/killed', sent);
+    await gateway.agents.send('assistant/killed', 'count to 1000');
     for await (const { kind } of gateway.timeline('assistant/killed')) if (kind === 'word') break;
     await hasStatus('killed', 'running');
     const { code, out, err } = await cli('cancel', 'assistant/killed', '--kill');
@@ -291,10 +275,12 @@ describe('an agent that throws', () => {
     const { id: deployment } = await gateway.deployments.register(agents.uri);
     const { invocationId } = await gateway.agents.spawn({ type: 'throwing', id: 't1' });
     await twice.promise;
-    const { err } = await cli('ls');
     const row = { url: '/t/default/a/throwing/t1', type: 'throwing', id: 't1', tenant: 'default' };
-    expect(err).toBe('');
-    await putRow({ ...row, status: 'running' });
+    expect((await cli('ls')).err).toBe('');
+    await putEntity(
+      { url: system.exported.CATALOG_URL ?? '' },
+      entity('t1', { ...row, status: 'running' }),
+    );
     const listed = await cli('ls', '--type', 'throwing');
     expect(listed).toEqual({
       code: 0,
@@ -321,19 +307,6 @@ describe('an agent that throws', () => {
     expect(await cli('doctor')).toMatchObject({ code: 0, err: '' });
   });
 });
-
-/** Writes a row as an agent does. */
-async function putRow(row: Record<string, string>): Promise<void> {
-  const line = system.said.find((text) => text.startsWith('  export ')) ?? '';
-  const catalogUrl = /CATALOG_URL=(\S+)/.exec(line)?.[1];
-  const now = new Date().toISOString();
-  const response = await fetch(`${catalogUrl}/rows/entities`, {
-    method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...row, created_at: now, updated_at: now }),
-  });
-  expect(response.ok).toBe(true);
-}
 
 describe('agent-gateway deployments', () => {
   it('lists, registers and removes', async () => {

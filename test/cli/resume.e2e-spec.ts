@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
 import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
-import { killAllClis, reaches, startCli, type RunningCli } from '../support/cli.ts';
+import { jsonLines, killAllClis, reaches, startCli, type RunningCli } from '../support/cli.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
-import { EventWriter, upTo } from '../support/numbered-events.ts';
+import { newTimeline, upTo, type EventWriter } from '../support/numbered-events.ts';
 
 // In memory: the file-backed store may show new data before it moves its own offset, and a reader
 // then gets events twice (@durable-streams/server 0.3.7).
@@ -39,10 +39,8 @@ function startGateway(): Promise<GatewayChild> {
   return startGatewayChild({ env });
 }
 
-function seqs({ out }: { out: string }): number[] {
-  const lines = out.split('\n').filter((line) => line.endsWith('}'));
-  return lines.map((line) => (JSON.parse(line) as { seq: number }).seq);
-}
+const seqs = ({ out }: { out: string }): number[] =>
+  jsonLines<{ seq: number }>(out).map(({ seq }) => seq);
 
 const hasAll =
   (writer: EventWriter) =>
@@ -51,9 +49,7 @@ const hasAll =
 
 describe('agent-gateway tail', () => {
   it('loses and repeats nothing when the gateway is killed or drained, and is back', async () => {
-    const writer = new EventWriter(`${history.url}/t/default/agents/chat/resume/timeline`);
-    await writer.create();
-    await writer.append(20, 1_000);
+    const writer = await newTimeline(history.url, 'resume', 20, 1_000);
     const tails = ['sse', 'long-poll'].map((live) =>
       startCli(['tail', 'chat/resume', '--json', '--live', live], { env: reaches(gateway.url) }),
     );
@@ -81,8 +77,7 @@ describe('agent-gateway tail', () => {
   it.each(['sse', 'long-poll'])(
     'loses and repeats nothing when its connection breaks within an answer: %s',
     async (live) => {
-      const writer = new EventWriter(`${history.url}/t/default/agents/chat/cut-${live}/timeline`);
-      await writer.create();
+      const writer = await newTimeline(history.url, `cut-${live}`);
       const proxy = await startCuttingProxy(gateway.url);
       const args = ['tail', `chat/cut-${live}`, '--json', '--live', live];
       const tail = startCli(args, { env: reaches(proxy.url) });
@@ -128,14 +123,9 @@ describe('agent-gateway watch', () => {
     await changes(4);
     watch.signal('SIGINT');
     const { code, out } = await watch.ended;
-    const told = out
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const told = jsonLines<{ operation: string; row: { id: string }; before: object }>(out);
     expect(code).toBe(130);
-    expect(
-      told.map(({ operation, row, before }) => [operation, (row as { id: string }).id, before]),
-    ).toEqual([
+    expect(told.map(({ operation, row, before }) => [operation, row.id, before])).toEqual([
       ['insert', 'w1', {}],
       ['insert', 'w2', {}],
       ['update', 'w1', { status: 'idle' }],

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { killAllClis, reaches, runCli, startCli } from '../support/cli.ts';
+import { jsonLines, killAllClis, reaches, runCli, startCli } from '../support/cli.ts';
 import {
   AUTHORIZED,
   READ_TOKEN_SECRET,
@@ -44,9 +44,9 @@ async function create(path: string, contentType = 'application/json'): Promise<v
 async function append(
   path: string,
   body: string | Uint8Array<ArrayBuffer>,
-  contentType = 'application/json',
+  more: Record<string, string> = {},
 ): Promise<void> {
-  const headers = { ...AUTHORIZED, 'content-type': contentType };
+  const headers = { ...AUTHORIZED, 'content-type': 'application/json', ...more };
   const answer = await fetch(`${gateway.url}/streams${path}`, { method: 'POST', headers, body });
   expect(answer.status).toBe(204);
 }
@@ -148,11 +148,11 @@ describe('agent-gateway tail', () => {
     await appendEvents(timeline('a3'), CONVERSATION.slice(2));
     const { code, out, err } = await cli.ended;
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    const kinds = out
-      .trim()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { kind: string }).kind);
-    expect(kinds).toEqual(['word', 'word', 'reply']);
+    expect(jsonLines<{ kind: string }>(out).map(({ kind }) => kind)).toEqual([
+      'word',
+      'word',
+      'reply',
+    ]);
   });
 
   it('ends when the stream is closed', async () => {
@@ -160,21 +160,11 @@ describe('agent-gateway tail', () => {
     await appendEvents(timeline('closed'), CONVERSATION.slice(0, 1));
     const cli = startCli(['tail', 'chat/closed', '--json'], { env });
     await cli.until(({ out }) => out !== '');
-    const headers = {
-      ...AUTHORIZED,
-      'content-type': 'application/json',
-      'stream-closed': 'true',
-    };
-    const body = JSON.stringify(CONVERSATION[1]);
-    const url = `${gateway.url}/streams${timeline('closed')}`;
-    expect((await fetch(url, { method: 'POST', headers, body })).ok).toBe(true);
-    const lines = [CONVERSATION[0], CONVERSATION[1]].map((event) => `${JSON.stringify(event)}\n`);
-    expect(await cli.ended).toEqual({ code: 0, out: lines.join(''), err: '' });
-    expect(await runCli(['tail', 'chat/closed', '--json'], { env })).toEqual({
-      code: 0,
-      out: lines.join(''),
-      err: '',
-    });
+    await append(timeline('closed'), JSON.stringify(CONVERSATION[1]), { 'stream-closed': 'true' });
+    const lines = CONVERSATION.slice(0, 2).map((event) => `${JSON.stringify(event)}\n`);
+    const whole = { code: 0, out: lines.join(''), err: '' };
+    expect(await cli.ended).toEqual(whole);
+    expect(await runCli(['tail', 'chat/closed', '--json'], { env })).toEqual(whole);
   });
 
   it('says that a timeline is not there, or waits for it', async () => {
@@ -232,8 +222,8 @@ describe('agent-gateway tail', () => {
       ['/blobs/text', 'text/plain'],
     ] as const) {
       await create(path, type);
-      await append(path, bytes, type);
-      await append(path, bytes, type);
+      await append(path, bytes, { 'content-type': type });
+      await append(path, bytes, { 'content-type': type });
       const cli = startCli(['tail', path, '--no-follow'], { env });
       const chunks: Buffer[] = [];
       cli.child.stdout?.setEncoding('latin1').on('data', (text: string) => {
@@ -286,13 +276,21 @@ describe('agent-gateway tail', () => {
     });
   });
 
-  it('says that a read token opens something else', async () => {
-    const token = await mintReadToken(READ_TOKEN_SECRET, { prefix: '/streams/x', ttlSeconds: 60 });
-    const result = await runCli(['tail', 'chat/a1'], {
-      env: { AGENT_GATEWAY_URL: gateway.url, AGENT_GATEWAY_KEY: token },
+  it('reads with a read token, and says that another one opens something else', async () => {
+    await create(timeline('token'));
+    await appendEvents(timeline('token'), CONVERSATION);
+    const tailWith = async (prefix: string) => {
+      const token = await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds: 60 });
+      const read = { AGENT_GATEWAY_URL: gateway.url, AGENT_GATEWAY_KEY: token };
+      return runCli(['tail', 'chat/token', '--no-follow'], { env: read });
+    };
+    const prefix = '/streams/t/default/agents/chat/token';
+    expect(await tailWith(prefix)).toEqual({ code: 0, out: READABLE, err: '' });
+    expect(await tailWith(`${prefix}s`)).toEqual({
+      code: 3,
+      out: '',
+      err: expect.stringMatching(/^agent-gateway: 403 prefix_not_covered\. /),
     });
-    expect(result).toMatchObject({ code: 3, out: '' });
-    expect(result.err).toMatch(/^agent-gateway: 403 prefix_not_covered\. /);
   });
 
   it('ends without a word when its reader has had enough', async () => {

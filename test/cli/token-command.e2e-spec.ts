@@ -1,39 +1,21 @@
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SignJWT } from 'jose';
+import { runCli, type CliResult } from '../support/cli.ts';
 import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const SETTINGS = {
-  PATH: process.env.PATH,
-  HOME: process.env.HOME,
-  GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
-};
+const SETTINGS = { GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET };
 
-interface Result {
-  code: number;
-  out: string;
-  err: string;
-}
+const token = (args: string[], env: Record<string, string> = SETTINGS): Promise<CliResult> =>
+  runCli(['token', ...args], { env });
 
-function run(command: string, args: string[], env: NodeJS.ProcessEnv): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    execFile(command, args, { cwd: ROOT, env }, (error, out, err) => {
-      if (error && typeof error.code !== 'number') reject(error);
-      else resolve({ code: Number(error?.code ?? 0), out, err });
-    });
-  });
-}
-
-/** Runs the same program as `npm run token`, without the second that npm needs to start. */
-const token = (args: string[], env: NodeJS.ProcessEnv = SETTINGS): Promise<Result> =>
-  run(process.execPath, ['packages/cli/src/main.ts', 'token', ...args], env);
-
-describe('npm run token', () => {
+describe('agent-gateway token', () => {
   let upstream: ScriptedUpstream;
   let gateway: TestGateway;
   beforeAll(async () => {
@@ -45,16 +27,17 @@ describe('npm run token', () => {
   });
   afterAll(() => Promise.all([gateway?.stop(), upstream?.stop()]));
 
-  it('prints a token and nothing else, as it is documented', async () => {
+  it('prints a token and nothing else by npm run token, as it is documented', async () => {
     const args = ['--prefix', '/streams/t/acme/', '--ttl', '3600', '--subject', 'alice'];
-    const { code, out, err } = await run(
-      'npm',
-      ['run', '--silent', 'token', '--', 'mint', ...args],
-      SETTINGS,
-    );
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
-    const headers = { authorization: `Bearer ${out.trim()}` };
+    const npm = ['run', '--silent', 'token', '--', 'mint', ...args];
+    const { PATH, HOME } = process.env;
+    const { stdout, stderr } = await promisify(execFile)('npm', npm, {
+      cwd: ROOT,
+      env: { PATH, HOME, ...SETTINGS },
+    });
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    const headers = { authorization: `Bearer ${stdout.trim()}` };
     const answer = await fetch(`${gateway.url}/streams/t/acme/x`, { headers });
     expect([answer.status, await answer.text()]).toEqual([200, 'served']);
   });
@@ -111,7 +94,7 @@ describe('npm run token', () => {
     const [refused, misused, help] = await Promise.all([
       token(['mint', '--prefix', '/api', '--ttl', '60']),
       token(['mint', '--prefix', '/streams']),
-      token(['--help'], { PATH: process.env.PATH }),
+      token(['--help'], {}),
     ]);
     expect([refused?.code, misused?.code, help?.code]).toEqual([2, 2, 0]);
     for (const { out, err } of [refused, misused]) {

@@ -12,6 +12,7 @@ import {
   serveAgents,
   type RegisteredAgents,
 } from '../support/restate.ts';
+import { freePort } from '../support/runtime.ts';
 import { listening, startScriptedUpstream, type Script } from '../support/scripted-upstream.ts';
 
 const TYPE = 'client-commands';
@@ -354,7 +355,8 @@ describe('a request of the client that fails', () => {
 
   it('never shows the key', async () => {
     const { gateway: it } = await at((_, response) => response.writeHead(400).end('no'));
-    for (const { agents: commands } of [it, client('http://127.0.0.1:1', { retryForMs: 0 })]) {
+    const gone = client(`http://127.0.0.1:${await freePort()}`, { retryForMs: 0 });
+    for (const { agents: commands } of [it, gone]) {
       const seen: unknown = await commands.send('x/1', 'hello').catch((thrown: unknown) => thrown);
       const text = `${String(seen)}${JSON.stringify(seen)}${(seen as Error).stack}`;
       expect(seen).toBeInstanceOf(APIError);

@@ -1,13 +1,9 @@
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { killAllClis, runCli, type CliResult } from '../support/cli.ts';
+import { killAllClis, runCli, typeInShell } from '../support/cli.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
-
-const BIN = join(import.meta.dirname, '../../packages/cli/bin');
-const NODE = join(import.meta.dirname, '../../node_modules/.bin');
 
 let system: LocalSystem;
 let folder: string;
@@ -22,30 +18,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Runs a command line as a user types it, in a folder of its own. */
-function shell(command: string): Promise<CliResult> {
-  const options = {
-    cwd: folder,
-    env: {
-      PATH: [BIN, NODE, process.env.PATH].join(delimiter),
-      HOME: folder,
-      AGENT_GATEWAY_URL: system.baseUrl,
-      AGENT_GATEWAY_KEY: system.apiKey,
-      GATEWAY_READ_TOKEN_SECRETS: readTokenSecret(system.said),
-    },
-  };
-  return new Promise((resolve) => {
-    const child = execFile(
-      'bash',
-      ['-o', 'pipefail', '-c', command],
-      options,
-      (error, out, err) => {
-        resolve({ code: Number(error?.code ?? 0), out, err });
-      },
-    );
-    child.stdin?.end();
+const shell = (line: string) =>
+  typeInShell(line, folder, {
+    AGENT_GATEWAY_URL: system.baseUrl,
+    AGENT_GATEWAY_KEY: system.apiKey,
+    GATEWAY_READ_TOKEN_SECRETS: system.exported.GATEWAY_READ_TOKEN_SECRETS ?? '',
   });
-}
 
 describe('the examples of --help', () => {
   it('do what they show, typed into a shell as they are', async () => {
@@ -69,10 +47,6 @@ describe('the examples of --help', () => {
     // Some fifty programs one after another, on a machine that may be busy.
   }, 300_000);
 });
-
-function readTokenSecret(said: readonly string[]): string {
-  return said.map((line) => /GATEWAY_READ_TOKEN_SECRETS=(\S+)/.exec(line)?.[1]).find(Boolean) ?? '';
-}
 
 async function examplesOfHelp(): Promise<string[]> {
   const examples: string[] = [];

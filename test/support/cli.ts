@@ -1,9 +1,12 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { join } from 'node:path';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { delimiter, join } from 'node:path';
 import { Changes } from './changes.ts';
 import { API_KEY } from './credentials.ts';
 
-const MAIN = join(import.meta.dirname, '../../packages/cli/dist/packages/cli/src/main.js');
+const ROOT = join(import.meta.dirname, '../..');
+const MAIN = join(ROOT, 'packages/cli/dist/packages/cli/src/main.js');
+/** Where a user's shell finds the command line, and the Node of the project. */
+const FOLDERS = [join(ROOT, 'packages/cli/bin'), join(ROOT, 'node_modules/.bin')];
 
 export interface CliOptions {
   /** Added to an environment that is empty but for what a process needs. */
@@ -92,6 +95,29 @@ export function startCli(args: string[], options: CliOptions = {}): RunningCli {
 /** Runs the command line until it exits. */
 export function runCli(args: string[], options?: CliOptions): Promise<CliResult> {
   return startCli(args, options).ended;
+}
+
+/** Runs a line as a user types it into a shell, whose home is this folder. */
+export function typeInShell(
+  line: string,
+  home: string,
+  env: Record<string, string>,
+): Promise<CliResult> {
+  const PATH = [...FOLDERS, process.env.PATH].join(delimiter);
+  const options = { cwd: home, env: { PATH, HOME: home, TZ: 'UTC', ...env } };
+  return new Promise((resolve) => {
+    const args = ['-o', 'pipefail', '-c', line];
+    const shell = execFile('bash', args, options, (error, out, err) => {
+      resolve({ code: Number(error?.code ?? 0), out, err });
+    });
+    shell.stdin?.end();
+  });
+}
+
+/** What was printed as JSON, a line each. A line that is not whole yet is left out. */
+export function jsonLines<Line>(out: string): Line[] {
+  const lines = out.split('\n').filter((line) => line.endsWith('}'));
+  return lines.map((line) => JSON.parse(line) as Line);
 }
 
 export async function killAllClis(): Promise<void> {

@@ -21,6 +21,8 @@ export interface LocalSystem {
   readonly apiKey: string;
   /** What it printed to be pasted. */
   readonly commands: string[];
+  /** The variables that it printed for another terminal. */
+  readonly exported: Record<string, string | undefined>;
   /** The process id of one of its parts, of the last start of it. */
   partPid: (name: string) => number;
   /** With the printed key. */
@@ -58,6 +60,9 @@ async function untilItIsReady(
     baseUrl,
     apiKey,
     commands: said.filter((line) => line.startsWith('  curl ')),
+    exported: Object.fromEntries(
+      [...said.join('\n').matchAll(/\b([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+    ),
     partPid: (name) => Number(find(new RegExp(`${name} is ready \\(pid (\\d+)\\)`))),
     get: (path) => fetch(`${baseUrl}${path}`, { headers: { authorization: `Bearer ${apiKey}` } }),
   };

@@ -46,6 +46,27 @@ describe('agent-gateway token', () => {
     });
   });
 
+  it('says as JSON what it holds, whether it is accepted, and what it opens', async () => {
+    const token = await mint('--prefix', '/streams/a', '--ttl', '5m', '--subject', 'ada');
+    const { code, out } = await runInProcess(['token', 'inspect', '-', '--json'], {
+      env: SETTINGS,
+      input: `${token}\n`,
+    });
+    const { claims, ...rest } = JSON.parse(out) as { claims: { iat: number; exp: number } };
+    expect(code).toBe(0);
+    expect(rest).toEqual({ header: { alg: 'HS256', typ: 'JWT' }, accepted: true, why: '' });
+    expect(claims).toMatchObject({ aud: 'acme', sub: 'ada', prefix: '/streams/a' });
+    expect(claims.exp - claims.iat).toBe(300);
+    for (const [path, opens, why] of [
+      ['/streams/a/timeline', true, /^until 2/],
+      ['/streams/a0/timeline', false, /^403 prefix_not_covered\. /],
+    ] as const) {
+      const checked = await run(['check', token, path, '--json']);
+      expect(checked.code).toBe(opens ? 0 : 1);
+      expect(JSON.parse(checked.out)).toEqual({ open: opens, why: expect.stringMatching(why) });
+    }
+  });
+
   it('puts several prefixes, a subject and a shape into it', async () => {
     const shape = {
       table: 'entities',

@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { chromium, type Browser } from 'playwright-core';
 
 /** The path that the environment names, or else the usual path on Debian and other systems. */
@@ -15,14 +15,7 @@ export const REBOUND_HOST = 'rebound.example';
 
 /** The path of Chromium, or undefined if it is not installed. */
 export function findChromium(): string | undefined {
-  return PATHS.find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return PATHS.find((path) => existsSync(path));
 }
 
 export function launchChromium(executablePath: string): Promise<Browser> {

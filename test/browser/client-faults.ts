@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pass } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
+import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
 import { startCatalog } from '../../local/catalog/catalog-server.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { Random } from '../soak/random.ts';
@@ -11,7 +12,7 @@ import type { Checks } from '../support/checks.ts';
 import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
 import { startGatewayChild } from '../support/gateway-child.ts';
 import { startHistoryChild } from '../support/history-child.ts';
-import { EventWriter, upTo } from '../support/numbered-events.ts';
+import { newTimeline, upTo } from '../support/numbered-events.ts';
 import { openPage, type TestPage } from './open-page.ts';
 import type { World } from './world.ts';
 
@@ -60,11 +61,9 @@ export async function checkClientFaults(
 }
 
 async function readTimeline(page: TestPage, hurt: Hurt, live: 'sse' | 'long-poll'): Promise<void> {
-  const path = `/t/default/agents/chat/faults-${live}`;
-  const writer = new EventWriter(`${hurt.historyUrl}${path}/timeline`);
-  const prefix = `/streams${path}`;
+  const writer = await newTimeline(hurt.historyUrl, `faults-${live}`);
+  const prefix = `/streams/t/default/agents/chat/faults-${live}`;
   const name = `faults by ${live}`;
-  await writer.create();
   await page.start(name, {
     url: `${hurt.url}${prefix}/timeline`,
     prefix,
@@ -151,10 +150,8 @@ async function startHurt(origin: string): Promise<Hurt> {
       await faults[below(faults.length)]!();
     },
     putAgent: async (id, status) => {
-      const row = { url: `/t/default/a/chat/${id}`, type: 'chat', id, status, tenant: 'default' };
-      const body = JSON.stringify(row);
-      const response = await fetch(`${catalog.url}/rows/entities`, { method: 'PUT', body });
-      assert.equal(response.status, 204);
+      const url = `/t/default/a/chat/${id}`;
+      await putEntity(catalog, entity(id, { url, type: 'chat', status, tenant: 'default' }));
     },
     stop: async () => {
       await toGateway.stop();

@@ -1,12 +1,11 @@
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { stripTypeScriptTypes } from 'node:module';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken, type TokenRequest } from '../support/read-tokens.ts';
+import { listening } from '../support/scripted-upstream.ts';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');
 const PACKAGES = join(import.meta.dirname, '../../packages');
@@ -32,19 +31,8 @@ export async function startPageServer(): Promise<PageServer> {
   const server = createServer((request, response) => {
     serve(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    foreignOrigin: `http://localhost:${port}`,
-    stop: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  const { url, port, stop } = await listening(server);
+  return { origin: url, foreignOrigin: `http://localhost:${port}`, stop };
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,8 +1,9 @@
+import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
 import { startCatalog } from '../../local/catalog/catalog-server.ts';
 import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
 import { startGatewayChild } from '../support/gateway-child.ts';
 import { startHistory } from '../support/history.ts';
-import { EventWriter } from '../support/numbered-events.ts';
+import { newTimeline, type EventWriter } from '../support/numbered-events.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startPageServer, type PageServer } from './page-server.ts';
 
@@ -63,19 +64,14 @@ export async function startWorld(): Promise<World> {
       historyProxy,
       runtime,
       newTimeline: async (count) => {
-        const path = `/t/default/agents/chat/a${timelines++}`;
-        const writer = new EventWriter(`${history.url}${path}/timeline`);
-        await writer.create();
-        if (count > 0) await writer.append(count);
-        const prefix = `/streams${path}`;
+        const id = `a${timelines++}`;
+        const writer = await newTimeline(history.url, id, count);
+        const prefix = `/streams/t/default/agents/chat/${id}`;
         return { prefix, url: `${gateway.url}${prefix}/timeline`, writer };
       },
       putAgent: async (id, status) => {
         const url = `/t/default/a/chat/${id}`;
-        const row = { url, type: 'chat', id, status, parent: null, tenant: 'default' };
-        const body = JSON.stringify(row);
-        const response = await fetch(`${catalog.url}/rows/entities`, { method: 'PUT', body });
-        if (!response.ok) throw new Error(`The catalog answered ${response.status}.`);
+        await putEntity(catalog, entity(id, { url, type: 'chat', status, tenant: 'default' }));
       },
       stop,
     };

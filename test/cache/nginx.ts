@@ -1,10 +1,10 @@
-import { accessSync, constants } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { READY_TIMEOUT_MS, startProcess, untilReady } from '../../local/stack/process.ts';
+import { untilAccepting } from '../support/until-accepting.ts';
 
 /** The path that the environment names, or else the usual path on Debian and other systems. */
 const PATHS = process.env.NGINX_PATH
@@ -17,14 +17,7 @@ Elsewhere: install nginx and name its program in NGINX_PATH.`;
 
 /** The path of nginx, or undefined if it is not installed. */
 export function findNginx(): string | undefined {
-  return PATHS.find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return PATHS.find((path) => existsSync(path));
 }
 
 export interface RunningNginx {
@@ -56,7 +49,7 @@ export async function startNginx(
     args: ['-p', folder, '-c', configPath, '-e', 'stderr'],
     env: { PATH: process.env.PATH },
   });
-  await untilReady(server, READY_TIMEOUT_MS, (signal) => untilAccepting(port, signal));
+  await untilReady(server, READY_TIMEOUT_MS, () => untilAccepting(port));
   return {
     url: `http://127.0.0.1:${port}`,
     stop: async () => {
@@ -99,18 +92,4 @@ function sharedCache(folder: string, port: number, upstreamUrl: string): string 
       add_header X-Cache $upstream_cache_status always;
     }
   }`;
-}
-
-async function untilAccepting(port: number, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    signal.throwIfAborted();
-    const isAccepting = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true));
-      socket.on('error', () => resolve(false));
-      socket.on('close', () => resolve(false));
-      socket.once('connect', () => socket.destroy());
-    });
-    if (isAccepting) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

@@ -5,7 +5,7 @@ import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
 import type { SeenRequest } from '../../support/scripted-upstream.ts';
 import { bundlePage, modules } from '../react/bundle.ts';
-import { startReactWorld, type ReactWorld } from '../react/react-world.ts';
+import { startReactWorld, text, untilItems, type ReactWorld } from '../react/react-world.ts';
 import { WAIT_MS } from '../waits.ts';
 import type { AiSdkPage } from './page-script.ts';
 
@@ -13,13 +13,13 @@ const ROOT = join(import.meta.dirname, '../../..');
 const PACKAGE = join(ROOT, 'packages/ai-sdk');
 
 declare const aiSdkTest: AiSdkPage;
-const text = (value: string): object[] => [{ type: 'text', text: value }];
 const word = (index: number, value: string, replyTo = 0): object => ({
   kind: 'word',
   replyTo,
   index,
   text: value,
 });
+const reply = (said: string): object => ({ kind: 'reply', replyTo: 0, content: text(said) });
 const MESSAGE = { kind: 'message', content: text('count'), requestId: 'r1' };
 const WORDS = Array.from({ length: 12 }, (_, index) => ` ${index}`);
 
@@ -103,11 +103,8 @@ async function read(page: Page, world: ReactWorld, id: string): Promise<void> {
 
 /** Waits until the page shows the messages and the status. */
 async function untilShown(page: Page, wanted: string[], status: string): Promise<void> {
-  const shown = `JSON.stringify([...document.querySelectorAll('li')].map((each) => each.dataset.state + ': ' + each.textContent)) === ${JSON.stringify(JSON.stringify(wanted))}`;
-  const body = `${shown} && document.querySelector('main').dataset.status === '${status}'`;
-  await page.waitForFunction(body, undefined, { polling: 20 }).catch(async (cause: unknown) => {
-    throw new Error(await page.innerHTML('#root'), { cause });
-  });
+  const hasStatus = `document.querySelector('main').dataset.status === '${status}'`;
+  await untilItems(page, 'li', wanted, hasStatus);
   assert.deepEqual(await page.evaluate(() => aiSdkTest.unhandled), []);
 }
 
@@ -143,7 +140,7 @@ async function checkSent(context: BrowserContext, world: ReactWorld): Promise<vo
   await untilShown(page, ['user: hello', 'writing: It is[sum [1,2]]'], 'streaming');
   await append([{ ...tool, state: 'done', output: 3 }, word(2, ' 3')]);
   await untilShown(page, ['user: hello', 'writing: It is[sum 3] 3'], 'streaming');
-  await append([{ kind: 'reply', replyTo: 0, content: text('It is 3') }]);
+  await append([reply('It is 3')]);
   const whole = ['user: hello', 'done: It is[sum 3] 3'];
   await untilShown(page, whole, 'ready');
   const ids = await idsOf(page);
@@ -168,7 +165,7 @@ async function checkReload(context: BrowserContext, world: ReactWorld): Promise<
     said += each;
     await untilShown(page, ['user: count', `writing: ${said}`], 'streaming');
   }
-  await append([{ kind: 'reply', replyTo: 0, content: text(said) }]);
+  await append([reply(said)]);
   await untilShown(page, ['user: count', `done: ${said}`], 'ready');
 }
 
@@ -202,7 +199,7 @@ async function checkToken(context: BrowserContext, world: ReactWorld): Promise<v
     await untilShown(page, ['user: count', `writing: ${said}`], 'streaming');
     while (world.tokens === before) await page.waitForTimeout(20);
   }
-  await append([{ kind: 'reply', replyTo: 0, content: text(said) }]);
+  await append([reply(said)]);
   await untilShown(page, ['user: count', `done: ${said}`], 'ready');
 }
 
@@ -232,7 +229,7 @@ async function checkRestart(context: BrowserContext, world: ReactWorld): Promise
   await append([word(1, ' two')]);
   await restarting;
   await untilShown(page, ['user: count', 'writing: one two'], 'streaming');
-  await append([{ kind: 'reply', replyTo: 0, content: text('one two') }]);
+  await append([reply('one two')]);
   await untilShown(page, ['user: count', 'done: one two'], 'ready');
 }
 
@@ -242,7 +239,7 @@ async function checkBetween(context: BrowserContext, world: ReactWorld): Promise
   await append([MESSAGE, word(0, 'one')]);
   const page = await context.newPage();
   await read(page, world, 'between');
-  await append([word(1, ' two'), { kind: 'reply', replyTo: 0, content: text('one two') }]);
+  await append([word(1, ' two'), reply('one two')]);
   await page.evaluate(() => aiSdkTest.show());
   await untilShown(page, ['user: count', 'done: one two'], 'ready');
 }
@@ -253,7 +250,7 @@ async function checkQueue(context: BrowserContext, world: ReactWorld): Promise<v
   const page = await open(await context.newPage(), world, 'queue');
   const first = (state: string): string[] => ['user: count', `${state}: one`, 'user: count'];
   await untilShown(page, [...first('writing'), 'waiting: '], 'streaming');
-  await append([{ kind: 'reply', replyTo: 0, content: text('one') }, word(0, 'two', 1)]);
+  await append([reply('one'), word(0, 'two', 1)]);
   await untilShown(page, [...first('done'), 'writing: two'], 'streaming');
   // A reply that is not what the words were.
   await append([{ kind: 'reply', replyTo: 1, content: text('Two.') }]);
@@ -271,7 +268,7 @@ async function checkLeft(context: BrowserContext, world: ReactWorld): Promise<vo
   await untilShown(page, ['user: hello', 'writing: one'], 'streaming');
   await page.click('.leave');
   await untilShown(page, ['user: hello', 'writing: one'], 'ready');
-  await append([word(1, ' two'), { kind: 'reply', replyTo: 0, content: text('one two') }]);
+  await append([word(1, ' two'), reply('one two')]);
   await page.click('.resume');
   await untilShown(page, ['user: hello', 'done: one two'], 'ready');
   // There is nothing to resume any more.

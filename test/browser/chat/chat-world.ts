@@ -7,7 +7,7 @@ import { startProcess, untilReady, type RunningProcess } from '../../../local/st
 import { AgentGateway } from '../../../packages/client/src/index.ts';
 import { startCuttingProxy, type CuttingProxy } from '../../support/cutting-proxy.ts';
 import { startSlowSystem } from '../../support/local-system.ts';
-import { LAPTOP } from '../console/console-page.ts';
+import { openTab } from '../console/console-page.ts';
 import { WAIT_MS, WORD_DELAY_MS } from '../waits.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -25,7 +25,7 @@ export interface ChatWorld {
   front: CuttingProxy;
   url: string;
   /** The variables that the local system printed for another terminal. */
-  exported: Record<string, string>;
+  exported: Record<string, string | undefined>;
 }
 
 export interface ChatPage {
@@ -41,12 +41,7 @@ export async function withChat(work: (world: ChatWorld) => Promise<void>): Promi
   try {
     const local = await startSlowSystem(dataDir, WORD_DELAY_MS);
     stops.push(() => local.process.stop());
-    const exported = Object.fromEntries(
-      [...local.said.join('\n').matchAll(/\b([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [
-        name,
-        value,
-      ]),
-    ) as Record<string, string>;
+    const { exported } = local;
     stops.push(
       await stopOf(
         runExample('llm-agent/agent.ts', { ...exported, PORT: '0' }),
@@ -76,7 +71,7 @@ export async function withChat(work: (world: ChatWorld) => Promise<void>): Promi
   }
 }
 
-function runExample(file: string, env: Record<string, string>): RunningProcess {
+function runExample(file: string, env: NodeJS.ProcessEnv): RunningProcess {
   return startProcess({
     name: file,
     command: process.execPath,
@@ -98,15 +93,7 @@ export async function openChat(
   user: string,
   options: BrowserContextOptions = {},
 ): Promise<ChatPage> {
-  const context = await browser.newContext({ viewport: LAPTOP, colorScheme: 'light', ...options });
-  context.setDefaultTimeout(WAIT_MS);
-  const page = await context.newPage();
-  const errors: string[] = [];
-  page.on('pageerror', (error) => errors.push(String(error)));
-  page.on('console', (message) => {
-    const isOwn = !/Failed to load resource/.test(message.text());
-    if (message.type() === 'error' && isOwn) errors.push(message.text());
-  });
+  const { page, ...tab } = await openTab(browser, options);
   await page.addInitScript(recordAnswers);
   await page.goto(url);
   await page.getByLabel('Your name').waitFor();
@@ -115,7 +102,7 @@ export async function openChat(
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'New chat' }).waitFor();
   }
-  return { page, errors, close: () => context.close() };
+  return { page, ...tab };
 }
 
 interface Recorded {

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { choosePorts } from '../../../local/stack/ports.ts';
@@ -10,12 +8,13 @@ import { startProcess, untilReady } from '../../../local/stack/process.ts';
 import { parsePage } from '../../docs/markdown.ts';
 import { readProjectFile, ROOT } from '../../docs/pages.ts';
 import type { Checks } from '../../support/checks.ts';
+import { untilAccepting } from '../../support/until-accepting.ts';
 import { bundlePage } from '../react/bundle.ts';
+import { startPage } from '../react/page-files.ts';
 import { WAIT_MS } from '../waits.ts';
 import type { ChatWorld } from './chat-world.ts';
 
 const FOLDER = join(ROOT, '.local/docs-chat');
-const POLL_MS = 50;
 
 /** What mounts the programs of the page. */
 const ENTRY = `
@@ -84,17 +83,10 @@ async function onServer(
   });
   const origin = `http://127.0.0.1:${port}`;
   try {
-    await untilReady(server, WAIT_MS, (signal) => untilItAnswers(origin, signal));
+    await untilReady(server, WAIT_MS, () => untilAccepting(port));
     await use(origin);
   } finally {
     await server.kill();
-  }
-}
-
-async function untilItAnswers(origin: string, signal: AbortSignal): Promise<void> {
-  while (!(await fetch(origin, { signal }).catch(() => undefined))) {
-    signal.throwIfAborted();
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
@@ -104,16 +96,8 @@ async function withFront(
   files: ReadonlyMap<string, string>,
   use: (origin: string) => Promise<void>,
 ): Promise<void> {
-  const [entry = ''] = files.keys();
-  const html = `<!doctype html><div id="root"></div><script type="module" src="${entry}"></script>`;
-  const server = createServer((incoming, outgoing) => {
+  const front = await startPage(files, (incoming, outgoing) => {
     const { url: path = '/', method, headers } = incoming;
-    if (!path.startsWith('/chat/')) {
-      const script = files.get(path);
-      const contentType = script === undefined ? 'text/html' : 'text/javascript';
-      outgoing.writeHead(200, { 'content-type': contentType }).end(script ?? html);
-      return;
-    }
     const passed = request(behind + path, { method, headers }, (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(outgoing);
@@ -121,15 +105,10 @@ async function withFront(
     passed.on('error', () => outgoing.destroy());
     incoming.pipe(passed);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   try {
-    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await use(front.url);
   } finally {
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
+    await front.stop();
   }
 }
 

@@ -53,22 +53,28 @@ export async function openConsoleAt(
   options: BrowserContextOptions = {},
   isOfGateway: (url: URL) => boolean = () => false,
 ): Promise<ConsolePage> {
-  const context = await browser.newContext({ viewport: LAPTOP, colorScheme: 'light', ...options });
-  context.setDefaultTimeout(WAIT_MS);
-  const page = await context.newPage();
+  const { page, ...tab } = await openTab(browser, options);
   const gatewayRequests: Request[] = [];
-  const errors: string[] = [];
   page.on('request', (request) => {
     if (isOfGateway(new URL(request.url()))) gatewayRequests.push(request);
   });
+  await page.goto(`${url}/${hash}`);
+  return { page, gatewayRequests, ...tab };
+}
+
+/** An empty tab in a window of its own, with the errors that its pages will say. */
+export async function openTab(browser: Browser, options: BrowserContextOptions) {
+  const context = await browser.newContext({ viewport: LAPTOP, colorScheme: 'light', ...options });
+  context.setDefaultTimeout(WAIT_MS);
+  const page = await context.newPage();
+  const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {
     // A timeline that is not there yet is a 404, and the browser itself says so.
     const isOwn = !/Failed to load resource/.test(message.text());
     if (message.type() === 'error' && isOwn) errors.push(message.text());
   });
-  await page.goto(`${url}/${hash}`);
-  return { page, gatewayRequests, errors, close: () => context.close() };
+  return { page, errors, close: () => context.close() };
 }
 
 /** Whether a URL is the gateway's, by its own name or by that of one page. */

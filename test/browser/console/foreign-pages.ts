@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
 import { listeningPorts } from '../../support/listening-ports.ts';
+import { startScriptedUpstream } from '../../support/scripted-upstream.ts';
 import { REBOUND_HOST } from '../chromium.ts';
 import { WAIT_MS } from '../waits.ts';
 import type { ConsoleWorld } from './console-page.ts';
@@ -32,16 +30,13 @@ export async function checkForeignPages(
   for await (const event of gateway.timeline('assistant/victim')) if (event) break;
   const before = await (await local.get(`/streams${VICTIM}?offset=-1`)).text();
   const ports = await listeningPorts([local.process.pid, ...PARTS.map(local.partPid)]);
-  const site = createServer((_, response) => {
+  const site = await startScriptedUpstream((_, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).end('<title>another site</title>');
   });
-  site.listen(0, '127.0.0.1');
-  await once(site, 'listening');
-  const { port: sitePort } = site.address() as AddressInfo;
 
   await checks.check('a page of another site reads nothing of the parts', async () => {
     const page = await browser.newPage();
-    await page.goto(`http://127.0.0.1:${sitePort}/`);
+    await page.goto(site.url);
     for (const port of ports) {
       for (const path of READS) {
         const read = await page.evaluate(
@@ -56,7 +51,7 @@ export async function checkForeignPages(
 
   await checks.check('and changes nothing in them', async () => {
     const page = await browser.newPage();
-    await page.goto(`http://127.0.0.1:${sitePort}/`);
+    await page.goto(site.url);
     for (const port of ports) {
       for (const [method, path] of [
         ['DELETE', `/v1/stream${VICTIM}`],
@@ -96,5 +91,5 @@ export async function checkForeignPages(
       }
     }
   });
-  site.close();
+  await site.stop();
 }

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
 import { startCatalog } from '../../../local/catalog/catalog-server.ts';
 import { AgentGateway } from '../../../packages/client/src/index.ts';
 import { chatBackEnd } from '../../../packages/client/src/server/index.ts';
@@ -9,6 +7,7 @@ import { startGatewayChild } from '../../support/gateway-child.ts';
 import { startHistory } from '../../support/history.ts';
 import { answer } from '../../support/node-adapter.ts';
 import { startScriptedUpstream, type SeenRequest } from '../../support/scripted-upstream.ts';
+import { startPage } from './page-files.ts';
 
 export interface ReactWorld {
   gatewayUrl: string;
@@ -33,6 +32,22 @@ interface ReactWorldOptions {
   agents: string[];
   /** The lifetime of read tokens. */
   ttlSeconds?: number;
+}
+
+export const text = (value: string): object[] => [{ type: 'text', text: value }];
+
+/** Waits until the items below `selector` show this, and `condition` holds in the page. */
+export async function untilItems(
+  page: Page,
+  selector: string,
+  wanted: string[],
+  condition = 'true',
+): Promise<void> {
+  const shown = `JSON.stringify([...document.querySelectorAll('${selector}')].map((each) => each.dataset.state + ': ' + each.textContent)) === ${JSON.stringify(JSON.stringify(wanted))}`;
+  const body = `${shown} && ${condition}`;
+  await page.waitForFunction(body, undefined, { polling: 20 }).catch(async (cause: unknown) => {
+    throw new Error(await page.innerHTML('#root'), { cause });
+  });
 }
 
 /** A page with its back end, a gateway, a real store, and the test in place of the agents. */
@@ -69,24 +84,13 @@ export async function startReactWorld(
       catalog: { table: 'entities', columns: ['url', 'status'] },
     }),
   });
-  const [entry = ''] = files.keys();
-  const html = `<!doctype html><meta charset="utf-8"><div id="root"></div><script type="module" src="${entry}"></script>`;
-  const server = createServer((incoming, outgoing) => {
-    const path = incoming.url ?? '/';
-    if (path === '/chat/token') world.tokens += 1;
-    if (path.startsWith('/chat/')) {
-      answer(chat, incoming, outgoing).catch(() => outgoing.writeHead(400).end());
-      return;
-    }
-    const script = files.get(path);
-    const contentType = script === undefined ? 'text/html' : 'text/javascript';
-    outgoing.writeHead(200, { 'content-type': contentType }).end(script ?? html);
+  const page = await startPage(files, (incoming, outgoing) => {
+    if (incoming.url === '/chat/token') world.tokens += 1;
+    answer(chat, incoming, outgoing).catch(() => outgoing.writeHead(400).end());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const world: ReactWorld = {
     gatewayUrl: gateway.url,
-    pageUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    pageUrl: `${page.url}/`,
     runtimeStatus: 202,
     commands: runtime.seen,
     tokens: 0,
@@ -108,12 +112,7 @@ export async function startReactWorld(
       gateway = await startGatewayChild({ env: { ...env, GATEWAY_PORT: String(gateway.port) } });
     },
     stop: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-      await gateway.stop();
-      for (const each of [runtime, catalog, history]) await each.stop();
+      for (const each of [page, gateway, runtime, catalog, history]) await each.stop();
     },
   };
   return world;

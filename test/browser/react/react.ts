@@ -4,10 +4,9 @@ import type { Checks } from '../../support/checks.ts';
 import { WAIT_MS } from '../waits.ts';
 import { bundleReact } from './bundle.ts';
 import type { ReactPage } from './page-script.ts';
-import { startReactWorld, type ReactWorld } from './react-world.ts';
+import { startReactWorld, text, untilItems, type ReactWorld } from './react-world.ts';
 
 declare const reactTest: ReactPage;
-const text = (value: string): object[] => [{ type: 'text', text: value }];
 
 /** The hooks of `@agent-gateway/react` in a real page, in React's strict mode, with each version that they name. */
 export async function checkReact(
@@ -51,12 +50,7 @@ async function open(browser: Browser, world: ReactWorld, id: string): Promise<Pa
 }
 
 /** Waits until the list on the left shows this. */
-async function untilShown(page: Page, wanted: string[]): Promise<void> {
-  const body = `JSON.stringify([...document.querySelectorAll('#left li')].map((each) => each.dataset.state + ': ' + each.textContent)) === ${JSON.stringify(JSON.stringify(wanted))}`;
-  await page.waitForFunction(body, undefined, { polling: 20 }).catch(async (cause: unknown) => {
-    throw new Error(await page.innerHTML('#root'), { cause });
-  });
-}
+const untilShown = (page: Page, wanted: string[]) => untilItems(page, '#left li', wanted);
 
 async function checkWords(browser: Browser, world: ReactWorld): Promise<void> {
   const append = await world.newAgent('words');

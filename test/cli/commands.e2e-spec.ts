@@ -109,53 +109,49 @@ describe('agent-gateway spawn', () => {
   });
 });
 
+/** The canonical message of a text that is quoted as JSON. */
+const message = (quoted: string): string =>
+  `{"kind":"message","content":[{"type":"text","text":${quoted}}]}`;
+const JSON_TYPE = 'application/json';
+
 describe('agent-gateway send', () => {
-  it('sends a text as a message', async () => {
-    const result = await runCli(['send', `${TYPE}/m1`, 'Hello, "Ada"\nöß'], { env });
-    expect(result).toEqual({ code: 0, out: expect.stringMatching(accepted('m1')), err: '' });
-    expect(await firstBody('m1')).toEqual({
-      handler: 'wake',
-      text: '{"kind":"message","content":[{"type":"text","text":"Hello, \\"Ada\\"\\nöß"}]}',
-      type: 'application/json',
-    });
-  });
-
-  it('takes the text from standard input, without its last line end', async () => {
-    await runCli(['send', `/t/default/a/${TYPE}/m2`, '-'], { env, input: 'one\ntwo\n' });
-    expect((await firstBody('m2')).text).toBe(
-      '{"kind":"message","content":[{"type":"text","text":"one\\ntwo"}]}',
-    );
-  });
-
-  it.each<[string, string[], Uint8Array | undefined, string, string]>([
-    ['raw1', ['--raw', '{"a": 1.0}'], undefined, '{"a": 1.0}', 'application/json'],
-    ['raw2', ['--content-type', 'text/x', 'plain'], undefined, 'plain', 'text/x'],
-    ['raw3', ['--raw', '-'], Buffer.from('{}\n'), '{}\n', 'application/json'],
+  it.each<[string, string, string[], string | undefined, string, string]>([
     [
+      'a text',
+      'm1',
+      ['Hello, "Ada"\nöß'],
+      undefined,
+      message('"Hello, \\"Ada\\"\\nöß"'),
+      JSON_TYPE,
+    ],
+    [
+      'the input without its last line end',
+      'm2',
+      ['-'],
+      'one\ntwo\n',
+      message('"one\\ntwo"'),
+      JSON_TYPE,
+    ],
+    ['raw JSON', 'raw1', ['--raw', '{"a": 1.0}'], undefined, '{"a": 1.0}', JSON_TYPE],
+    ['a content type', 'raw2', ['--content-type', 'text/x', 'plain'], undefined, 'plain', 'text/x'],
+    ['raw input', 'raw3', ['--raw', '-'], '{}\n', '{}\n', JSON_TYPE],
+    [
+      'bytes',
       'raw4',
       ['--file', '-'],
-      Buffer.from('\u0000\u0001ä\n'),
+      '\u0000\u0001ä\n',
       '\u0000\u0001ä\n',
       'application/octet-stream',
     ],
-  ])('sends the very bytes: %s', async (id, args, input, text, type) => {
-    const result = await runCli(['send', `${TYPE}/${id}`, ...args], {
-      env,
-      ...(input && { input }),
-    });
-    expect(result).toMatchObject({ code: 0, err: '' });
+    ['a file', 'f1', ['--file', 'note.md'], undefined, '# Hi\n', 'text/markdown; charset=utf-8'],
+  ])('sends the very bytes, with their type, of %s', async (_, id, args, input, text, type) => {
+    await writeFile(join(folder, 'note.md'), '# Hi\n');
+    // Every other way to name it, too.
+    const address = id === 'm2' ? `/t/default/a/${TYPE}/${id}` : `${TYPE}/${id}`;
+    const send = ['send', address, ...args];
+    const result = await runCli(send, { env, cwd: folder, ...(input !== undefined && { input }) });
+    expect(result).toEqual({ code: 0, out: expect.stringMatching(accepted(id)), err: '' });
     expect(await firstBody(id)).toEqual({ handler: 'wake', text, type });
-  });
-
-  it('sends a file as what its name says it is', async () => {
-    const file = join(folder, 'note.md');
-    await writeFile(file, '# Hi\n');
-    await runCli(['send', `${TYPE}/f1`, '--file', file], { env });
-    expect(await firstBody('f1')).toEqual({
-      handler: 'wake',
-      text: '# Hi\n',
-      type: 'text/markdown; charset=utf-8',
-    });
   });
 });
 
@@ -164,11 +160,8 @@ describe('agent-gateway control', () => {
     const args = ['control', `${TYPE}/c1`, 'pause', '--reason', 'lunch'];
     const result = await runCli(args, { env });
     expect(result).toEqual({ code: 0, out: expect.stringMatching(accepted('c1')), err: '' });
-    expect(await firstBody('c1')).toEqual({
-      handler: 'control',
-      text: '{"verb":"pause","reason":"lunch"}',
-      type: 'application/json',
-    });
+    const text = '{"verb":"pause","reason":"lunch"}';
+    expect(await firstBody('c1')).toEqual({ handler: 'control', text, type: JSON_TYPE });
   });
 });
 

@@ -201,12 +201,12 @@ describe('agent-gateway cancel', () => {
   });
 });
 
-describe('agent-gateway send and control', () => {
+describe.each([
+  ['send', 'hi'],
+  ['control', 'interrupt'],
+])('agent-gateway %s', (command, what) => {
   // Both said "accepted" for an agent that nobody had ever spawned, with exit code 0.
-  it.each([
-    ['send', 'hi'],
-    ['control', 'interrupt'],
-  ])('%s refuses an agent that does not exist, unless it is meant', async (command, what) => {
+  it('refuses an agent that does not exist, unless it is meant', async () => {
     expect(await cli(command, 'assistant/never', what)).toEqual({
       code: 4,
       out: '',
@@ -219,10 +219,7 @@ describe('agent-gateway send and control', () => {
   });
 
   // The registry was named by spawn only.
-  it.each([
-    ['send', 'hi'],
-    ['control', 'interrupt'],
-  ])('%s names the types that there are for one that nobody serves', async (command, what) => {
+  it('names the types that there are for one that nobody serves', async () => {
     expect(await cli(command, 'nobody/x', what)).toEqual({
       code: 4,
       out: '',
@@ -231,8 +228,10 @@ describe('agent-gateway send and control', () => {
         'agent-gateway: Registered: assistant, echo. Register another: agent-gateway deployments register URI\n',
     });
   });
+});
 
-  it('send takes an agent that was spawned just before', async () => {
+describe('agent-gateway send', () => {
+  it('takes an agent that was spawned just before', async () => {
     for (let number = 0; number < 5; number++) {
       const address = `assistant/fresh-${number}`;
       await gateway.agents.spawn({ type: 'assistant', id: `fresh-${number}` });

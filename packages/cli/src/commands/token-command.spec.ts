@@ -101,39 +101,20 @@ describe('agent-gateway token', () => {
   const SHAPE_RULE =
     'agent-gateway: The read token is not valid here: shape must be {table, where?, params?, columns?}, ' +
     'params naming every $n.\n';
+  const TTL_RULE =
+    'agent-gateway: The read token is not valid here: exp - iat must not be over 86400 seconds.\n';
+  const NO_JSON = 'agent-gateway: --shape must be JSON.\n';
+  const EXPIRED = 'agent-gateway: The read token has expired.\n';
   const good = ['--prefix', '/streams', '--ttl', '60'];
 
   it.each<[string, string[], string]>([
     ['another route', ['--prefix', '/api', '--ttl', '60'], PREFIX_RULE],
-    ['everything', ['--prefix', '/', '--ttl', '60'], PREFIX_RULE],
-    ['nothing', ['--prefix', '', '--ttl', '60'], PREFIX_RULE],
-    ['a dot segment', ['--prefix', '/streams/../api', '--ttl', '60'], PREFIX_RULE],
-    [
-      '17 prefixes',
-      [...Array.from({ length: 17 }, (_, i) => `--prefix=/streams/${i}`), '--ttl', '60'],
-      PREFIX_RULE,
-    ],
-    [
-      'too long',
-      ['--prefix', '/streams', '--ttl', '86401'],
-      'agent-gateway: The read token is not valid here: exp - iat must not be over 86400 seconds.\n',
-    ],
-    [
-      'no time',
-      ['--prefix', '/streams', '--ttl', '0'],
-      'agent-gateway: The read token has expired.\n',
-    ],
+    ['too long', ['--prefix', '/streams', '--ttl', '86401'], TTL_RULE],
+    ['two days', ['--prefix', '/streams', '--ttl', '2d'], TTL_RULE],
+    ['no time', ['--prefix', '/streams', '--ttl', '0'], EXPIRED],
     ['a shape without table', [...good, '--shape', '{}'], SHAPE_RULE],
-    [
-      'a shape with $1 and no params',
-      [...good, '--shape', '{"table":"x","where":"a=$1"}'],
-      SHAPE_RULE,
-    ],
-    [
-      'a shape that is no JSON',
-      [...good, '--shape', '{table}'],
-      'agent-gateway: --shape must be JSON.\n',
-    ],
+    ['a shape without params', [...good, '--shape', '{"table":"x","where":"a=$1"}'], SHAPE_RULE],
+    ['a shape of no JSON', [...good, '--shape', '{table}'], NO_JSON],
   ])('mints none for %s, which the gateway would refuse', async (_, args, err) => {
     expect(await run(['mint', ...args])).toEqual({ code: 2, out: '', err });
   });

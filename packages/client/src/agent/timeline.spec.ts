@@ -1,10 +1,11 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startHistory } from '../../../../local/stack/history.ts';
 import type { RunningHistory } from '../../../../local/stack/history.ts';
+import {
+  startScriptedUpstream,
+  type ScriptedUpstream,
+} from '../../../../test/support/scripted-upstream.ts';
 import type { GatewayAccess } from './gateway-client.ts';
 import { createTimeline, newTimeline, sendUnsent } from './timeline.ts';
 import type { Journal, Timeline } from './timeline.ts';
@@ -98,7 +99,7 @@ describe('sendUnsent to a real history store', () => {
 });
 
 describe('sendUnsent to a store that answers', () => {
-  let server: Server;
+  let server: ScriptedUpstream;
   let access: GatewayAccess;
   let answer: RequestListener;
   let appends: { producer: unknown[]; body: unknown }[];
@@ -108,26 +109,19 @@ describe('sendUnsent to a store that answers', () => {
   beforeEach(async () => {
     appends = [];
     headStatus = 404;
-    server = createServer((req, res) => {
-      void readBody(req).then((body) => {
-        if (req.method === 'HEAD') return void res.writeHead(headStatus).end();
-        const { 'producer-epoch': epoch, 'producer-seq': seq, authorization } = req.headers;
-        appends.push({ producer: [epoch, seq, authorization], body });
-        answer(req, res);
-      });
+    server = await startScriptedUpstream((req, res, body) => {
+      if (req.method === 'HEAD') return void res.writeHead(headStatus).end();
+      const { 'producer-epoch': epoch, 'producer-seq': seq, authorization } = req.headers;
+      const event: unknown = body.length > 0 ? JSON.parse(body.toString()) : undefined;
+      appends.push({ producer: [epoch, seq, authorization], body: event });
+      answer(req, res);
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    access = { gatewayUrl: `http://127.0.0.1:${port}`, apiKey: 'secret' };
+    access = { gatewayUrl: server.url, apiKey: 'secret' };
     timeline.unsent.shift();
     timeline.nextSeq = 5;
     save();
   });
-  afterEach(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  afterEach(() => server.stop());
 
   it('413 puts an error in the place of the event', async () => {
     answer = (_, res) => res.writeHead(appends.length === 1 ? 413 : 200).end('too large');
@@ -199,9 +193,3 @@ describe('sendUnsent to a store that answers', () => {
     });
   });
 });
-
-async function readBody(req: IncomingMessage): Promise<unknown> {
-  let text = '';
-  for await (const chunk of req) text += String(chunk);
-  return text === '' ? undefined : JSON.parse(text);
-}

@@ -1,13 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { answer } from '../../examples/chat/node-adapter.ts';
 import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
 import { ask, type Asked, type Sent } from '../client/chat-world.ts';
-import { API_KEY, READ_TOKEN_SECRET } from '../support/gateway.ts';
+import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
+import { listening } from '../support/scripted-upstream.ts';
 
 const SERVER = join(import.meta.dirname, '../../examples/chat/server.ts');
 const START_MS = 50_000;
@@ -104,15 +103,12 @@ it('the adapter sends each cookie of an answer', async () => {
   const response = new Response('', {
     headers: cookies.map((cookie): [string, string] => ['set-cookie', cookie]),
   });
-  const server = createServer(
-    (incoming, outgoing) => void answer(() => Promise.resolve(response), incoming, outgoing),
-  ).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  try {
-    const { headers } = await ask(server.address() as AddressInfo, '/');
-    expect(headers['set-cookie']).toEqual(cookies);
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  const server = await listening(
+    createServer(
+      (incoming, outgoing) => void answer(() => Promise.resolve(response), incoming, outgoing),
+    ),
+  );
+  const { headers } = await ask(server, '/');
+  await server.stop();
+  expect(headers['set-cookie']).toEqual(cookies);
 });

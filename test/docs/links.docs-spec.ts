@@ -1,18 +1,16 @@
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { projectFiles, readPages, readProjectFile } from './pages.ts';
+import { isInProject, projectFiles, readPages, readProjectFile } from './pages.ts';
 
 const pages = readPages();
 const pageOf = new Map(pages.map((page) => [page.path, page]));
 const files = projectFiles();
-const isThere = (path: string): boolean =>
-  files.some((file) => file === path || file.startsWith(`${path}/`));
 
 /** The problem with a link to a path of the project, from a file in that folder. */
 function linkProblem(folder: string, target: string): string | undefined {
   const [path = '', anchor] = target.split('#');
   const file = path === '' ? folder : normalize(join(folder, path)).replace(/\/$/, '');
-  if (!isThere(file)) return `${target}: there is no ${file}`;
+  if (!isInProject(file, files)) return `${target}: there is no ${file}`;
   if (anchor === undefined) return undefined;
   const page = pageOf.get(file);
   if (!page) return `${target}: ${file} is no page, and has no anchors`;

@@ -1,9 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { Environment } from '../../src/platform/config/environment.ts';
 import { ERROR_CODES } from '../../src/platform/errors/error-codes.ts';
-import { projectFiles, readPages, readProjectFile, ROOT } from './pages.ts';
+import { isInProject, projectFiles, readPages, readProjectFile } from './pages.ts';
 
 const pages = readPages();
 const settings = new Set(Object.keys(new Environment()));
@@ -26,13 +24,10 @@ const inSrc = (word: string): string =>
 const ROOM =
   /^(?:src\/(?:proxy|platform)\/[\w-]+|src\/[\w-]+|(?:packages|tools)\/[\w-]+|bench|deploy|helm|local|test)\//;
 
-/** The whole text of a page, prose and blocks. */
-const wholeText = (path: string): string => readProjectFile(path);
-
 /** Each match in the pages that is not a known name, with its page. */
 function unknown(pattern: RegExp, isKnown: (name: string) => boolean): string[] {
   return pages.flatMap(({ path }) =>
-    [...wholeText(path).matchAll(pattern)]
+    [...readProjectFile(path).matchAll(pattern)]
       .map(([, name = '']) => name)
       .filter((name) => !isKnown(name))
       .map((name) => `${path}: ${name}`),
@@ -50,9 +45,7 @@ describe('names in the pages', () => {
   });
 
   it('of npm scripts are scripts', () => {
-    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-      scripts: Record<string, string>;
-    };
+    const { scripts } = JSON.parse(readProjectFile('package.json')) as { scripts: object };
     const isScript = (name: string): boolean => name in scripts;
     expect(unknown(/\bnpm run (?:--silent )?([\w:-]+)/g, isScript)).toEqual([]);
     expect(isScript('soak')).toBe(true);
@@ -60,14 +53,12 @@ describe('names in the pages', () => {
 
   it('of files and folders are there', () => {
     const files = projectFiles();
-    const isThere = (path: string): boolean =>
-      files.some((file) => file === path || file.startsWith(`${path}/`));
     const missing = pages.flatMap(({ path, codeSpans }) =>
       codeSpans
         .flatMap(({ text, line }) => text.split(' ').map((word) => ({ word, line })))
         .map(({ word, line }) => ({ line, word: path === 'CONTRIBUTING.md' ? inSrc(word) : word }))
         .filter(({ word }) => FILE_NAME.test(word) && word !== RELEASE)
-        .filter(({ word }) => !isThere(word.replace(/\/$/, '')))
+        .filter(({ word }) => !isInProject(word.replace(/\/$/, ''), files))
         .map(({ word, line }) => `${path}:${line}: ${word}`),
     );
     expect(missing).toEqual([]);
@@ -85,7 +76,7 @@ describe('CONTRIBUTING.md', () => {
       // Those of src/platform/ have a table of their own.
       return room === undefined ? [] : [room.replace(/^src\/platform\/(?=.)/, '`')];
     });
-    const named = wholeText('CONTRIBUTING.md');
+    const named = readProjectFile('CONTRIBUTING.md');
     expect([...new Set(rooms)].filter((room) => !named.includes(room))).toEqual([]);
     expect(rooms).toEqual(expect.arrayContaining(['`clock/', 'src/proxy/reads/', 'tools/llms/']));
   });
@@ -94,13 +85,13 @@ describe('CONTRIBUTING.md', () => {
     const suites = [
       ...readProjectFile('.ci/run').matchAll(/npm run --silent ((?:test|openapi)[\w:]*)/g),
     ];
-    const named = wholeText('CONTRIBUTING.md');
+    const named = readProjectFile('CONTRIBUTING.md');
     expect(suites.map(([, name = '']) => name).filter((name) => !named.includes(name))).toEqual([]);
   });
 });
 
 describe('docs/troubleshooting.md', () => {
-  const byStatus = wholeText('docs/troubleshooting.md')
+  const byStatus = readProjectFile('docs/troubleshooting.md')
     .split(/^### (?=[45]\d\d )/m)
     .slice(1)
     .map((section) => ({

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer, request, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findNginx, HOW_TO_GET_NGINX, startNginx, type RunningNginx } from '../cache/nginx.ts';
@@ -81,20 +80,20 @@ function shownConfiguration(port: number, gatewayPort: number): string {
 
     // Without `keepalive` nginx opened a connection for each request.
     it('sends the next request over the connection that it has', async () => {
-      let connections = 0;
-      const server = createServer((_, response) => response.end('ok'));
-      server.on('connection', () => connections++).listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      const { port: serverPort } = server.address() as AddressInfo;
+      const connections = new Set<unknown>();
+      const server = await startScriptedUpstream(({ socket }, response) => {
+        connections.add(socket);
+        response.end('ok');
+      });
       const other = await startNginx(nginx ?? '', (_, port) =>
-        shownConfiguration(port, serverPort),
+        shownConfiguration(port, server.port),
       );
       for (const path of ['/a', '/b', '/c']) {
         expect(await text(await ask('GET', path, '', other.url))).toBe('ok');
       }
-      expect(connections).toBe(1);
+      expect(connections.size).toBe(1);
       await other.stop();
-      server.close();
+      await server.stop();
     });
 
     it('keeps the registry closed', async () => {

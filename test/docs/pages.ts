@@ -16,6 +16,11 @@ export function projectFiles(folder = ''): string[] {
   });
 }
 
+/** Whether the project has a file or a folder at this path. */
+export function isInProject(path: string, files = projectFiles()): boolean {
+  return files.some((file) => file === path || file.startsWith(`${path}/`));
+}
+
 export const readProjectFile = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /** Every page of Markdown. */

@@ -61,38 +61,32 @@ function checkBlock(block: Block, run: () => PageRun): void {
     return;
   }
   const [does, check] = testOf(treatment, block, run);
-  it(`${does} ${name}`, check);
+  it(`${does} ${name}`, async () => void (await check()));
 }
 
-/** The beginning of the name of a block's test, and the test. Blocks of files and text have no test here. */
+/** The beginning of the name of a block's test, and the test. Blocks of files and text have none here. */
 function testOf(
   treatment: Treatment,
   block: Block,
   run: () => PageRun,
-): [does: string, check: () => void | Promise<void>] {
-  switch (treatment.kind) {
-    case 'shell':
-      return ['runs', () => run().shell(block)];
-    case 'console':
-      return ['runs and compares', () => run().console(block)];
-    case 'http':
-      return ['sends or compares', () => run().http(block)];
-    case 'answer':
-      return ['compares', () => run().answer(block)];
-    case 'json':
-      return ['parses', () => void JSON.parse(block.text)];
-    case 'metrics':
-      return ['finds the metrics of', () => run().metrics(block)];
-    case 'not run':
-      return [
-        `does not run (${treatment.reason}) but checks (${treatment.check})`,
-        () => {
-          const context = { said: world.toShown(world.said.join('\n')) };
-          expect(NOT_RUN[treatment.check](block, treatment.argument, context)).toEqual([]);
-        },
-      ];
-    case 'file':
-    case 'text':
-      throw new Error(`A block of the kind "${treatment.kind}" has no test here.`);
+): [does: string, check: () => unknown] {
+  if (treatment.kind === 'not run') {
+    const { reason, check, argument } = treatment;
+    const checkIt = () => {
+      const context = { said: world.toShown(world.said.join('\n')) };
+      expect(NOT_RUN[check](block, argument, context)).toEqual([]);
+    };
+    return [`does not run (${reason}) but checks (${check})`, checkIt];
   }
+  const tests: Partial<Record<Treatment['kind'], [string, () => unknown]>> = {
+    shell: ['runs', () => run().shell(block)],
+    console: ['runs and compares', () => run().console(block)],
+    http: ['sends or compares', () => run().http(block)],
+    answer: ['compares', () => run().answer(block)],
+    json: ['parses', () => void JSON.parse(block.text)],
+    metrics: ['finds the metrics of', () => run().metrics(block)],
+  };
+  const test = tests[treatment.kind];
+  if (!test) throw new Error(`A block of the kind "${treatment.kind}" has no test here.`);
+  return test;
 }

@@ -128,6 +128,33 @@ const newNode = [join(ROOT, 'node_modules/.bin')];
 const gateway = await startGatewayChild();
 const env = { AGENT_GATEWAY_URL: gateway.url, AGENT_GATEWAY_KEY: API_KEY };
 
+/** Packs a package as a release does, and returns what npm says of it as JSON. */
+function pack(name: string): Promise<string> {
+  const args = ['pack', '--workspace', `@agent-gateway/${name}`, '--json'];
+  return succeed('npm', [...args, '--pack-destination', folder], { cwd: ROOT, paths: newNode });
+}
+
+/** Installs packages that were packed, and others of the registry. */
+async function install(cwd: string, packed: string[], others: string[] = []): Promise<void> {
+  const args = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+  const tarballs = packed.map((name) => join(folder, `agent-gateway-${name}-${version}.tgz`));
+  const at = { cwd, paths: newNode };
+  await succeed('npm', [...args, '--loglevel=error', ...tarballs, ...others], at);
+}
+
+/** Checks the types of a program in this folder, and runs it. */
+async function runTyped(cwd: string, program: string, more: object, own = {}): Promise<string> {
+  writeFileSync(join(cwd, 'use.ts'), program);
+  const usual = { module: 'nodenext', target: 'es2024', strict: true, noEmit: true };
+  writeFileSync(
+    join(cwd, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: { ...usual, ...more } }),
+  );
+  const at = { cwd, env: { ...env, ...own }, paths: newNode };
+  await succeed('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', cwd], at);
+  return succeed('node', ['--disable-warning=ExperimentalWarning', 'use.ts'], at);
+}
+
 /** Installs the packed client into a copy of the example, and starts it. */
 async function startExample(
   example: string,
@@ -136,11 +163,7 @@ async function startExample(
 ): Promise<RunningProcess> {
   const own = join(folder, example);
   cpSync(join(ROOT, 'examples', example), own, { recursive: true });
-  const tarball = readdirSync(folder).find((name) => name.startsWith('agent-gateway-client-'));
-  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-  const at = { cwd: own, paths: newNode };
-  await succeed('npm', [...install, '--loglevel=error', join(folder, tarball ?? '')], at);
-  const [, CATALOG_URL = ''] = / CATALOG_URL=(\S+)/.exec(system.said.join('\n')) ?? [];
+  await install(own, ['client']);
   const { port } = await choosePorts({ port: 0 });
   const agent = startProcess({
     name: type,
@@ -150,7 +173,7 @@ async function startExample(
       PATH: process.env.PATH ?? '',
       GATEWAY_URL: system.baseUrl,
       GATEWAY_API_KEY: system.apiKey,
-      CATALOG_URL,
+      CATALOG_URL: system.exported.CATALOG_URL,
       PORT: String(port),
     },
   });
@@ -161,24 +184,18 @@ async function startExample(
 }
 
 /** Installs the packed client and hooks into a copy of the chat, checks its types, and starts it as its README says. */
-async function startChat({ said }: LocalSystem): Promise<RunningProcess> {
+async function startChat({ exported }: LocalSystem): Promise<RunningProcess> {
   const own = join(folder, 'chat');
   const filter = (path: string): boolean => !/\/(?:dist|node_modules)$/.test(path);
   cpSync(join(ROOT, 'examples/chat'), own, { recursive: true, filter });
-  const tarballs = ['client', 'react'].map((name) =>
-    join(folder, `agent-gateway-${name}-${version}.tgz`),
-  );
-  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-  const at = { cwd: own, paths: newNode };
-  await succeed('npm', [...install, '--loglevel=error', ...tarballs], at);
-  await succeed('npx', ['tsc'], at);
-  const exported = [...said.join('\n').matchAll(/\b([A-Z_]+)=(\S+)/g)];
+  await install(own, ['client', 'react']);
+  await succeed('npx', ['tsc'], { cwd: own, paths: newNode });
   const chat = startProcess({
     name: 'chat',
     command: 'npm',
     args: ['--prefix', own, 'start'],
     env: {
-      ...Object.fromEntries(exported.map(([, name, value]) => [name, value])),
+      ...exported,
       PATH: [...newNode, process.env.PATH].join(delimiter),
       HOME: folder,
       PORT: '0',
@@ -233,26 +250,10 @@ async function askShout(system: LocalSystem): Promise<void> {
 async function runBesideClient(name: string, others: string[], program: string): Promise<string> {
   const own = mkdtempSync(join(folder, `${name}-app-`));
   writeFileSync(join(own, 'package.json'), '{"private":true,"type":"module"}');
-  const pack = ['pack', '--workspace', `@agent-gateway/${name}`, '--pack-destination', folder];
-  await succeed('npm', pack, { cwd: ROOT, paths: newNode });
-  const tarballs = ['client', name].map((each) =>
-    join(folder, `agent-gateway-${each}-${version}.tgz`),
-  );
-  const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-  const at = { cwd: own, env, paths: newNode };
-  await succeed('npm', [...install, '--loglevel=error', ...tarballs, ...others], at);
-  writeFileSync(join(own, 'use.ts'), program);
-  const compilerOptions = {
-    module: 'nodenext',
-    target: 'es2024',
-    strict: true,
-    noEmit: true,
-    skipLibCheck: false,
-    types: others.some((each) => each.startsWith('@types/node')) ? ['node'] : [],
-  };
-  writeFileSync(join(own, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
-  await succeed('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', own], at);
-  return succeed('node', ['--disable-warning=ExperimentalWarning', 'use.ts'], at);
+  await pack(name);
+  await install(own, ['client', name], others);
+  const types = others.some((each) => each.startsWith('@types/node')) ? ['node'] : [];
+  return runTyped(own, program, { skipLibCheck: false, types });
 }
 
 /** With the stand-in: it streams, calls a tool, fails, and is stopped. */
@@ -289,15 +290,7 @@ async function askWriter(client: AgentGateway): Promise<void> {
 
 try {
   await checks.check('the command line packs what it runs and nothing else', async () => {
-    const args = [
-      'pack',
-      '--workspace',
-      '@agent-gateway/cli',
-      '--json',
-      '--pack-destination',
-      folder,
-    ];
-    const packed: unknown = JSON.parse(await succeed('npm', args, { cwd: ROOT, paths: newNode }));
+    const packed: unknown = JSON.parse(await pack('cli'));
     // npm 11 says it as an object by name, older ones as a list.
     const [{ files = [] } = {}] = Object.values(packed as object) as {
       files?: { path: string }[];
@@ -317,9 +310,7 @@ try {
   await checks.check('it runs from the tarball, in an empty folder, without Nest', async () => {
     mkdirSync(app);
     writeFileSync(join(app, 'package.json'), '{"private":true}');
-    const tarball = join(folder, `agent-gateway-cli-${version}.tgz`);
-    const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-    await succeed('npm', [...install, '--loglevel=error', tarball], { cwd: app, paths: newNode });
+    await install(app, ['cli']);
     assert.ok(!readdirSync(join(app, 'node_modules')).includes('@nestjs'));
     const at = { cwd: app, env, paths: newNode };
     assert.equal(await succeed('npx', ['agent-gateway', '--version'], at), `${version}\n`);
@@ -362,47 +353,23 @@ try {
     const own = join(folder, 'client-app');
     mkdirSync(own);
     writeFileSync(join(own, 'package.json'), '{"private":true,"type":"module"}');
-    const pack = [
-      'pack',
-      '--workspace',
-      '@agent-gateway/client',
-      '--json',
-      '--pack-destination',
-      folder,
-    ];
-    await succeed('npm', pack, { cwd: ROOT, paths: newNode });
-    const packed = readdirSync(folder).filter((name) => name.startsWith('agent-gateway-client-'));
-    assert.equal(packed.length, 1);
-    const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-    const tarball = join(folder, packed[0] ?? '');
-    await succeed('npm', [...install, '--loglevel=error', tarball], { cwd: own, paths: newNode });
+    await pack('client');
+    await install(own, ['client']);
     const modules = readdirSync(join(own, 'node_modules'), { recursive: true, encoding: 'utf8' });
     assert.deepEqual(
       modules.filter((path) => /^@nestjs|^@agent-gateway.*\.spec\./.test(path)),
       [],
     );
-    writeFileSync(join(own, 'use.ts'), USE_OF_CLIENT);
-    const at = { cwd: own, env: { ...env, READ_TOKEN_SECRET }, paths: newNode };
-    assert.equal(
-      await succeed('node', ['--disable-warning=ExperimentalWarning', 'use.ts'], at),
-      'upstream_unreachable waiting 502\n',
-    );
-    const compilerOptions = {
-      module: 'nodenext',
-      target: 'es2024',
-      strict: true,
-      noEmit: true,
-      skipLibCheck: true,
-      types: [],
-    };
-    writeFileSync(join(own, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
-    await succeed('node', [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', own], at);
+    const types = { skipLibCheck: true, types: [] };
+    const said = await runTyped(own, USE_OF_CLIENT, types, { READ_TOKEN_SECRET });
+    assert.equal(said, 'upstream_unreachable waiting 502\n');
     // Without the optional peers only the entries that need them are missing something.
     for (const [entry, peer] of [
       ['agent', '@restatedev/restate-sdk'],
       ['opentelemetry', '@opentelemetry/api'],
     ]) {
-      const { err } = await run('node', ['-e', `import("@agent-gateway/client/${entry}")`], at);
+      const script = `import("@agent-gateway/client/${entry}")`;
+      const { err } = await run('node', ['-e', script], { cwd: own, paths: newNode });
       assert.ok(err.includes(`Cannot find package '${peer}'`), err);
     }
   });

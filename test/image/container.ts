@@ -1,8 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { startProcess, type RunningProcess } from '../../local/stack/process.ts';
+import { until } from '../support/until.ts';
 
 /** How the image says that it is run. */
 export interface ImageConfig {
@@ -26,11 +27,8 @@ const START_SCRIPT = join(import.meta.dirname, 'start-as-pid-1.sh');
 /** A container's process without a container engine: the image's command in its own namespaces. */
 export class Container {
   readonly exited: Promise<Exit>;
-  private readonly launcher: ChildProcess;
+  private readonly launcher: RunningProcess;
   private readonly lines: string[] = [];
-  private readonly waiting = new Set<() => void>();
-  private ended = false;
-
   private readonly config: ImageConfig;
   private readonly settings: Record<string, string>;
 
@@ -46,28 +44,26 @@ export class Container {
       config.WorkingDir,
       ...config.Cmd,
     ];
-    this.launcher = spawn('/usr/bin/unshare', [...namespaces, '--', ...command], {
+    this.launcher = startProcess({
+      name: 'container',
+      command: '/usr/bin/unshare',
+      args: [...namespaces, '--', ...command],
       env: this.environment(),
-      stdio: ['ignore', 'pipe', 'pipe'],
+      onLine: (line) => void this.lines.push(line),
     });
-    for (const stream of [this.launcher.stdout, this.launcher.stderr]) {
-      if (stream) createInterface(stream).on('line', (line) => this.take(line));
-    }
-    this.exited = once(this.launcher, 'close').then(([code]) => {
-      this.ended = true;
-      this.wake();
-      return { code: code as number | null, output: this.lines.join('\n') };
-    });
+    this.exited = this.launcher.exited.then(({ code }) => ({
+      code,
+      output: this.lines.join('\n'),
+    }));
   }
 
-  /** Resolves with the first line that holds the text; rejects if the process ends without it. */
-  async line(text: string): Promise<string> {
-    for (;;) {
-      const found = this.lines.find((line) => line.includes(text));
-      if (found !== undefined) return found;
-      if (this.ended) throw new Error(`ended: ${this.lines.join('\n')}`);
-      await new Promise<void>((resolve) => this.waiting.add(resolve));
-    }
+  /** Resolves once a line holds the text; rejects if the process ends without it. */
+  async line(text: string): Promise<void> {
+    const isSaid = () => this.lines.some((line) => line.includes(text));
+    const ended = this.exited.then(({ output }) => {
+      if (!isSaid()) throw new Error(`ended: ${output}`);
+    });
+    await Promise.race([until(`the line ${text}`, isSaid), ended]);
   }
 
   /** The process that is PID 1 inside, by its number out here. */
@@ -105,8 +101,7 @@ export class Container {
   }
 
   async stop(): Promise<void> {
-    this.launcher.kill('SIGKILL');
-    await this.exited;
+    await this.launcher.kill();
   }
 
   private identity(): string[] {
@@ -122,15 +117,5 @@ export class Container {
     const env: Record<string, string> = { ...Object.fromEntries(own), ...this.settings };
     env.PATH = `${env.PATH}:/usr/sbin:/usr/bin:/sbin:/bin`;
     return env;
-  }
-
-  private take(line: string): void {
-    this.lines.push(line);
-    this.wake();
-  }
-
-  private wake(): void {
-    for (const resume of this.waiting) resume();
-    this.waiting.clear();
   }
 }

@@ -29,35 +29,22 @@ export async function checkRefusals(checks: Checks, browser: Browser, world: Wor
 async function checkErrors(checks: Checks, page: TestPage, world: World, timeline: Timeline) {
   const { prefix, url } = timeline;
   const shape = `${world.gatewayUrl}/shapes/v1/shape`;
-  const mint = async (covered: string, ttlSeconds: number) =>
+  const mint = async (covered: string, ttlSeconds = TTL_SECONDS) =>
     bearer(await mintReadToken(READ_TOKEN_SECRET, { prefix: covered, ttlSeconds }));
-  const good = await mint(prefix, TTL_SECONDS);
+  const good = await mint(prefix);
   const stale = '?table=entities&offset=7_0&handle=unknown';
   const cases: [string, number, string | undefined, string, ProbeInit][] = [
     ['no credential', 401, 'missing_credentials', url, {}],
     ['an unknown one', 401, 'invalid_credentials', url, bearer('nonsense')],
     ['an expired token', 401, 'token_expired', url, await mint(prefix, -5)],
-    [
-      'a token for elsewhere',
-      403,
-      'prefix_not_covered',
-      url,
-      await mint('/streams/other', TTL_SECONDS),
-    ],
+    ['a token for elsewhere', 403, 'prefix_not_covered', url, await mint('/streams/other')],
     ['a malformed path', 400, 'malformed_path', `${url}//x`, good],
-    [
-      'a stream that is not there',
-      404,
-      undefined,
-      `${url}-none`,
-      await mint('/streams', TTL_SECONDS),
-    ],
-    ['a stale shape', 409, undefined, `${shape}${stale}`, await mint('/shapes', TTL_SECONDS)],
+    ['a stream that is not there', 404, undefined, `${url}-none`, await mint('/streams')],
+    ['a stale shape', 409, undefined, `${shape}${stale}`, await mint('/shapes')],
   ];
   for (const [what, status, code, target, init] of cases) {
     await checks.check(`page script sees ${what} as ${status} ${code ?? ''}`.trim(), async () => {
-      const answer = await page.probe(target, init);
-      assert.ok('status' in answer, JSON.stringify(answer));
+      const answer = await answerOf(page, target, init);
       assert.equal(answer.status, status);
       assert.equal(answer.type, 'cors');
       assert.match(answer.headers['x-request-id'] ?? '', /^[\w.-]+$/);
@@ -68,23 +55,20 @@ async function checkErrors(checks: Checks, page: TestPage, world: World, timelin
   }
   await checks.check('page script sees an upstream that is gone as 502', async () => {
     world.historyProxy.refuse();
-    const answer = await page.probe(url, good);
+    const answer = await answerOf(page, url, good);
     world.historyProxy.restore();
-    assert.ok('status' in answer, JSON.stringify(answer));
     assert.deepEqual(
       [answer.status, (JSON.parse(answer.body) as { code: string }).code],
       [502, 'upstream_unreachable'],
     );
   });
   await checks.check('page script can read the offset and the ETag, and gets a 304', async () => {
-    const first = await page.probe(`${url}?offset=-1`, good);
-    assert.ok('status' in first, JSON.stringify(first));
+    const first = await answerOf(page, `${url}?offset=-1`, good);
     assert.match(first.headers['stream-next-offset'] ?? '', /./);
     const etag = first.headers['etag'] ?? '';
     assert.match(etag, /./);
     const headers = { ...good.headers, 'If-None-Match': etag };
-    const second = await page.probe(`${url}?offset=-1`, { headers, cache: 'no-store' });
-    assert.ok('status' in second, JSON.stringify(second));
+    const second = await answerOf(page, `${url}?offset=-1`, { headers, cache: 'no-store' });
     assert.equal(second.status, 304);
   });
   await checks.check('cookies and other ambient credentials are never let in', async () => {
@@ -178,12 +162,18 @@ async function checkForeignPages(
   await foreign.close();
   await checks.check('and the page of the pinned origin can, with the same token', async () => {
     const page = await openPage(browser, world.pages.origin);
-    const answer = await page.probe(`${url}?offset=-1`, bearer(token));
+    const answer = await answerOf(page, `${url}?offset=-1`, bearer(token));
     await page.close();
-    assert.ok('status' in answer, JSON.stringify(answer));
     assert.equal(answer.status, 200);
     assert.ok(url.includes(prefix));
   });
+}
+
+/** The answer that page script gets. */
+async function answerOf(page: TestPage, url: string, init: ProbeInit) {
+  const answer = await page.probe(url, init);
+  assert.ok('status' in answer, JSON.stringify(answer));
+  return answer;
 }
 
 function bearer(credential: string): ProbeInit & { headers: Record<string, string> } {

@@ -1,11 +1,8 @@
 import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
+import { startSystemByNpm } from '../support/local-system.ts';
 import { ROOT } from './pages.ts';
-
-/** The start includes a build, and the machine may be busy. */
-const READY_TIMEOUT_MS = 150_000;
 
 /** The addresses that the pages show: those of a system on its default ports. */
 const SHOWN_PORTS = { gateway: 8787, management: 8788, console: 8789, agents: 9080 };
@@ -16,7 +13,6 @@ export interface World {
   /** All that the system has said, a line each. */
   said: string[];
   gatewayUrl: string;
-  consoleUrl: string;
   apiKey: string;
   /** The line to paste that it printed. */
   exportLine: string;
@@ -28,54 +24,24 @@ export interface World {
 }
 
 export async function startWorld(): Promise<World> {
-  const said: string[] = [];
   const dataDir = mkdtempSync(join(tmpdir(), 'docs-data-'));
-  const system = startProcess({
-    name: 'npm run local',
-    command: 'npm',
-    args: ['run', 'local', '--', '--any-ports', '--data', dataDir],
-    env: { ...process.env, NO_COLOR: '1' },
-    onLine: (line) => said.push(line),
-  });
-  const stop = async (): Promise<void> => {
-    await system.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  };
-  try {
-    await untilReady(system, READY_TIMEOUT_MS, () => registered(system));
-    return { ...describeWorld(said), said, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
-async function registered(system: RunningProcess): Promise<void> {
-  await system.waitForLine((line) => line.startsWith('Ctrl-C'));
-}
-
-function describeWorld(said: string[]) {
-  const find = (pattern: RegExp): string => {
-    const match = said.map((line) => pattern.exec(line)?.[1]).find(Boolean);
-    if (!match) throw new Error(`Nothing said matches ${pattern}:\n${said.join('\n')}`);
-    return match;
-  };
-  const gatewayUrl = find(/^The gateway is at (\S+)$/);
-  const consoleUrl = find(/^The console, .*: (\S+)$/);
+  const system = await startSystemByNpm(dataDir);
+  const { said, printed, baseUrl: gatewayUrl, apiKey } = system;
+  const consoleUrl = printed(/^The console, .*: (\S+)$/);
   const portOf = (url: string): string => new URL(url).port;
-  const agentsUrl = find(/agents listening on (\S+)$/);
+  const agentsUrl = printed(/agents listening on (\S+)$/);
   const real: Record<Port, string> = {
     gateway: portOf(gatewayUrl),
-    management: portOf(find(/^How it is: (\S+)$/)),
+    management: portOf(printed(/^How it is: (\S+)$/)),
     console: portOf(consoleUrl),
     // With its path, the name of the system.
     agents: agentsUrl.slice('http://127.0.0.1:'.length),
   };
   return {
+    said,
     gatewayUrl,
-    consoleUrl,
-    apiKey: find(/^Development API key: (\S+)$/),
-    exportLine: find(/^ {2}(export .*)$/),
+    apiKey,
+    exportLine: printed(/^ {2}(export .*)$/),
     toReal: (commands: string) =>
       replaceAll(commands, (name) => [
         new RegExp(`(127\\.0\\.0\\.1|localhost):${SHOWN_PORTS[name]}\\b`, 'g'),
@@ -86,6 +52,10 @@ function describeWorld(said: string[]) {
         new RegExp(`127\\.0\\.0\\.1:${real[name]}\\b`, 'g'),
         `127.0.0.1:${SHOWN_PORTS[name]}`,
       ]),
+    stop: async () => {
+      await system.process.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
   };
 }
 

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
 
 const MAIN = join(import.meta.dirname, '../../local/main.ts');
-/** A bound for what never comes: a machine that runs other suites starts six processes slowly. */
-const READY_TIMEOUT_MS = 100_000;
+/** A bound for what never comes: a machine that runs other suites builds, and starts six processes, slowly. */
+const READY_TIMEOUT_MS = 150_000;
 /**
  * The system gives its parts 3 s and kills those that still run. A system that is killed meanwhile leaves parts that write into the
  * folder that the test removes.
@@ -23,6 +23,8 @@ export interface LocalSystem {
   readonly commands: string[];
   /** The variables that it printed for another terminal. */
   readonly exported: Record<string, string | undefined>;
+  /** The group of the last line that matches. Throws an Error where none does. */
+  printed: (pattern: RegExp) => string;
   /** The process id of one of its parts, of the last start of it. */
   partPid: (name: string) => number;
   /** With the printed key. */
@@ -37,6 +39,19 @@ export async function startLocalSystem(dataDir: string, ...args: string[]): Prom
 /** The same with an assistant that talks as slowly as this, so that an answer does not end before a test has looked at it. */
 export async function startSlowSystem(dataDir: string, wordDelayMs: number): Promise<LocalSystem> {
   return untilItIsReady((onLine) => runMain(dataDir, [], onLine, wordDelayMs));
+}
+
+/** The same as the README says it. */
+export async function startSystemByNpm(dataDir: string): Promise<LocalSystem> {
+  return untilItIsReady((onLine) =>
+    startProcess({
+      name: 'npm run local',
+      command: 'npm',
+      args: ['run', 'local', '--', '--any-ports', '--data', dataDir],
+      env: { ...process.env, NO_COLOR: '1' },
+      onLine,
+    }),
+  );
 }
 
 async function untilItIsReady(
@@ -57,6 +72,7 @@ async function untilItIsReady(
   return {
     process: { ...main, stop: (graceMs = STOP_GRACE_MS) => main.stop(graceMs) },
     said,
+    printed: find,
     baseUrl,
     apiKey,
     commands: said.filter((line) => line.startsWith('  curl ')),

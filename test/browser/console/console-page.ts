@@ -30,7 +30,7 @@ export async function withConsole(work: (world: ConsoleWorld) => Promise<void>):
   const local = await startSlowSystem(dataDir, WORD_DELAY_MS);
   try {
     const gateway = new AgentGateway({ url: local.baseUrl, apiKey: local.apiKey });
-    await work({ local, url: consoleUrl(local), gateway });
+    await work({ local, url: local.printed(/^The console.*: (http\S+)$/), gateway });
   } finally {
     await local.process.stop();
     await rm(dataDir, { recursive: true });
@@ -106,10 +106,4 @@ export async function assertFits(page: Page): Promise<void> {
     screen: innerWidth,
   }));
   assert.ok(width <= screen, `the page is ${width} px wide`);
-}
-
-function consoleUrl({ said }: LocalSystem): string {
-  const url = said.map((line) => /^The console.*: (http\S+)$/.exec(line)?.[1]).find(Boolean);
-  if (!url) throw new Error(`No address of the console was printed:\n${said.join('\n')}`);
-  return url;
 }

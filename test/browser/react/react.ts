@@ -14,32 +14,33 @@ export async function checkReact(
   browser: Browser,
   version: 18 | 19,
 ): Promise<void> {
-  const agents = ['words', 'sent', 'failed', 'many', 'left'];
+  const cases: [string, string, (page: OpenPage, world: ReactWorld) => Promise<void>][] = [
+    ['words', 'words come as they are said, each once, by one read for all', checkWords],
+    ['sent', 'a message is there at once, and keeps its place', checkSent],
+    ['failed', 'a message that is not accepted says so; nothing is thrown', checkFailed],
+    ['many', '10,000 events are shown, and never two states at once', checkMany],
+    ['left', 'a component that goes ends its read', checkLeft],
+  ];
+  const agents = cases.map(([id]) => id);
   const world = await startReactWorld(await bundleReact(version), { agents });
   try {
-    await checks.check('words come as they are said, each once, by one read for all', () =>
-      checkWords(browser, world),
-    );
-    await checks.check('a message is there at once, and keeps its place', () =>
-      checkSent(browser, world),
-    );
-    await checks.check('a message that is not accepted says so; nothing is thrown', () =>
-      checkFailed(browser, world),
-    );
-    await checks.check('10,000 events are shown, and never two states at once', () =>
-      checkMany(browser, world),
-    );
-    await checks.check('a component that goes ends its read', () => checkLeft(browser, world));
+    for (const [, name, check] of cases) {
+      await checks.check(name, async () => {
+        const context = await browser.newContext();
+        context.setDefaultTimeout(WAIT_MS);
+        await check(async (id) => mount(await context.newPage(), world, id), world);
+        await context.close();
+      });
+    }
   } finally {
     await world.stop();
   }
 }
 
-/** A page with the components for one agent. */
-async function open(browser: Browser, world: ReactWorld, id: string): Promise<Page> {
-  const context = await browser.newContext();
-  context.setDefaultTimeout(WAIT_MS);
-  const page = await context.newPage();
+/** Opens a page with the components for one agent. */
+type OpenPage = (id: string) => Promise<Page>;
+
+async function mount(page: Page, world: ReactWorld, id: string): Promise<Page> {
   await page.goto(world.pageUrl);
   await page.waitForFunction(() => 'reactTest' in globalThis);
   await page.evaluate(([url, agent]) => reactTest.mount(url, agent), [
@@ -52,10 +53,10 @@ async function open(browser: Browser, world: ReactWorld, id: string): Promise<Pa
 /** Waits until the list on the left shows this. */
 const untilShown = (page: Page, wanted: string[]) => untilItems(page, '#left li', wanted);
 
-async function checkWords(browser: Browser, world: ReactWorld): Promise<void> {
+async function checkWords(open: OpenPage, world: ReactWorld): Promise<void> {
   const append = await world.newAgent('words');
   await append([{ kind: 'message', content: text('count'), requestId: 'r1' }]);
-  const page = await open(browser, world, 'words');
+  const page = await open('words');
   // A server, which reads nothing, and the first render of a page give the same.
   const html = await page.evaluate((url) => reactTest.render(url, 'chat/words'), world.gatewayUrl);
   assert.match(
@@ -77,12 +78,11 @@ async function checkWords(browser: Browser, world: ReactWorld): Promise<void> {
   await page.waitForFunction(() => reactTest.open >= 2);
   assert.equal(await page.evaluate(() => reactTest.open), 2);
   assert.deepEqual(await page.evaluate(() => reactTest.unhandled), []);
-  await page.context().close();
 }
 
-async function checkSent(browser: Browser, world: ReactWorld): Promise<void> {
+async function checkSent(open: OpenPage, world: ReactWorld): Promise<void> {
   const append = await world.newAgent('sent');
-  const page = await open(browser, world, 'sent');
+  const page = await open('sent');
   const holding = world.holdNext();
   await page.click('#left .send');
   await untilShown(page, ['sending: hello > ']);
@@ -109,12 +109,11 @@ async function checkSent(browser: Browser, world: ReactWorld): Promise<void> {
   const stopped = { verb: 'interrupt', reason: 'enough' };
   await append([{ kind: 'reply', replyTo: 0, content: text('HEL'), stopped }]);
   await untilShown(page, ['stopped: hello > HEL']);
-  await page.context().close();
 }
 
-async function checkFailed(browser: Browser, world: ReactWorld): Promise<void> {
+async function checkFailed(open: OpenPage, world: ReactWorld): Promise<void> {
   const append = await world.newAgent('failed');
-  const page = await open(browser, world, 'failed');
+  const page = await open('failed');
   world.runtimeStatus = 400;
   await page.click('#left .send');
   await untilShown(page, ['failed: hello > ']);
@@ -134,15 +133,14 @@ async function checkFailed(browser: Browser, world: ReactWorld): Promise<void> {
   await untilShown(page, ['failed: hello > ', 'refused: hello > ']);
   assert.equal(await page.getAttribute('#left', 'data-status'), 'idle');
   assert.deepEqual(await page.evaluate(() => reactTest.unhandled), []);
-  await page.context().close();
 }
 
-async function checkMany(browser: Browser, world: ReactWorld): Promise<void> {
+async function checkMany(open: OpenPage, world: ReactWorld): Promise<void> {
   const append = await world.newAgent('many');
   await append([{ kind: 'message', content: text('count'), requestId: 'r1' }]);
   const word = (index: number): object => ({ kind: 'word', replyTo: 0, index, text: `${index} ` });
   await append(Array.from({ length: 5_000 }, (_, index) => word(index)));
-  const page = await open(browser, world, 'many');
+  const page = await open('many');
   for (let begin = 5_000; begin < 10_000; begin += 50) {
     await append(Array.from({ length: 50 }, (_, index) => word(begin + index)));
   }
@@ -150,18 +148,16 @@ async function checkMany(browser: Browser, world: ReactWorld): Promise<void> {
   await untilShown(page, [`writing: count > ${all}`]);
   assert.equal(await page.evaluate(() => reactTest.tears), 0);
   assert.ok((await page.evaluate(() => reactTest.commits)) > 1);
-  await page.context().close();
 }
 
-async function checkLeft(browser: Browser, world: ReactWorld): Promise<void> {
+async function checkLeft(open: OpenPage, world: ReactWorld): Promise<void> {
   const append = await world.newAgent('left');
   await append([{ kind: 'message', content: text('hello'), requestId: 'r1' }]);
-  const page = await open(browser, world, 'left');
+  const page = await open('left');
   await untilShown(page, ['waiting: hello > ']);
   await page.evaluate(() => reactTest.unmount());
   await page.waitForFunction(() => reactTest.open === 0);
   // What is mounted again reads again.
   await page.evaluate(([url]) => reactTest.mount(url, 'chat/left'), [world.gatewayUrl] as const);
   await untilShown(page, ['waiting: hello > ']);
-  await page.context().close();
 }

@@ -55,12 +55,17 @@ function sha256(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');
 }
 
-function release(to: string): string {
-  return run('npm', ['run', '--silent', 'release', '--', '--dry-run', '--out', to], {
-    cwd: clone,
-    env,
-  });
+function readOut<Content>(name: string): Content {
+  return JSON.parse(readFileSync(join(out, name), 'utf8')) as Content;
 }
+
+const BILL = `agent-gateway-${version}.cdx.json`;
+
+function release(...args: string[]): string {
+  return run('npm', ['run', '--silent', 'release', '--', ...args], { cwd: clone, env });
+}
+
+const releaseTo = (to: string): string => release('--dry-run', '--out', to);
 
 /** A check that builds once more. */
 async function checkAgain(name: string, run: () => void | Promise<void>): Promise<void> {
@@ -87,7 +92,7 @@ try {
   run('cp', ['-al', join(ROOT, 'node_modules'), join(clone, 'node_modules')]);
 
   await checks.check('a dry run makes everything, and says that nothing was pushed', async () => {
-    const said = release(out);
+    const said = releaseTo(out);
     assert.match(said, new RegExp(`^${version} is in \\S+; nothing was pushed\\.$`, 'm'));
     assert.match(said, /^Nothing is signed: COSIGN_KEY names no key\.$/m);
     assert.deepEqual(
@@ -95,7 +100,7 @@ try {
       [
         'NOTES.md',
         'SHA256SUMS',
-        `agent-gateway-${version}.cdx.json`,
+        BILL,
         `agent-gateway-cli-${version}.cdx.json`,
         `agent-gateway-client-${version}.cdx.json`,
         'image.json',
@@ -107,7 +112,7 @@ try {
 
   await checkAgain('the same commit gives the same bytes again', async () => {
     const again = join(folder, 'again');
-    release(again);
+    releaseTo(again);
     const differing = readdirSync(out).filter(
       (name) => sha256(join(out, name)) !== sha256(join(again, name)),
     );
@@ -135,21 +140,14 @@ try {
   });
 
   await checks.check('the chart asks for the image that was made', async () => {
-    const { digest } = JSON.parse(readFileSync(join(out, 'image.json'), 'utf8')) as {
-      digest: string;
-    };
+    const { digest } = readOut<{ digest: string }>('image.json');
     const shown = run('helm', ['show', 'chart', join(out, names.chart)]);
     assert.match(shown, new RegExp(`^  agent-gateway/image-digest: ${digest}$`, 'm'));
     assert.match(shown, new RegExp(`^appVersion: '?${version}'?$`, 'm'));
   });
 
   await checks.check('the SBOM of the image names what it holds, and no workspace', async () => {
-    const bill = JSON.parse(
-      readFileSync(join(out, `agent-gateway-${version}.cdx.json`), 'utf8'),
-    ) as {
-      bomFormat: string;
-      components: { name: string }[];
-    };
+    const bill = readOut<{ bomFormat: string; components: Component[] }>(BILL);
     const components = bill.components.map(({ name }) => name);
     assert.equal(bill.bomFormat, 'CycloneDX');
     for (const name of ['@nestjs/core', 'undici', 'pino'])
@@ -161,9 +159,7 @@ try {
 
   // A scan of it found nothing in OpenSSL, which was not there.
   await checks.check('it names Node, OpenSSL and glibc, with their licences', () => {
-    const { components } = JSON.parse(
-      readFileSync(join(out, `agent-gateway-${version}.cdx.json`), 'utf8'),
-    ) as { components: Component[] };
+    const { components } = readOut<{ components: Component[] }>(BILL);
     const find = (name: string): Component => {
       const found = components.find((component) => component.name === name);
       assert.ok(found, name);
@@ -190,12 +186,12 @@ try {
   await checks.check('the provenance of each artifact names its bytes and the commit', () => {
     const revision = run('git', ['rev-parse', 'HEAD'], { cwd: clone }).trim();
     for (const name of [archive, ...Object.values(names)]) {
-      const statement = JSON.parse(readFileSync(join(out, `${name}.intoto.jsonl`), 'utf8')) as {
+      const statement = readOut<{
         _type: string;
         predicateType: string;
         subject: object[];
         predicate: { buildDefinition: { resolvedDependencies: object[] } };
-      };
+      }>(`${name}.intoto.jsonl`);
       assert.equal(statement._type, 'https://in-toto.io/Statement/v1');
       assert.equal(statement.predicateType, 'https://slsa.dev/provenance/v1');
       assert.deepEqual(statement.subject, [{ name, digest: { sha256: sha256(join(out, name)) } }]);
@@ -251,16 +247,14 @@ try {
 
   await checks.check('a tree with changes, and a push to nowhere, are refused', async () => {
     writeFileSync(join(clone, 'new-file'), '');
-    assert.throws(() => release(join(folder, 'dirty')), /The tree is not clean:\n\?\? new-file/);
+    assert.throws(() => releaseTo(join(folder, 'dirty')), /The tree is not clean:\n\?\? new-file/);
     rmSync(join(clone, 'new-file'));
-    const nowhere = ['run', '--silent', 'release'];
-    assert.throws(() => run('npm', nowhere, { cwd: clone, env }), /Give either --dry-run/);
+    assert.throws(() => release(), /Give either --dry-run/);
   });
 
   await checks.check('a push is refused while the metadata are placeholders', () => {
-    const push = ['run', '--silent', 'release', '--', '--chart', 'oci://127.0.0.1:1/charts'];
     assert.throws(
-      () => run('npm', push, { cwd: clone, env }),
+      () => release('--chart', 'oci://127.0.0.1:1/charts'),
       /metadata\.json has placeholders \(.*the license is the owner's to choose/,
     );
   });

@@ -6,7 +6,7 @@ import {
   type Framing,
   type MessageHead,
 } from './message-reader.ts';
-import { answerHeader, isPatternOf } from './pattern.ts';
+import { ANSWER_FOR, EVENTS, repeated, unitOf } from './pattern.ts';
 
 const MAX_KEPT_BYTES = 8_192;
 const STATUS_LINE = /^HTTP\/1\.1 ([1-9]\d{2}) [\t\x20-\x7e\x80-\xff]*$/;
@@ -87,11 +87,11 @@ export class Answers {
   private onBody(piece: Buffer): void {
     const answer = this.all.at(-1);
     if (!answer) return;
-    const id = onlyValue(answer.head, answerHeader);
+    const id = onlyValue(answer.head, ANSWER_FOR);
     if (id !== undefined) {
-      if (!isPatternOf(id, answer.head, piece, answer.bytes)) {
+      const unit = unitOf(id, onlyValue(answer.head, 'content-type') === EVENTS);
+      if (!piece.equals(repeated(unit, answer.bytes, piece.length)))
         answer.bodyFault ??= `at ${answer.bytes}: ${JSON.stringify(piece.toString('latin1', 0, 120))}`;
-      }
     }
     if (answer.text.length < MAX_KEPT_BYTES) {
       answer.text += piece.toString('latin1', 0, MAX_KEPT_BYTES);

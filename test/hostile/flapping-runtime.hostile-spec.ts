@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Random } from '../soak/random.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import { freePort, sendCommand, type CommandOutcome } from '../support/runtime.ts';
 import { FlappingRuntime, type Mood } from './flapping-runtime.ts';
-import { oneIn, randomFor, SEED } from './seed.ts';
 
+const SEED = process.env.HOSTILE_SEED ?? '';
 const ROUNDS = 40;
 const COMMANDS_IN_ROUND = 20;
 const MAX_ROUND_MS = 250;
@@ -46,15 +47,15 @@ describe(`commands to a runtime that flaps (HOSTILE_SEED=${SEED})`, () => {
   });
 
   async function play(): Promise<Command[]> {
-    const random = randomFor(SEED, 'flapping runtime');
+    const random = Random.for(SEED, 'flapping runtime');
     const commands: Promise<Command>[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       runtime.mood = random.pick(MOODS);
-      await (oneIn(random, 3) ? runtime.stop() : runtime.listen());
+      await (random.oneIn(3) ? runtime.stop() : runtime.listen());
       for (let index = 0; index < COMMANDS_IN_ROUND; index++) {
         const leaving = new AbortController();
-        if (oneIn(random, 3)) setTimeout(() => leaving.abort(), random.between(0, 1_000));
-        commands.push(command(`r${round}c${index}`, oneIn(random, 2), leaving));
+        if (random.oneIn(3)) setTimeout(() => leaving.abort(), random.between(0, 1_000));
+        commands.push(command(`r${round}c${index}`, random.oneIn(2), leaving));
       }
       await sleep(random.between(0, MAX_ROUND_MS));
     }

@@ -1,21 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { askHoldings, type Holdings } from '../soak/holdings.ts';
-import { parseExposition, type Family } from '../support/exposition.ts';
-
-/** The gateway releases everything within this time, on any machine. */
-const PATIENCE_MS = 60_000;
+import { expect } from '@jest/globals';
+import { parseExposition } from '../support/exposition.ts';
+import type { GatewayChild } from '../support/gateway-child.ts';
+import { until } from '../support/until.ts';
+import type { RecordingUpstream } from './recording-upstream.ts';
 
 /** The resources that a gateway holds for clients. All are 0 when no client is connected. */
-export async function heldOf(managementUrl: string): Promise<Record<string, number>> {
-  const held: Record<string, number> = {};
-  for (const { name, samples } of await metricsOf(managementUrl)) {
-    if (!GAUGES.includes(name)) continue;
-    for (const { labels, value } of samples)
-      held[[name, ...Object.values(labels)].join(' ')] = value;
-  }
-  return held;
-}
-
 const GAUGES = [
   'gateway_open_reads',
   'gateway_parked_reads',
@@ -25,39 +14,32 @@ const GAUGES = [
   'http_server_active_requests',
 ];
 
-export interface Budget {
-  heldBytes: number;
-  limitBytes: number;
-}
-
-export async function budgetOf(managementUrl: string): Promise<Budget> {
-  const families = await metricsOf(managementUrl);
-  const sum = (name: string): number =>
-    families
-      .find((family) => family.name === name)
-      ?.samples.reduce((total, { value }) => total + value, 0) ?? NaN;
-  return { heldBytes: sum('gateway_held_bytes'), limitBytes: sum('gateway_held_bytes_limit') };
-}
-
-/** Resolves with an empty list once `look` finds nothing, or with what it still finds after a long time. */
-export async function untilNothing<T>(look: () => Promise<T[]>): Promise<T[]> {
-  const giveUpAtMs = performance.now() + PATIENCE_MS;
-  for (;;) {
-    const found = await look();
-    if (found.length === 0 || performance.now() > giveUpAtMs) return found;
-    await sleep(5);
-  }
-}
-
-/** The kinds of resources of which a process has more than before, each with both numbers. */
-export async function moreResources(probeSocket: string, before: Holdings): Promise<string[]> {
-  const { resources } = await askHoldings(probeSocket);
-  return Object.entries(resources)
-    .filter(([kind, count]) => count > (before.resources[kind] ?? 0))
-    .map(([kind, count]) => `${kind}: ${before.resources[kind] ?? 0} → ${count}`);
-}
-
-async function metricsOf(managementUrl: string): Promise<Family[]> {
+async function heldBy({ managementUrl }: GatewayChild): Promise<string[]> {
   const response = await fetch(`${managementUrl}/metrics`, { headers: { connection: 'close' } });
-  return parseExposition(await response.text());
+  const families = parseExposition(await response.text());
+  return families
+    .filter(({ name }) => GAUGES.includes(name))
+    .flatMap(({ name, samples }) => samples.map((sample) => ({ ...sample, name })))
+    .filter(({ value }) => value !== 0)
+    .map(({ name, labels, value }) => [name, ...Object.values(labels), value].join(' '));
+}
+
+/** Alive, with nothing left of its clients and of their requests, and without an error of its own in the log. */
+export async function expectAtRest(
+  gateway: GatewayChild,
+  upstream: RecordingUpstream,
+): Promise<void> {
+  let left: string[] = [];
+  await until(
+    () => `what is left is gone: ${left.join()}`,
+    async () => {
+      const abandoned = upstream.abandoned().map(({ method, target }) => `${method} ${target}`);
+      left = [...(await heldBy(gateway)), ...abandoned];
+      return left.length === 0;
+    },
+  );
+  const errors = gateway.log.filter(
+    ({ level, code }) => level === 'error' || level === 'fatal' || code === 'internal_error',
+  );
+  expect(errors).toEqual([]);
 }

@@ -1,7 +1,6 @@
-import type { Random } from '../soak/random.ts';
+import { Random } from '../soak/random.ts';
 import { CREDENTIAL, garbage, mutate } from './mutations.ts';
 import { checkedId } from './request-id.ts';
-import { randomFor } from './seed.ts';
 
 type List = readonly [string, ...string[]];
 
@@ -48,14 +47,10 @@ export function mutationId(index: number): string {
 
 /** The bytes of one connection. They depend on the seed and the index only. `CREDENTIAL` stands for a credential. */
 export function mutatedRequest(seed: string, index: number, hasCredential: boolean): Buffer {
-  const random = randomFor(seed, 'mutated', index);
+  const random = Random.for(seed, 'mutated', index);
   if (random.next() < GARBAGE_SHARE) return garbage(random);
   const id = mutationId(index);
-  return mutate(
-    random,
-    plainRequest(random, id, hasCredential),
-    Math.floor(random.between(0, MAX_MUTATIONS)),
-  );
+  return mutate(random, plainRequest(random, id, hasCredential), random.whole(0, MAX_MUTATIONS));
 }
 
 function plainRequest(random: Random, id: string, hasCredential: boolean): Buffer {

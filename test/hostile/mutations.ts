@@ -69,30 +69,28 @@ export function mutate(random: Random, bytes: Buffer, mutations: number): Buffer
 
 /** Bytes that are not HTTP. */
 export function garbage(random: Random): Buffer {
-  return Buffer.from(
-    Array.from({ length: Math.floor(random.between(1, 400)) }, () => random.between(0, 256)),
-  );
+  return Buffer.from(Array.from({ length: random.whole(1, 400) }, () => random.between(0, 256)));
 }
 
 function mutateOnce(random: Random, bytes: Buffer): Buffer<ArrayBuffer> {
-  const at = Math.floor(random.between(0, bytes.length));
+  const at = random.whole(0, bytes.length);
   const [before, behind] = [bytes.subarray(0, at), bytes.subarray(at)];
-  switch (Math.floor(random.between(0, 6))) {
+  switch (random.whole(0, 6)) {
     case 0: {
       const flipped = Buffer.from(bytes);
-      flipped[at] = Math.floor(random.between(0, 256));
+      flipped[at] = random.whole(0, 256);
       return flipped;
     }
     case 1:
       return Buffer.concat([before, Buffer.from(random.pick(MORSELS)), behind]);
     case 2:
-      return Buffer.concat([before, behind.subarray(Math.floor(random.between(1, 20)))]);
+      return Buffer.concat([before, behind.subarray(random.whole(1, 20))]);
     case 3:
       return Buffer.concat([before, behind.subarray(0, 40), behind]);
     case 4: {
       const lines = bytes.toString('latin1').split('\r\n');
       const line = random.pick(lines as [string, ...string[]]);
-      lines.splice(Math.floor(random.between(0, lines.length)), 0, line);
+      lines.splice(random.whole(0, lines.length), 0, line);
       return Buffer.from(lines.join('\r\n'), 'latin1');
     }
     default:

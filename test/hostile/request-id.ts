@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-const NAMED = /(r\d+(?:c\d+q\d+|s\d+))z([0-9a-f]{4})/;
+const NAMED = /(r\d+c\d+q\d+)z([0-9a-f]{4})/;
 
 /** An id with a checksum, so that a mutated id is never the id of another request. */
 export function checkedId(name: string): string {

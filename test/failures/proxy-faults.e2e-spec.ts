@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import {
   afterAll,
   afterEach,
@@ -16,6 +15,7 @@ import { Reader } from '../../src/proxy/reads/reader.ts';
 import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
 import { startRawUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startUnacceptingServer } from '../support/unaccepting-server.ts';
 import { openWire, openWireThatTellsResets, Wire } from '../support/wire.ts';
 import { until } from '../support/until.ts';
 
@@ -165,9 +165,9 @@ describe('an upstream that fails', () => {
     });
 
     it('and takes no connection in time', async () => {
-      const { port, stop } = await startDeafListener();
+      const server = await startUnacceptingServer();
       const deaf = await startTestGateway({
-        ...settings(`http://127.0.0.1:${port}`),
+        ...settings(server.url),
         GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: String(CONNECT_TIMEOUT_MS),
       });
       try {
@@ -185,7 +185,7 @@ describe('an upstream that fails', () => {
         });
       } finally {
         await deaf.stop();
-        await stop();
+        await server.stop();
       }
     });
 
@@ -713,26 +713,3 @@ describe('the connections to an upstream', () => {
     }
   });
 });
-
-/** A server whose queue of connections stays full, so that a further connection gets no response. */
-async function startDeafListener(): Promise<{ port: number; stop: () => Promise<void> }> {
-  const worker = new Worker(
-    `const { createServer } = require('node:net');
-     const { parentPort } = require('node:worker_threads');
-     const server = createServer();
-     server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
-       parentPort.postMessage(server.address().port);
-       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
-     });`,
-    { eval: true },
-  );
-  const [port] = (await once(worker, 'message')) as [number];
-  const waiting = [await openWire(port), await openWire(port)];
-  return {
-    port,
-    stop: async () => {
-      for (const wire of waiting) wire.reset();
-      await worker.terminate();
-    },
-  };
-}

@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
+import { ACCEPTED } from '../support/runtime.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
 
@@ -19,7 +18,6 @@ const SOFT_DEADLINE_MS = 0.8 * DRAIN_MS;
 const LATE_MS = 15_000;
 /** Node's timers count whole milliseconds, and each process has its own clock. */
 const EARLY_MS = 5;
-const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
 
 describe('the drain', () => {
   let upstream: ScriptedUpstream;
@@ -322,38 +320,6 @@ describe('the drain', () => {
   }
 });
 
-describe('the drain of PID 1', () => {
-  // Anybody may make a process namespace within a user namespace.
-  const asRoot = process.getuid?.() === 0 ? [] : ['--map-root-user'];
-
-  it('takes SIGTERM, finishes a command, and ends with 0', async () => {
-    const arrived = Promise.withResolvers<ServerResponse>();
-    const upstream = await startScriptedUpstream((_request, response) => arrived.resolve(response));
-    const gateway = await startGatewayChild({
-      env: environment(upstream.url),
-      wrapper: ['unshare', ...asRoot, '--pid', '--fork', '--kill-child', '--mount-proc'],
-    });
-    try {
-      const pid = onlyChildOf(gateway.pid);
-      expect(namespacePid(pid)).toBe('1');
-      const command = fetch(`${gateway.url}/api/a/echo/1/send`, {
-        method: 'POST',
-        headers: AUTHORIZED,
-        body: '{}',
-      });
-      const runtime = await arrived.promise;
-      process.kill(pid, 'SIGTERM');
-      await untilUnready(gateway);
-      runtime.end(ACCEPTED);
-      expect((await command).status).toBe(202);
-      expect(await gateway.exited).toEqual({ code: 0, signal: null });
-    } finally {
-      await gateway.kill();
-      await upstream.stop();
-    }
-  });
-});
-
 function environment(upstreamUrl: string): Record<string, string> {
   return {
     GATEWAY_HISTORY_URL: upstreamUrl,
@@ -374,15 +340,6 @@ function unchunked(body: string): string {
     text += body.slice(lineEnd + 2, lineEnd + 2 + size);
     at = lineEnd + 2 + size + 2;
   }
-}
-
-function onlyChildOf(pid: number): number {
-  return Number(execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }).trim());
-}
-
-/** The id of a process in its own namespace (proc(5), `NSpid`). */
-function namespacePid(pid: number): string | undefined {
-  return /^NSpid:.*\s(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
 }
 
 async function readiness({ managementUrl }: GatewayChild): Promise<number> {

@@ -9,12 +9,13 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { startProcess, type Exit, type RunningProcess } from '../../local/stack/process.ts';
 import { API_KEY, AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild } from '../support/gateway-child.ts';
+import { ACCEPTED, KEYED, sendCommand } from '../support/runtime.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startUnacceptingServer } from '../support/unaccepting-server.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 /** The start takes most of a second. */
 const DELAYS_MS = [0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000];
-const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
 const LISTENS = '"the gateway listens"';
 /** Its lame duck, two minutes, is longer than a test may take. */
 const LONG_DRAIN = { GATEWAY_DRAIN_TIMEOUT_MS: '600000' };
@@ -48,6 +49,27 @@ describe('SIGTERM to PID 1', () => {
     const pid = await catching('SIGHUP', gateway);
     await sleep(delayMs);
     process.kill(pid, 'SIGTERM');
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe('SIGTERM where the runtime takes no connection', () => {
+  it('ends in time, with a command that waits and a scout that has no answer', async () => {
+    const server = await startUnacceptingServer();
+    closings.push(() => server.stop());
+    const gateway = await startGatewayChild({
+      env: {
+        GATEWAY_RUNTIME_INGRESS_URL: server.url,
+        GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: '600',
+        GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '0',
+        GATEWAY_DRAIN_TIMEOUT_MS: '1000',
+      },
+    });
+    closings.push(() => gateway.kill());
+    expect(await sendCommand(gateway.url, KEYED)).toMatchObject({ status: 502 });
+    const hanging = sendCommand(gateway.url, KEYED).catch(() => undefined);
+    gateway.signal('SIGTERM');
+    await hanging;
     expect(await gateway.exited).toEqual({ code: 0, signal: null });
   });
 });

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as later } from 'node:timers/promises';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { ACCEPTED } from '../support/runtime.ts';
 import {
   settingsFor,
   startRecordingUpstream,
@@ -23,7 +24,6 @@ const LATE = {
 };
 const LENGTH = `Content-Length: ${BODY.length}`;
 const CHUNKED = 'Transfer-Encoding: chunked';
-const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
 
 /**
  * Node's client says nothing of a response that begins in the last bytes of another one, and drops it. No request gets

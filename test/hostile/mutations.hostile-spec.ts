@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
+import { ACCEPTED } from '../support/runtime.ts';
 import { shareOf } from '../support/share.ts';
 import { expectAtRest } from './gateway-state.ts';
 import { onlyValue } from './message-reader.ts';
@@ -24,7 +25,6 @@ const SEED = process.env.HOSTILE_SEED ?? '';
 const WRONG_KEY = 'a-key-that-is-not-known';
 /** Whose an answer is where mutations have changed the id. */
 const NOBODY = 'nobody';
-const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
 
 describe(`mutated requests on connections of their own (HOSTILE_SEED=${SEED})`, () => {
   let upstream: RecordingUpstream;

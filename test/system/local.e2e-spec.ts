@@ -199,7 +199,7 @@ describe('npm run local', () => {
   }
 
   it(
-    'keeps agents, timelines and the key from one start to the next, and --fresh all but the key',
+    'keeps agents, timelines, ports and the key from one start to the next, and --fresh drops agents and timelines',
     async () => {
       const first = await start();
       const written = timelineWritten(first);
@@ -211,6 +211,8 @@ describe('npm run local', () => {
 
       const second = await start();
       expect(second.apiKey).toBe(first.apiKey);
+      expect(second.baseUrl).toBe(first.baseUrl);
+      expect(second.said.filter((line) => line.includes('is taken'))).toEqual([]);
       expect(await (await second.get(`${ADA_TIMELINE}?offset=-1`)).text()).toBe(timeline);
       expect(await catalogUrls(second)).toEqual(['/t/default/a/assistant/ada']);
       await second.process.stop();

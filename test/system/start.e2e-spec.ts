@@ -17,7 +17,6 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { choosePorts } from '../../local/stack/ports.ts';
 import { isSupported } from '../../src/platform/process/own-node.ts';
 import { GATEWAY_MAIN, startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { API_KEY, AUTHORIZED, startTestGateway } from '../support/gateway.ts';
@@ -241,21 +240,6 @@ describe('the end', () => {
   const start = (env: Record<string, string> = {}) =>
     startProgram({ GATEWAY_DRAIN_TIMEOUT_MS: '1000', ...env });
 
-  /** A gateway with a read that its upstream leaves parked. */
-  async function startWithParkedRead(env: Record<string, string> = {}) {
-    const arrived = Promise.withResolvers<void>();
-    const silent = await startScriptedUpstream(() => arrived.resolve());
-    closings.push(() => silent.stop());
-    const gateway = await start({ GATEWAY_HISTORY_URL: silent.url, ...env });
-    const url = `http://127.0.0.1:${gateway.port}/streams/x?live=long-poll`;
-    const parkedStatus = fetch(url, { headers: AUTHORIZED }).then(
-      ({ status }) => status,
-      () => undefined,
-    );
-    await arrived.promise;
-    return { gateway, parkedStatus };
-  }
-
   it.each(['SIGTERM', 'SIGINT'] as const)('comes with exit code 0 on %s', async (signal) => {
     const gateway = await start();
     gateway.signal(signal);
@@ -268,7 +252,13 @@ describe('the end', () => {
   });
 
   it('comes with exit code 0 whatever the connections are doing', async () => {
-    const { gateway, parkedStatus } = await startWithParkedRead();
+    const arrived = Promise.withResolvers<void>();
+    const silent = await startScriptedUpstream(() => arrived.resolve());
+    closings.push(() => silent.stop());
+    const gateway = await start({ GATEWAY_HISTORY_URL: silent.url });
+    const url = `http://127.0.0.1:${gateway.port}/streams/x?live=long-poll`;
+    const parked = fetch(url, { headers: AUTHORIZED });
+    await arrived.promise;
     await open(gateway.port, '');
     await open(gateway.port, 'GET /health HTTP/1.1\r\nHost: half');
     await open(gateway.port, rawRequest('POST /api/spawn', ['Content-Length: 10'], 'half'));
@@ -277,28 +267,7 @@ describe('the end', () => {
     gateway.signal('SIGTERM');
     expect(await gateway.exited).toEqual({ code: 0, signal: null });
 
-    expect(await parkedStatus).toBe(503);
-  });
-
-  it('is announced by the readiness probe while reads are still open', async () => {
-    const { management } = await choosePorts({ management: 0 });
-    const { gateway, parkedStatus } = await startWithParkedRead({
-      GATEWAY_MANAGEMENT_PORT: String(management),
-      // Longer than a busy machine takes for two probes.
-      GATEWAY_DRAIN_TIMEOUT_MS: '10000',
-    });
-    const probe = async (name: string) =>
-      (await fetch(`http://127.0.0.1:${management}/health/${name}`)).status;
-    const drains = gateway.process.waitForLine((line) => line.includes('the gateway drains'));
-    expect(await probe('ready')).toBe(200);
-
-    gateway.signal('SIGTERM');
-    await drains;
-    expect(await probe('ready')).toBe(503);
-    expect(await probe('live')).toBe(200);
-
-    expect(await parkedStatus).toBe(503);
-    await gateway.exited;
+    expect((await parked).status).toBe(503);
   });
 
   // The terminal sends a Ctrl-C to all of the group, and npm hands it on: the second one ended the
@@ -309,19 +278,6 @@ describe('the end', () => {
     gateway.signal('SIGINT');
     gateway.signal('SIGTERM');
     expect(await gateway.exited).toEqual({ code: 0, signal: null });
-  });
-
-  it('is hurried by another signal later on', async () => {
-    const { gateway, parkedStatus } = await startWithParkedRead({
-      GATEWAY_DRAIN_TIMEOUT_MS: '4000',
-    });
-    const idle = await open(gateway.port, '');
-    gateway.signal('SIGTERM');
-    // Idle connections are closed after a fifth of the time.
-    await once(idle, 'close');
-    gateway.signal('SIGTERM');
-    expect(await gateway.exited).toEqual({ code: 1, signal: null });
-    expect(await parkedStatus).toBeUndefined();
   });
 });
 

@@ -66,19 +66,6 @@ describe('two local systems on one machine', () => {
     },
     THREE_STARTS_TIMEOUT_MS,
   );
-
-  it(
-    'keep their ports from one start to the next',
-    async () => {
-      const folder = await newFolder();
-      const before = await start(folder);
-      await before.process.stop();
-      const after = await start(folder);
-      expect(after.baseUrl).toBe(before.baseUrl);
-      expect(after.said.filter((line) => line.includes('is taken'))).toEqual([]);
-    },
-    THREE_STARTS_TIMEOUT_MS,
-  );
 });
 
 async function readStored(folder: string): Promise<{ ports: Record<string, number> }> {

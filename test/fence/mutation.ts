@@ -1,5 +1,4 @@
 import type { Random } from '../soak/random.ts';
-import { oneIn, whole } from './seed.ts';
 
 type Many = readonly [string, ...string[]];
 
@@ -82,16 +81,16 @@ const PIECES: Many = [
 export function mutated(random: Random, text: string): string {
   let result = text;
   do result = mutatedOnce(random, result);
-  while (oneIn(random, 2));
+  while (random.oneIn(2));
   // Half a character cannot be sent.
   return result.toWellFormed();
 }
 
 function mutatedOnce(random: Random, text: string): string {
-  const at = whole(random, text.length + 1);
-  const end = Math.min(text.length, at + 1 + whole(random, 6));
+  const at = random.whole(0, text.length + 1);
+  const end = Math.min(text.length, at + 1 + random.whole(0, 6));
   const [before, piece, after] = [text.slice(0, at), text.slice(at, end), text.slice(end)];
-  switch (whole(random, 6)) {
+  switch (random.whole(0, 6)) {
     case 0:
       return before + after;
     case 1:

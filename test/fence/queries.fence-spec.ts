@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Random } from '../soak/random.ts';
+import { Random } from '../soak/random.ts';
 import { shareOf } from '../support/share.ts';
 import { paramsOf } from './electric.ts';
 import { letThrough } from './let-through.ts';
 import { mutated } from './mutation.ts';
-import { oneIn, seededRandom, whole, wordOf } from './seed.ts';
 import { TENANT } from './world.ts';
 
 const ROUNDS = shareOf(15_000);
@@ -25,22 +24,22 @@ const ANY_VALUE = `x -1 0_0 id='x' tenant=$1 ' % %41 + ; & = é x;table=payroll 
 
 /** A query that is almost valid, in many spellings. */
 function randomQuery(random: Random): string {
-  const pairs = Array.from({ length: 1 + whole(random, 5) }, () => randomPair(random));
+  const pairs = Array.from({ length: 1 + random.whole(0, 5) }, () => randomPair(random));
   const table = `${spelled(random, 'table')}=entities`;
   const query = [table, ...pairs].join(random.pick(['&', '&', '&', '&', ';', '&&']));
-  return `?${oneIn(random, 4) ? printable(mutated(random, query)) : query}`;
+  return `?${random.oneIn(4) ? printable(mutated(random, query)) : query}`;
 }
 
 function randomPair(random: Random): string {
-  const name = wordOf(random, NAMES);
-  const value = wordOf(random, (oneIn(random, 4) ? undefined : VALUES[name]) ?? ANY_VALUE);
-  return `${spelled(random, name)}=${oneIn(random, 8) ? printable(value) : encodeURIComponent(value)}`;
+  const name = random.word(NAMES);
+  const value = random.word((random.oneIn(4) ? undefined : VALUES[name]) ?? ANY_VALUE);
+  return `${spelled(random, name)}=${random.oneIn(8) ? printable(value) : encodeURIComponent(value)}`;
 }
 
 /** Percent-encodes some characters of the text. */
 function spelled(random: Random, name: string): string {
   return name.replace(/./g, (char) =>
-    oneIn(random, 30) ? `%${char.charCodeAt(0).toString(16).padStart(2, '0')}` : char,
+    random.oneIn(30) ? `%${char.charCodeAt(0).toString(16).padStart(2, '0')}` : char,
   );
 }
 
@@ -59,7 +58,7 @@ const PRINTED = new Set(['where', 'subset__where', 'subset__order_by']);
 
 describe('a query that passes', () => {
   it('says one thing, however it is read', () => {
-    const random = seededRandom('queries');
+    const random = Random.for(process.env.FENCE_SEED, 'queries');
     let passed = 0;
     for (let i = 0; i < ROUNDS; i++) {
       const query = randomQuery(random);

@@ -1,5 +1,4 @@
 import type { Random } from '../soak/random.ts';
-import { oneIn, whole, wordOf } from './seed.ts';
 import { VALUES, type Column, type Row } from './world.ts';
 
 const COLUMN_VALUES: Readonly<Record<Column, string>> = {
@@ -15,29 +14,29 @@ export const PARAMS: Readonly<Record<string, string>> = { 1: 'other', 2: '10', 3
 
 /** A random condition that is often of the form that passes, and otherwise may be harmful. */
 export function randomCondition(random: Random, depth = 0): string {
-  if (oneIn(random, 15)) return harmful(random, depth);
-  if (depth > 3 || oneIn(random, 2)) return predicate(random);
+  if (random.oneIn(15)) return harmful(random, depth);
+  if (depth > 3 || random.oneIn(2)) return predicate(random);
   const inner = (): string => grouped(random, randomCondition(random, depth + 1));
-  if (oneIn(random, 5)) return `NOT ${inner()}`;
-  return `${inner()} ${wordOf(random, 'AND OR or Or')} ${inner()}`;
+  if (random.oneIn(5)) return `NOT ${inner()}`;
+  return `${inner()} ${random.word('AND OR or Or')} ${inner()}`;
 }
 
 /** Adds parentheses, sometimes too few or too many. */
 function grouped(random: Random, condition: string): string {
-  if (oneIn(random, 6)) return condition;
-  return oneIn(random, 8) ? `((${condition}))` : `(${condition})`;
+  if (random.oneIn(6)) return condition;
+  return random.oneIn(8) ? `((${condition}))` : `(${condition})`;
 }
 
 function predicate(random: Random): string {
-  const form = whole(random, 9);
+  const form = random.whole(0, 9);
   // LIKE takes texts, which few columns are.
   const name = form === 4 ? random.pick(TEXTS) : random.pick(COLUMN_NAMES);
   const column = spelled(random, name);
   const constant = (): string => randomConstant(random, name);
-  const not = oneIn(random, 3) ? 'NOT ' : '';
+  const not = random.oneIn(3) ? 'NOT ' : '';
   switch (form) {
     case 0:
-      return `${column} IS ${not}${wordOf(random, 'NULL NULL TRUE FALSE UNKNOWN')}`;
+      return `${column} IS ${not}${random.word('NULL NULL TRUE FALSE UNKNOWN')}`;
     case 1:
       return `${column} ${not}IN (${constant()}, ${constant()})`;
     case 2:
@@ -45,14 +44,14 @@ function predicate(random: Random): string {
     case 3:
       return `${column} IS ${not}DISTINCT FROM ${constant()}`;
     case 4:
-      return `${column} ${not}${wordOf(random, 'LIKE ILIKE')} ${constant()}`;
+      return `${column} ${not}${random.word('LIKE ILIKE')} ${constant()}`;
     case 5:
       return `${column} = ANY($3)`;
     case 6:
       return random.pick([column, 'true', `${constant()} = ${column}`, 'true = true']);
     default:
-      return [column, wordOf(random, '= <> != < > <= >='), constant()].join(
-        oneIn(random, 4) ? '' : ' ',
+      return [column, random.word('= <> != < > <= >='), constant()].join(
+        random.oneIn(4) ? '' : ' ',
       );
   }
 }
@@ -63,10 +62,10 @@ function spelled(random: Random, name: string): string {
 
 /** A constant, which is often one that the column may have. */
 function randomConstant(random: Random, column: Column): string {
-  if (oneIn(random, 6)) return wordOf(random, 'NULL $1 $2 true false 0 -1 1.5 1e400 .5');
-  const list = COLUMN_VALUES[oneIn(random, 4) ? random.pick(COLUMN_NAMES) : column];
-  const value = wordOf(random, list);
-  return /^-?\d+(?:\.\d+)?$/.test(value) && oneIn(random, 2) ? value : `'${value}'`;
+  if (random.oneIn(6)) return random.word('NULL $1 $2 true false 0 -1 1.5 1e400 .5');
+  const list = COLUMN_VALUES[random.oneIn(4) ? random.pick(COLUMN_NAMES) : column];
+  const value = random.word(list);
+  return /^-?\d+(?:\.\d+)?$/.test(value) && random.oneIn(2) ? value : `'${value}'`;
 }
 
 /** Expressions that must be refused. Most of them reveal other rows, other tables or the server. */
@@ -74,7 +73,7 @@ function harmful(random: Random, depth: number): string {
   const inner = depth > 3 ? `id = 'a1'` : randomCondition(random, depth + 1);
   const either = `(${inner} OR tenant = 'other')`;
   return random.pick([
-    `${either} IS ${oneIn(random, 2) ? 'NOT ' : ''}NULL`,
+    `${either} IS ${random.oneIn(2) ? 'NOT ' : ''}NULL`,
     `${either} IN (true, false)`,
     `${either}::text LIKE '%'`,
     `true IS NOT DISTINCT FROM ${either}`,

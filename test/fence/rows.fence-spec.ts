@@ -1,13 +1,12 @@
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Random } from '../soak/random.ts';
+import { Random } from '../soak/random.ts';
 import { shareOf } from '../support/share.ts';
 import { electricSql, paramsOf } from './electric.ts';
 import { letThrough, queryOf, type Asked } from './let-through.ts';
 import { mutated } from './mutation.ts';
 import { FALLIBLE, PARAMS, randomCondition } from './random-clause.ts';
 import { randomOrder } from './random-order.ts';
-import { oneIn, seededRandom, whole } from './seed.ts';
 import { loadParsers } from './syntax.ts';
 import {
   COLUMNS,
@@ -22,7 +21,7 @@ import {
 const ROUNDS = shareOf(3_000);
 const ALL_COLUMNS = Object.keys(COLUMNS);
 
-const random = seededRandom('worlds');
+const random = Random.for(process.env.FENCE_SEED, 'worlds');
 const rowsOf = (count: number, letter: string, tenants: readonly (string | null)[]): Row[] =>
   Array.from({ length: count }, (_, i) =>
     randomRow(random, `${letter}${i}`, tenants[i % tenants.length] ?? null),
@@ -91,22 +90,22 @@ function isServed(query: string): boolean {
 }
 
 function randomClause(from: Random): string {
-  const clause = randomCondition(from, whole(from, 3));
-  return oneIn(from, 4) ? mutated(from, clause) : clause;
+  const clause = randomCondition(from, from.whole(0, 3));
+  return from.oneIn(4) ? mutated(from, clause) : clause;
 }
 
 function randomSubset(from: Random): Asked {
   return {
-    ...(oneIn(from, 2) && { subset__order_by: randomOrder(from) }),
-    ...(oneIn(from, 4) && { subset__limit: String(whole(from, 4)) }),
-    ...(oneIn(from, 4) && { subset__offset: String(whole(from, 3)) }),
+    ...(from.oneIn(2) && { subset__order_by: randomOrder(from) }),
+    ...(from.oneIn(4) && { subset__limit: String(from.whole(0, 4)) }),
+    ...(from.oneIn(4) && { subset__offset: String(from.whole(0, 3)) }),
   };
 }
 
 function randomAsked(from: Random): Asked {
   return {
-    ...(!oneIn(from, 6) && { where: randomClause(from) }),
-    ...(oneIn(from, 3) && {
+    ...(!from.oneIn(6) && { where: randomClause(from) }),
+    ...(from.oneIn(3) && {
       subset__where: randomClause(from),
       subset__params: JSON.stringify(PARAMS),
     }),
@@ -117,7 +116,7 @@ function randomAsked(from: Random): Asked {
 
 describe('a query that passes, run by PostgreSQL as Electric has it', () => {
   it('has the same answer, errors included, whatever the rows of other tenants are', async () => {
-    const from = seededRandom('rows');
+    const from = Random.for(process.env.FENCE_SEED, 'rows');
     const ran = { rows: 0, error: 0 };
     for (let i = 0; i < ROUNDS; i++) {
       const query = letThrough(queryOf(randomAsked(from)));
@@ -137,12 +136,12 @@ describe('a query that passes, run by PostgreSQL as Electric has it', () => {
   });
 
   it('depends on no column that the token does not pin', async () => {
-    const from = seededRandom('hidden columns');
+    const from = Random.for(process.env.FENCE_SEED, 'hidden columns');
     const shape = { table: 'entities', columns: PINNED_COLUMNS };
     const columns = PINNED_COLUMNS.join(',');
     let ran = 0;
     for (let i = 0; i < ROUNDS / 2; i++) {
-      const asked = oneIn(from, 4) ? randomAsked(from) : randomSubset(from);
+      const asked = from.oneIn(4) ? randomAsked(from) : randomSubset(from);
       const query = letThrough(queryOf({ ...asked, columns }), shape);
       if (query === undefined || !isServed(query)) continue;
       const seen = await seenIn(CROWDED, query, PINNED_COLUMNS);

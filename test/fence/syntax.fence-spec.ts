@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { Random } from '../soak/random.ts';
 import { shareOf } from '../support/share.ts';
 import { electricWhere, paramsOf } from './electric.ts';
 import { fenceProblem, orderProblem, rewrittenProblem } from './fence-holds.ts';
@@ -6,7 +7,6 @@ import { letThrough, queryOf } from './let-through.ts';
 import { mutated } from './mutation.ts';
 import { PARAMS, randomCondition } from './random-clause.ts';
 import { randomOrder } from './random-order.ts';
-import { seededRandom } from './seed.ts';
 import { loadParsers, PARSERS, selectOf } from './syntax.ts';
 
 const ROUNDS = shareOf(2_000);
@@ -44,7 +44,7 @@ function expectHeld(clauses: Iterable<string>, leastPassed: number): void {
 
 describe('to the parser of PostgreSQL a clause that passes', () => {
   it('is what the fence holds, be it of the grammar', () => {
-    const random = seededRandom('clauses');
+    const random = Random.for(process.env.FENCE_SEED, 'clauses');
     expectHeld(
       Array.from({ length: ROUNDS }, () => randomCondition(random)),
       ROUNDS / 5,
@@ -52,7 +52,7 @@ describe('to the parser of PostgreSQL a clause that passes', () => {
   });
 
   it('is what the fence holds, be it mutated', () => {
-    const random = seededRandom('mutated clauses');
+    const random = Random.for(process.env.FENCE_SEED, 'mutated clauses');
     expectHeld(
       Array.from({ length: ROUNDS * 3 }, () => mutated(random, randomCondition(random, 3))),
       ROUNDS / 10,
@@ -60,7 +60,7 @@ describe('to the parser of PostgreSQL a clause that passes', () => {
   });
 
   it('is what the fence holds, be it a subset', () => {
-    const random = seededRandom('subsets');
+    const random = Random.for(process.env.FENCE_SEED, 'subsets');
     let passed = 0;
     for (let i = 0; i < ROUNDS; i++) {
       const subset = mutated(random, randomCondition(random, 3));
@@ -86,7 +86,7 @@ describe('to the parser of PostgreSQL a clause that passes', () => {
 
 describe('to the parser of PostgreSQL an order that passes', () => {
   it('is one of plain columns', () => {
-    const random = seededRandom('orders');
+    const random = Random.for(process.env.FENCE_SEED, 'orders');
     let passed = 0;
     for (let i = 0; i < ROUNDS * 2; i++) {
       const subset__order_by = randomOrder(random);

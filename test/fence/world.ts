@@ -4,7 +4,6 @@
  */
 
 import type { Random } from '../soak/random.ts';
-import { oneIn, wordOf } from './seed.ts';
 
 export const TENANT = 'acme';
 
@@ -123,7 +122,7 @@ export type Row = Readonly<Partial<Record<Column, string | null>>>;
 export function randomRow(random: Random, id: string, tenant: string | null): Row {
   const values = Object.entries(tenant === TENANT ? ORDINARY : VALUES).map(([column, list]) => [
     column,
-    oneIn(random, 5) ? null : wordOf(random, list),
+    random.oneIn(5) ? null : random.word(list),
   ]);
   return { ...(Object.fromEntries(values) as Row), id, tenant };
 }

@@ -9,7 +9,7 @@ export class Random {
   }
 
   /** One for each purpose, so that a change of one does not shift the others. */
-  static for(seed: string, ...purpose: (string | number)[]): Random {
+  static for(seed: string | undefined, ...purpose: (string | number)[]): Random {
     const digest = createHash('sha256')
       .update([seed, ...purpose].join(' '))
       .digest();

@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AUTHORIZED } from '../support/credentials.ts';
-import { count, type Statuses } from './commanders.ts';
-
-const ATTEMPT_TIMEOUT_MS = 10_000;
-const RETRY_PAUSE_MS = 250;
+import { count, RETRY_PAUSE_MS, statusOf, type Statuses } from './commanders.ts';
 
 /** Appends numbered events to a stream of its own, and repeats each append until it succeeds (producer headers). */
 export class Appender {
@@ -40,24 +37,17 @@ export class Appender {
     }
   }
 
-  private async attempt(event: { seq: number }): Promise<number> {
-    try {
-      const response = await fetch(this.url, {
-        method: 'POST',
-        headers: {
-          ...HEADERS,
-          'producer-id': 'soak',
-          'producer-epoch': '0',
-          'producer-seq': String(event.seq),
-        },
-        body: JSON.stringify(event),
-        signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
-      });
-      await response.arrayBuffer();
-      return response.status;
-    } catch {
-      return 0;
-    }
+  private attempt(event: { seq: number }): Promise<number> {
+    return statusOf(this.url, {
+      method: 'POST',
+      headers: {
+        ...HEADERS,
+        'producer-id': 'soak',
+        'producer-epoch': '0',
+        'producer-seq': String(event.seq),
+      },
+      body: JSON.stringify(event),
+    });
   }
 }
 

@@ -3,7 +3,7 @@ import { AUTHORIZED } from '../support/credentials.ts';
 import type { Random } from './random.ts';
 
 const ATTEMPT_TIMEOUT_MS = 10_000;
-const RETRY_PAUSE_MS = 250;
+export const RETRY_PAUSE_MS = 250;
 
 /** A command and its outcome. */
 export interface SentCommand {
@@ -21,6 +21,18 @@ export type Statuses = Map<number, number>;
 
 export function count(statuses: Statuses, status: number): void {
   statuses.set(status, (statuses.get(status) ?? 0) + 1);
+}
+
+/** The status of an answer, or 0 where no whole one came. */
+export async function statusOf(url: string, init: RequestInit): Promise<number> {
+  try {
+    const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS);
+    const response = await fetch(url, { ...init, signal });
+    await response.arrayBuffer();
+    return response.status;
+  } catch {
+    return 0;
+  }
 }
 
 /**
@@ -77,23 +89,15 @@ export class Commander {
     } while (command.isKeyed && !command.isAccepted);
   }
 
-  /** The status, or 0 where no whole answer came. */
-  private async attempt({ entity, text, isKeyed }: SentCommand): Promise<number> {
-    try {
-      const response = await fetch(`${this.url}/api/a/echo/${entity}/send`, {
-        method: 'POST',
-        headers: {
-          ...AUTHORIZED,
-          'content-type': 'application/json',
-          ...(isKeyed && { 'idempotency-key': text }),
-        },
-        body: JSON.stringify({ kind: 'message', content: [{ type: 'text', text }] }),
-        signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS),
-      });
-      await response.arrayBuffer();
-      return response.status;
-    } catch {
-      return 0;
-    }
+  private attempt({ entity, text, isKeyed }: SentCommand): Promise<number> {
+    return statusOf(`${this.url}/api/a/echo/${entity}/send`, {
+      method: 'POST',
+      headers: {
+        ...AUTHORIZED,
+        'content-type': 'application/json',
+        ...(isKeyed && { 'idempotency-key': text }),
+      },
+      body: JSON.stringify({ kind: 'message', content: [{ type: 'text', text }] }),
+    });
   }
 }

@@ -1,7 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { commitUnderTest } from './commit.ts';
 import { askHoldings, type Holdings } from './holdings.ts';
 import { runLoad } from './load.ts';
 import { HELP, parseOptions } from './options.ts';
@@ -32,7 +32,7 @@ const say = (text: string): void => {
 };
 
 const startedAt = new Date();
-const commit = await commitUnderTest();
+const commit = commitUnderTest();
 say(`soak of ${minutes} minutes, seed ${seed}, commit ${commit}`);
 const stack = await startStack();
 try {
@@ -42,6 +42,19 @@ try {
 }
 // The clients keep timers of their own.
 process.exit();
+
+/** For the report: its full hash, and a word if files differ from it. */
+function commitUnderTest(): string {
+  const git = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8' }).trim();
+  try {
+    const commit = git('rev-parse', 'HEAD');
+    const isDirty = git('status', '--porcelain') !== '';
+    return isDirty ? `${commit}, dirty: with changes that are not committed` : commit;
+  } catch {
+    return 'unknown: this is no git repository';
+  }
+}
 
 async function soak({ slots: [staying] }: Stack): Promise<number> {
   const random = new Random(seed);

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AUTHORIZED } from '../support/credentials.ts';
+import { rawRequest } from '../support/raw-client.ts';
 import type { Random } from './random.ts';
 
 /**
@@ -42,20 +43,21 @@ export class VanishingClients {
 
   private requests(): [string, ...string[]] {
     const head = (line: string, ...headers: string[]) =>
-      [`${line} HTTP/1.1`, 'Host: soak', `Authorization: ${AUTHORIZED.authorization}`, ...headers]
-        .map((text) => `${text}\r\n`)
-        .join('');
+      rawRequest(line, [`Authorization: ${AUTHORIZED.authorization}`, ...headers]).replace(
+        'Connection: close\r\n',
+        '',
+      );
     return [
       '',
       'GET /streams/half-a-he',
-      `${head(`GET ${this.path}?offset=-1`)}\r\n`,
-      `${head(`GET ${this.path}?offset=now&live=long-poll`)}\r\n`,
-      `${head(`GET ${this.path}?offset=now&live=sse`)}\r\n`,
-      `${head('GET /shapes/v1/shape?table=entities&offset=-1')}\r\n`,
+      head(`GET ${this.path}?offset=-1`),
+      head(`GET ${this.path}?offset=now&live=long-poll`),
+      head(`GET ${this.path}?offset=now&live=sse`),
+      head('GET /shapes/v1/shape?table=entities&offset=-1'),
       // Bodies that never come to their end: none of them may have an effect.
-      `${head('POST /api/a/echo/vanished/send', 'Content-Length: 1000')}\r\n{"kind":`,
-      `${head(`POST ${this.path}`, 'Content-Length: 1000')}\r\n{"seq":`,
-      `${head('POST /api/a/echo/vanished/send', 'Transfer-Encoding: chunked')}\r\n4\r\n{"ki\r\n`,
+      `${head('POST /api/a/echo/vanished/send', 'Content-Length: 1000')}{"kind":`,
+      `${head(`POST ${this.path}`, 'Content-Length: 1000')}{"seq":`,
+      `${head('POST /api/a/echo/vanished/send', 'Transfer-Encoding: chunked')}4\r\n{"ki\r\n`,
     ];
   }
 }

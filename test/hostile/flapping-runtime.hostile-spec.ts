@@ -1,15 +1,23 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Random } from '../soak/random.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
-import { freePort, sendCommand, type CommandOutcome } from '../support/runtime.ts';
-import { FlappingRuntime, type Mood } from './flapping-runtime.ts';
+import {
+  ACCEPTED,
+  freePort,
+  listenAsRuntime,
+  sendCommand,
+  type CommandOutcome,
+  type ListeningRuntime,
+} from '../support/runtime.ts';
 
 const SEED = process.env.HOSTILE_SEED ?? '';
 const ROUNDS = 40;
 const COMMANDS_IN_ROUND = 20;
 const MAX_ROUND_MS = 250;
-const MOODS: readonly [Mood, ...Mood[]] = [
+/** What the runtime does with a connection or a request. */
+const MOODS = [
   'accepts',
   'is slow',
   'hangs',
@@ -18,7 +26,7 @@ const MOODS: readonly [Mood, ...Mood[]] = [
   'cuts',
   '503',
   '404',
-];
+] as const;
 
 interface Command {
   id: string;
@@ -28,12 +36,16 @@ interface Command {
 }
 
 describe(`commands to a runtime that flaps (HOSTILE_SEED=${SEED})`, () => {
-  let runtime: FlappingRuntime;
+  let port: number;
+  let runtime: ListeningRuntime | undefined;
   let gateway: MeasuredGateway;
+  let mood: (typeof MOODS)[number] = 'accepts';
+  /** How often each entity's command arrived whole. */
+  const arrivals = new Map<string, number>();
+  const accepted = new Set<string>();
 
   beforeAll(async () => {
-    const port = await freePort();
-    runtime = new FlappingRuntime(port);
+    port = await freePort();
     gateway = await startMeasuredGateway({
       GATEWAY_RUNTIME_INGRESS_URL: `http://127.0.0.1:${port}`,
       GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '700',
@@ -43,15 +55,42 @@ describe(`commands to a runtime that flaps (HOSTILE_SEED=${SEED})`, () => {
   });
   afterAll(async () => {
     await gateway?.stop();
-    await runtime?.stop();
+    await stop();
   });
+
+  async function listen(): Promise<void> {
+    runtime ??= await listenAsRuntime(port, answer, (socket) => {
+      if (mood === 'resets connections') socket.resetAndDestroy();
+    });
+  }
+
+  async function stop(): Promise<void> {
+    const stopping = runtime;
+    runtime = undefined;
+    await stopping?.stop();
+  }
+
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    const id = request.url?.split('/')[2] ?? '';
+    arrivals.set(id, (arrivals.get(id) ?? 0) + 1);
+    const accept = (): void => {
+      accepted.add(id);
+      response.writeHead(202).end(ACCEPTED);
+    };
+    if (mood === 'accepts') accept();
+    else if (mood === 'is slow') setTimeout(accept, 900).unref();
+    else if (mood === 'resets requests') request.socket.resetAndDestroy();
+    else if (mood === 'cuts')
+      request.socket.end('HTTP/1.1 202 Accepted\r\nContent-Length: 99\r\n\r\n{');
+    else if (mood === '503' || mood === '404') response.writeHead(Number(mood)).end('{}');
+  }
 
   async function play(): Promise<Command[]> {
     const random = Random.for(SEED, 'flapping runtime');
     const commands: Promise<Command>[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      runtime.mood = random.pick(MOODS);
-      await (random.oneIn(3) ? runtime.stop() : runtime.listen());
+      mood = random.pick(MOODS);
+      await (random.oneIn(3) ? stop() : listen());
       for (let index = 0; index < COMMANDS_IN_ROUND; index++) {
         const leaving = new AbortController();
         if (random.oneIn(3)) setTimeout(() => leaving.abort(), random.between(0, 1_000));
@@ -59,8 +98,8 @@ describe(`commands to a runtime that flaps (HOSTILE_SEED=${SEED})`, () => {
       }
       await sleep(random.between(0, MAX_ROUND_MS));
     }
-    runtime.mood = 'accepts';
-    await runtime.listen();
+    mood = 'accepts';
+    await listen();
     return Promise.all(commands);
   }
 
@@ -71,14 +110,14 @@ describe(`commands to a runtime that flaps (HOSTILE_SEED=${SEED})`, () => {
   }
 
   function faultsOf({ id, isKeyed, outcome }: Command): string[] {
-    const arrivals = runtime.arrivals.get(id) ?? 0;
+    const times = arrivals.get(id) ?? 0;
     const faults: string[] = [];
-    if (!isKeyed && arrivals > 1) faults.push(`${id} has no key and arrived ${arrivals} times`);
+    if (!isKeyed && times > 1) faults.push(`${id} has no key and arrived ${times} times`);
     if (!outcome) return faults;
     const { status, body } = outcome;
     if (![202, 404, 502].includes(status)) faults.push(`${id} got ${status}`);
-    if (status === 202 && !runtime.accepted.has(id)) faults.push(`${id} got 202 from nobody`);
-    if (body.sent === false && arrivals > 0) faults.push(`${id} arrived, and was called unsent`);
+    if (status === 202 && !accepted.has(id)) faults.push(`${id} got 202 from nobody`);
+    if (body.sent === false && times > 0) faults.push(`${id} arrived, and was called unsent`);
     return faults;
   }
 

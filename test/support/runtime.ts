@@ -54,6 +54,7 @@ export async function listenAsRuntime(
   port: number,
   script: (request: IncomingMessage, response: ServerResponse) => void = (_, response) =>
     response.writeHead(202).end(ACCEPTED),
+  onConnection: (socket: Socket) => void = () => undefined,
 ): Promise<ListeningRuntime> {
   const targets: string[] = [];
   const server = createServer((request, response) => {
@@ -62,7 +63,8 @@ export async function listenAsRuntime(
   });
   const { openSockets, stop } = await listening(server, port);
   const runtime: ListeningRuntime = { targets, mostConnections: 0, stop };
-  server.on('connection', () => {
+  server.on('connection', (socket) => {
+    onConnection(socket);
     runtime.mostConnections = Math.max(runtime.mostConnections, openSockets.size);
   });
   return runtime;

@@ -3,25 +3,30 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startCatalog, type Catalog } from '../support/catalog.ts';
 import { Random } from '../soak/random.ts';
 import { CatalogReader, RowChanger } from '../soak/catalog.ts';
-import { API_KEY, AUTHORIZED } from '../support/credentials.ts';
+import { API_KEY, AUTHORIZED, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
+import { ReadToken } from '../support/read-token.ts';
+import { mintReadToken } from '../support/read-tokens.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { TimelineReader } from '../support/timeline-reader.ts';
 import { startRollingGateways, type RollingGateways } from './rolling-gateways.ts';
 
 const DRAIN_MS = 2_500;
-const COPIES = 2;
+const COPIES = 3;
 const REPLACEMENTS = 6;
 const COMMANDS_AT_ONCE = 20;
 const STREAMS = 3;
+/** Shorter than a drain, so that each read ends a few times by its token, and some while their copy drains. */
+const TOKEN_TTL_SECONDS = 2;
+const TOKEN_READERS_OF_STREAM = 4;
 /** Longer than the lame-duck phase, so that the listener closes while commands are in flight. */
 const MAX_RUNTIME_DELAY_MS = 1_200;
 
 /**
- * Two gateways behind HAProxy, each drained and replaced by turns. Nobody tries anything again but the
+ * Three gateways behind HAProxy, each drained and replaced by turns. Nobody tries anything again but the
  * real clients of the reads: every single request has to be answered, and rightly.
  */
-describe('two gateways behind a load balancer, drained and replaced by turns', () => {
+describe('three gateways behind a load balancer, drained and replaced by turns while read tokens end', () => {
   let runtime: ScriptedUpstream;
   let history: RunningHistory;
   let catalog: Catalog;
@@ -61,10 +66,23 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
       (_, index) => `${gateways.url}/streams/t/default/rolling/${index}`,
     );
     for (const stream of streams) expect(await status(stream, 'PUT')).toBe(201);
-    const readers = streams.flatMap((url) =>
-      (['long-poll', 'sse'] as const).map(
-        (live) => new TimelineReader({ url, apiKey: API_KEY, live }),
-      ),
+    let minted = 0;
+    const mint = async () => {
+      minted += 1;
+      const wanted = { prefix: '/streams/t/default/', ttlSeconds: TOKEN_TTL_SECONDS };
+      const token = await mintReadToken(READ_TOKEN_SECRET, wanted);
+      return { token, ttlSeconds: TOKEN_TTL_SECONDS };
+    };
+    const LIVES = ['long-poll', 'sse'] as const;
+    const ownReaders = streams.map((url) =>
+      LIVES.map((live) => new TimelineReader({ url, apiKey: API_KEY, live })),
+    );
+    const tokenReaders = streams.map((url) =>
+      Array.from({ length: TOKEN_READERS_OF_STREAM }, (_, index) => {
+        const own = new ReadToken(mint);
+        const authorization = (): Promise<string> => own.authorization();
+        return new TimelineReader({ url, authorization, live: LIVES[index % 2]! });
+      }),
     );
     const catalogReader = new CatalogReader(gateways.url, 'rolling');
     const rows = new RowChanger(catalog.url, 'rolling');
@@ -99,14 +117,21 @@ describe('two gateways behind a load balancer, drained and replaced by turns', (
     expect(new Set(answers)).toEqual(new Set([202]));
     expect(runtime.seen).toHaveLength(answers.length);
 
-    await Promise.all(
-      readers.map((reader, index) => reader.until(written[Math.floor(index / 2)] ?? 0)),
-    );
-    for (const [index, reader] of readers.entries()) {
-      expect(reader.faults).toEqual({ gaps: [], repeats: [] });
-      expect(reader.events).toHaveLength(written[Math.floor(index / 2)] ?? 0);
-      await reader.stop();
+    for (const [index, count] of written.entries()) {
+      for (const reader of [...ownReaders[index]!, ...tokenReaders[index]!]) {
+        await reader.until(count);
+        expect(reader.faults).toEqual({ gaps: [], repeats: [] });
+        expect(reader.events).toHaveLength(count);
+        await reader.stop();
+      }
     }
+    // Each of these has been through a few tokens, and more than one read.
+    expect(minted).toBeGreaterThan(STREAMS * TOKEN_READERS_OF_STREAM * 3);
+    for (const { restarts } of tokenReaders.flat()) expect(restarts).toBeGreaterThan(0);
+    const failed = gateways.copies.flatMap(({ log }) =>
+      log.filter(({ level }) => level === 'error' || level === 'fatal'),
+    );
+    expect(failed).toEqual([]);
     while (catalogReader.value !== rows.value) await sleep(20);
     catalogReader.stop();
     expect(catalogReader.errors).toEqual([]);

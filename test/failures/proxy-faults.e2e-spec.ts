@@ -108,12 +108,16 @@ describe('an upstream that fails', () => {
       GATEWAY_RUNTIME_ADMIN_URL: url,
       GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: String(RESPONSE_TIMEOUT_MS),
       GATEWAY_LIVE_TIMEOUT_MS: String(LIVE_TIMEOUT_MS),
+      GATEWAY_MAX_BODY_BYTES: '100000000',
     };
   }
 
-  async function ask(method = 'GET', path = '/streams/x', body?: string, of = gateway) {
+  async function ask(
+    method = 'GET',
+    { body = method === 'POST' ? 'x' : (undefined as string | undefined), of = gateway } = {},
+  ) {
     const startedAtMs = performance.now();
-    const answer = await fetch(of.url + path, {
+    const answer = await fetch(`${of.url}/streams/x`, {
       method,
       body,
       headers: { ...AUTHORIZED, 'x-request-id': 'faults-1', origin: 'https://app.example' },
@@ -141,7 +145,7 @@ describe('an upstream that fails', () => {
     it.each(['GET', 'POST', 'DELETE'])('and refuses connections: %s', async (method) => {
       const alone = await startTestGateway();
       try {
-        const answer = await ask(method, '/streams/x', method === 'POST' ? 'x' : undefined, alone);
+        const answer = await ask(method, { of: alone });
         expect([answer.status, answer.json]).toEqual([502, UNSENT]);
         expect(answer.headers.get('content-type')).toBe('application/problem+json');
         expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -156,7 +160,7 @@ describe('an upstream that fails', () => {
     it('and has a name that nobody knows', async () => {
       const lost = await startTestGateway(settings('http://nobody.invalid:1/v1/stream'));
       try {
-        const answer = await ask('GET', '/streams/x', undefined, lost);
+        const answer = await ask('GET', { of: lost });
         expect([answer.status, answer.json]).toEqual([502, UNSENT]);
         expect(JSON.stringify(answer.json)).not.toContain('nobody');
       } finally {
@@ -172,7 +176,7 @@ describe('an upstream that fails', () => {
       });
       try {
         for (const method of ['GET', 'POST']) {
-          const answer = await ask(method, '/streams/x', method === 'POST' ? 'x' : undefined, deaf);
+          const answer = await ask(method, { of: deaf });
           expect([answer.status, answer.json]).toEqual([502, UNSENT]);
           expect(answer.tookMs).toBeGreaterThan(CONNECT_TIMEOUT_MS - 20);
           expect(answer.tookMs).toBeLessThan(HANG_MS);
@@ -243,7 +247,7 @@ describe('an upstream that fails', () => {
         then(wire);
       };
       for (const method of ['GET', 'POST']) {
-        const answer = await ask(method, '/streams/x', method === 'POST' ? 'x' : undefined);
+        const answer = await ask(method);
         expect([answer.status, answer.json]).toEqual([502, lost(method)]);
       }
       // A fresh connection is no stale one: nothing is sent twice.
@@ -288,7 +292,7 @@ describe('an upstream that fails', () => {
         void wire.ended.then(() => closed.resolve());
         void answering('HTTP/1.1 200 OK\r\nX-Slow: ')(wire);
       };
-      const answer = await ask('POST', '/streams/x', 'x');
+      const answer = await ask('POST');
       expect([answer.status, answer.json]).toEqual([502, timedOut('POST', RESPONSE_TIMEOUT_MS)]);
       await closed.promise;
     });
@@ -337,7 +341,7 @@ describe('an upstream that fails', () => {
         void answering(bytes, then)(wire);
       };
       for (const method of ['GET', 'POST']) {
-        const answer = await ask(method, '/streams/x', method === 'POST' ? 'x' : undefined);
+        const answer = await ask(method);
         expect([answer.status, answer.json]).toEqual([502, unusable(method)]);
       }
       await closed.promise;
@@ -375,51 +379,31 @@ describe('an upstream that fails', () => {
     });
 
     it('and does not read the body that it is sent', async () => {
-      const patient = await startTestGateway({
-        ...settings(upstream.url),
-        GATEWAY_MAX_BODY_BYTES: '100000000',
-      });
-      try {
-        play = (wire) => wire.socket.pause();
-        const answer = await ask('POST', '/streams/x', 'x'.repeat(50_000_000), patient);
-        expect([answer.status, answer.json]).toEqual([502, timedOut('POST', RESPONSE_TIMEOUT_MS)]);
-      } finally {
-        await patient.stop();
-      }
+      play = (wire) => wire.socket.pause();
+      const answer = await ask('POST', { body: 'x'.repeat(50_000_000) });
+      expect([answer.status, answer.json]).toEqual([502, timedOut('POST', RESPONSE_TIMEOUT_MS)]);
     });
 
     it('and goes while a client is still sending: the client sees the 502', async () => {
       // Seen: the body's pipe, torn down late, paused the client, which then hung for two seconds.
-      const big = await startTestGateway({
-        ...settings(upstream.url),
-        GATEWAY_MAX_BODY_BYTES: '100000000',
-      });
-      try {
-        play = async (wire) => {
-          await wire.until('\r\n\r\n');
-          wire.reset();
-        };
-        const wire = await openWire(big.port);
-        wire.socket.pause();
-        const length = 40_000_000;
-        await wire.write(
-          rawRequest('POST /streams/x', [
-            KEY,
-            'X-Request-Id: faults-1',
-            `Content-Length: ${length}`,
-          ]),
-        );
-        const startedAtMs = performance.now();
-        const block = Buffer.alloc(1_000_000);
-        for (let sent = 0; sent < length; sent += block.length) await wire.write(block);
-        wire.socket.resume();
-        expect(await wire.ended).toBe('end');
-        expect(performance.now() - startedAtMs).toBeLessThan(HANG_MS);
-        const { status, body } = parseRaw(wire.received);
-        expect([status, JSON.parse(body)]).toEqual([502, lost('POST')]);
-      } finally {
-        await big.stop();
-      }
+      play = async (wire) => {
+        await wire.until('\r\n\r\n');
+        wire.reset();
+      };
+      const wire = await openWire(gateway.port);
+      wire.socket.pause();
+      const length = 40_000_000;
+      await wire.write(
+        rawRequest('POST /streams/x', [KEY, 'X-Request-Id: faults-1', `Content-Length: ${length}`]),
+      );
+      const startedAtMs = performance.now();
+      const block = Buffer.alloc(1_000_000);
+      for (let sent = 0; sent < length; sent += block.length) await wire.write(block);
+      wire.socket.resume();
+      expect(await wire.ended).toBe('end');
+      expect(performance.now() - startedAtMs).toBeLessThan(HANG_MS);
+      const { status, body } = parseRaw(wire.received);
+      expect([status, JSON.parse(body)]).toEqual([502, lost('POST')]);
     });
   });
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { openSocket } from '../support/open-socket.ts';
 import { rawRequest } from '../support/raw-client.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -36,10 +37,8 @@ describe('an event stream of a slow reader that is ended from outside', () => {
 
   /** A client that takes the beginning of what it asked for, and then nothing. */
   async function stoppedReader(path: string, credential: string): Promise<Socket> {
-    const socket = connect({ port: gateway.port, host: '127.0.0.1' });
+    const socket = await openSocket(gateway.port);
     sockets.push(socket);
-    socket.on('error', () => undefined);
-    await once(socket, 'connect');
     socket.write(rawRequest(`GET ${path}`, [`Authorization: ${credential}`]));
     await once(socket, 'readable');
     return socket;

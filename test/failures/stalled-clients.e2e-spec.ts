@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { openSocket } from '../support/open-socket.ts';
 import { rawRequest } from '../support/raw-client.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
@@ -39,10 +40,8 @@ describe('a client that takes nothing of what waits for it', () => {
 
   /** A client that has sent a request and reads only what the test reads. */
   async function client(request: string): Promise<Socket> {
-    const socket = connect({ port: gateway.port, host: '127.0.0.1' });
+    const socket = await openSocket(gateway.port);
     sockets.push(socket);
-    socket.on('error', () => undefined);
-    await once(socket, 'connect');
     socket.pause();
     socket.write(request);
     return socket;
@@ -60,7 +59,18 @@ describe('a client that takes nothing of what waits for it', () => {
     };
     write();
   };
-  const closeOf = (response: ServerResponse): Promise<unknown> => once(response, 'close');
+  /** A client that reads nothing of a large answer. */
+  async function stopIn(
+    line: string,
+  ): Promise<{ stopped: Socket; upstreamClosed: Promise<unknown> }> {
+    const upstreamClosed = new Promise((resolve) => {
+      answer = (response) => {
+        response.once('close', resolve);
+        sendLarge(response);
+      };
+    });
+    return { stopped: await client(rawRequest(line, [KEY])), upstreamClosed };
+  }
   const ended = async (): Promise<string | undefined> => {
     const text = await (await fetch(`${gateway.managementUrl}/metrics`)).text();
     return /^gateway_clients_ended_total\{reason="stalled"\} (\d+)$/m.exec(text)?.[1];
@@ -71,13 +81,7 @@ describe('a client that takes nothing of what waits for it', () => {
     ['a registry call', 'GET /registry/large'],
     ['an append', 'POST /streams/large'],
   ])('is broken off with its upstream request, in the answer to %s', async (_, line) => {
-    const upstreamClosed = new Promise((resolve) => {
-      answer = (response) => {
-        resolve(closeOf(response));
-        sendLarge(response);
-      };
-    });
-    const stopped = await client(rawRequest(line, [KEY]));
+    const { stopped, upstreamClosed } = await stopIn(line);
     await upstreamClosed;
     expect(await ended()).toBe('1');
     const closed = new Promise((resolve) => stopped.once('close', resolve));
@@ -138,14 +142,8 @@ describe('a client that takes nothing of what waits for it', () => {
       drip.resume();
     }, 100);
     for (let others = 1; others <= 3; others++) {
-      const closed = new Promise((resolve) => {
-        answer = (response) => {
-          resolve(closeOf(response));
-          sendLarge(response);
-        };
-      });
-      await client(rawRequest('GET /streams/large', [KEY]));
-      await closed;
+      const { upstreamClosed } = await stopIn('GET /streams/large');
+      await upstreamClosed;
       expect(await ended()).toBe(String(others));
     }
     clearInterval(dripping);
@@ -154,14 +152,8 @@ describe('a client that takes nothing of what waits for it', () => {
     answer = () => undefined;
     const parked = await client(rawRequest('GET /streams/p?offset=1&live=long-poll', [KEY]));
     while (upstream.seen.length < 5) await new Promise((next) => setImmediate(next));
-    const closed = new Promise((resolve) => {
-      answer = (response) => {
-        resolve(closeOf(response));
-        sendLarge(response);
-      };
-    });
-    await client(rawRequest('GET /streams/large', [KEY]));
-    await closed;
+    const { upstreamClosed } = await stopIn('GET /streams/large');
+    await upstreamClosed;
     expect(parked.destroyed).toBe(false);
   });
 });

@@ -1,9 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { openSocket } from '../support/open-socket.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
 import { ACCEPTED } from '../support/runtime.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -298,11 +299,8 @@ describe('the drain', () => {
       : { headers: answer.slice(0, headEnd + 2), body: answer.slice(headEnd + 4) };
   }
 
-  async function open(): Promise<Socket> {
-    const socket = connect(gateway.port, '127.0.0.1');
-    await once(socket, 'connect');
-    socket.on('error', () => undefined);
-    return socket;
+  function open(): Promise<Socket> {
+    return openSocket(gateway.port);
   }
 
   /** A connection that never had a request, and one whose request is answered. */

@@ -1,9 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import type { Server } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
+import { openSocket } from '../support/open-socket.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
 
@@ -86,23 +87,6 @@ describe('limits', () => {
     expect(answers).toEqual(['in the end', 'in the end']);
     const next = await read('third');
     expect([next.status, await next.text()]).toEqual([200, 'at once']);
-  });
-
-  it('gives back the place of a reader that has gone', async () => {
-    await start({ GATEWAY_MAX_OPEN_READS: '1' });
-    const gone = new AbortController();
-    const left = fetch(`${gateway.url}/streams/parked`, {
-      headers: AUTHORIZED,
-      signal: gone.signal,
-    }).catch(() => 'gone');
-    await untilParked(1);
-    expect((await read('second')).status).toBe(503);
-    const [socket] = upstream.openSockets;
-    const closed = socket && once(socket, 'close');
-    gone.abort();
-    expect(await left).toBe('gone');
-    await closed;
-    expect((await read('second')).status).toBe(200);
   });
 
   // Only the first of the answers that a connection waits for is attached to its socket.
@@ -240,9 +224,8 @@ describe('limits', () => {
   }
 
   async function openConnection(): Promise<Socket> {
-    const socket = connect(gateway.port, '127.0.0.1');
+    const socket = await openSocket(gateway.port);
     sockets.push(socket);
-    await once(socket, 'connect');
     return socket;
   }
 

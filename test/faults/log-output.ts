@@ -1,4 +1,3 @@
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { choosePorts } from '../../local/stack/ports.ts';
 import {
@@ -10,6 +9,7 @@ import {
 import { API_KEY } from '../support/credentials.ts';
 import { parseExposition, sampleValue } from '../support/exposition.ts';
 import { until } from '../support/until.ts';
+import { Pipeline } from './pipeline.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js');
 /** Makes a log line of about 700 bytes. */
@@ -69,7 +69,11 @@ export async function startWritingTo(
         },
       );
     },
-    request: (count) => requestAll(port, count),
+    request: async (count) => {
+      const pipeline = await Pipeline.open(port, REQUEST);
+      await pipeline.send(count, REQUESTS_AT_ONCE);
+      pipeline.close();
+    },
   };
 }
 
@@ -79,29 +83,4 @@ async function answers(url: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** Sends requests on one connection, a few at a time. */
-function requestAll(port: number, count: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
-    let answered = 0;
-    let tail = '';
-    const send = (): void => {
-      socket.write(REQUEST.repeat(REQUESTS_AT_ONCE));
-    };
-    socket.on('connect', send);
-    socket.on('data', (chunk) => {
-      const parts = (tail + chunk.toString('latin1')).split('HTTP/1.1 404 ');
-      answered += parts.length - 1;
-      tail = (parts.at(-1) ?? '').slice(-16);
-      if (answered < count && answered % REQUESTS_AT_ONCE === 0) send();
-      else if (answered >= count) {
-        socket.destroy();
-        resolve();
-      }
-    });
-    socket.on('error', reject);
-    socket.on('end', () => reject(new Error(`the gateway hung up after ${answered} answers`)));
-  });
 }

@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { connect, Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { openSocket } from '../support/open-socket.ts';
 import { startWritingTo, type WritingGateway } from './log-output.ts';
 
 /** Lines of about 700 bytes each: more than 4 MiB. */
@@ -73,9 +74,8 @@ describe.each([
   it('does not hold up a second signal', async () => {
     const gateway = await start(output(), { GATEWAY_DRAIN_TIMEOUT_MS: '4000' });
     await gateway.request(FLOOD);
-    const idle = connect(gateway.port, '127.0.0.1');
+    const idle = await openSocket(gateway.port);
     closings.push(() => idle.destroy());
-    await once(idle, 'connect');
     gateway.signal('SIGTERM');
     // Idle connections are closed after a fifth of the time.
     await once(idle.resume(), 'close');

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { METHODS } from 'node:http';
-import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,8 +7,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { askHoldings } from '../soak/holdings.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
+import { openSocket } from '../support/open-socket.ts';
 import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { Pipeline } from './pipeline.ts';
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 const MIB = 1_048_576;
@@ -90,8 +90,7 @@ describe('requests that HTTP allows and nobody sends', () => {
   });
 
   it('closes on endless headers, whatever of the answer the client gets to see', async () => {
-    const socket = connect(gateway.port, '127.0.0.1');
-    socket.on('error', () => undefined);
+    const socket = await openSocket(gateway.port);
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.write('GET /streams/a HTTP/1.1\r\nHost: x\r\n');
     const flood = 'X-Bomb: boom\r\n'.repeat(1_000);
@@ -129,49 +128,24 @@ describe('requests that HTTP allows and nobody sends', () => {
 
   it('serves 100,000 requests on one connection without growing', async () => {
     const REQUESTS = 100_000;
-    const BATCH = 200;
-    const WARM_UP_BATCHES = 150;
+    const AT_ONCE = 200;
+    const WARM_UP = 30_000;
     const ALLOWED_GROWTH_BYTES = 6 * MIB;
-    const socket = connect(gateway.port, '127.0.0.1');
-    await once(socket, 'connect');
-    const batch = 'GET /none HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(BATCH);
+    const request = 'GET /none HTTP/1.1\r\nHost: x\r\n\r\n';
+    const pipeline = await Pipeline.open(gateway.port, request);
     // The first third makes the process take what it needs.
-    await sendBatches(socket, batch, WARM_UP_BATCHES, BATCH);
+    await pipeline.send(WARM_UP, AT_ONCE);
     const before = await askHoldings(probeSocket);
-    await sendBatches(socket, batch, REQUESTS / BATCH - WARM_UP_BATCHES, BATCH);
+    await pipeline.send(REQUESTS - WARM_UP, AT_ONCE);
     // Lines of the log that this test has not read yet are held too, for a moment.
     let grown = Number.POSITIVE_INFINITY;
     for (let tries = 0; grown > ALLOWED_GROWTH_BYTES && tries < 20; tries++) {
       await sleep(100);
       grown = (await askHoldings(probeSocket)).heapUsed - before.heapUsed;
     }
-    socket.destroy();
+    pipeline.close();
     expect(grown).toBeLessThan(ALLOWED_GROWTH_BYTES);
     const warnings = gateway.process.lastLines().filter((line) => /Warning/.test(line));
     expect(warnings).toEqual([]);
   });
 });
-
-/** Pipelines a batch of requests, waits for all responses, and continues with the next batch. */
-async function sendBatches(
-  socket: Socket,
-  batch: string,
-  batches: number,
-  requestsPerBatch: number,
-): Promise<void> {
-  let answers = 0;
-  let rest = '';
-  const onData = (chunk: Buffer): void => {
-    const text = rest + chunk.toString('latin1');
-    answers += text.split('HTTP/1.1 404 ').length - 1;
-    // What may be the beginning of the next status line.
-    rest = text.slice(-12).replaceAll('HTTP/1.1 404 ', '');
-    socket.emit('answered');
-  };
-  socket.on('data', onData);
-  for (let sent = 1; sent <= batches; sent++) {
-    socket.write(batch);
-    while (answers < sent * requestsPerBatch) await once(socket, 'answered');
-  }
-  socket.off('data', onData);
-}

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { connect } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { constants } from 'node:os';
@@ -9,6 +8,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { startProcess, type Exit, type RunningProcess } from '../../local/stack/process.ts';
 import { API_KEY, AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild } from '../support/gateway-child.ts';
+import { openSocket } from '../support/open-socket.ts';
 import { ACCEPTED, KEYED, sendCommand } from '../support/runtime.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startUnacceptingServer } from '../support/unaccepting-server.ts';
@@ -79,8 +79,8 @@ describe('SIGINT', () => {
   it('ends a gateway without requests at once', async () => {
     const gateway = await startGatewayChild({ env: LONG_DRAIN });
     closings.push(() => gateway.kill());
-    const [unused, kept] = [connect(gateway.port, '127.0.0.1'), connect(gateway.port, '127.0.0.1')];
-    await Promise.all([once(unused, 'connect'), once(kept, 'connect')]);
+    await openSocket(gateway.port);
+    const kept = await openSocket(gateway.port);
     kept.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
     await once(kept, 'data');
     gateway.signal('SIGINT');
@@ -95,8 +95,7 @@ describe('SIGINT', () => {
       env: { ...LONG_DRAIN, GATEWAY_RUNTIME_INGRESS_URL: upstream.url },
     });
     closings.push(() => gateway.kill());
-    const idle = connect(gateway.port, '127.0.0.1');
-    await once(idle, 'connect');
+    const idle = await openSocket(gateway.port);
     const command = fetch(`${gateway.url}/api/a/echo/1/send`, {
       method: 'POST',
       headers: AUTHORIZED,
@@ -105,9 +104,7 @@ describe('SIGINT', () => {
     const runtime = await arrived.promise;
     gateway.signal('SIGINT');
     await once(idle.resume(), 'close');
-    await expect(once(connect(gateway.port, '127.0.0.1'), 'connect')).rejects.toMatchObject({
-      code: 'ECONNREFUSED',
-    });
+    await expect(openSocket(gateway.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     runtime.end(ACCEPTED);
     expect((await command).status).toBe(202);
     expect(await gateway.exited).toEqual({ code: 0, signal: null });

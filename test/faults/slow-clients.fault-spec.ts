@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { openSocket } from '../support/open-socket.ts';
 import { rawRequest } from '../support/raw-client.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 
@@ -72,9 +73,7 @@ describe('readers of a byte a second', () => {
   });
 
   async function slowReader(): Promise<Socket> {
-    const socket = connect({ port: gateway.port, host: '127.0.0.1' });
-    socket.on('error', () => undefined);
-    await once(socket, 'connect');
+    const socket = await openSocket(gateway.port);
     socket.write(rawRequest('GET /streams/large', [KEY]));
     await once(socket, 'readable');
     return socket;
@@ -168,10 +167,8 @@ describe('senders of a byte a second', () => {
   });
 
   async function open(): Promise<Socket> {
-    const socket = connect(gateway.port, '127.0.0.1');
+    const socket = await openSocket(gateway.port);
     sockets.push(socket);
-    socket.on('error', () => undefined);
-    await once(socket, 'connect');
     return socket;
   }
 });

@@ -104,3 +104,14 @@ export function runMain(
     onLine,
   });
 }
+
+/** Reads a response until a text has come. */
+export async function untilTextComes(response: Response, text: string): Promise<void> {
+  let read = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    read += decoder.decode(chunk, { stream: true });
+    if (read.includes(text)) return;
+  }
+  throw new Error(`The answer ended (${response.status}) without ${text}: ${read}`);
+}

@@ -7,7 +7,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { listeningPorts } from '../support/listening-ports.ts';
-import { runMain, startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+import {
+  runMain,
+  startLocalSystem,
+  untilTextComes,
+  type LocalSystem,
+} from '../support/local-system.ts';
 
 const run = promisify(execFile);
 const PARTS = ['restate', 'history', 'catalog', 'agents', 'gateway', 'console'];
@@ -47,7 +52,7 @@ describe('npm run local, once started', () => {
     await written;
     expect(await paste(send)).toEqual(accepted);
 
-    await eventOfKind('reply', await get(`${ADA_TIMELINE}?offset=-1&live=sse`));
+    await untilTextComes(await get(`${ADA_TIMELINE}?offset=-1&live=sse`), '"kind":"reply"');
     const events = (await paste(read)) as { seq: number; kind: string }[];
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index));
     expect(events.slice(0, 2).map(({ kind }) => kind)).toEqual(['spawned', 'message']);
@@ -297,7 +302,7 @@ function removeDataFolder(dataDir: string): Promise<void> {
 async function askAda({ commands: [, send = ''], get }: LocalSystem): Promise<void> {
   const events = await get(`${ADA_TIMELINE}?offset=now&live=sse`);
   await paste(send);
-  await eventOfKind('reply', events);
+  await untilTextComes(events, '"kind":"reply"');
 }
 
 /** The output of a printed line that a user pastes into a shell. */
@@ -309,17 +314,6 @@ async function paste(command: string): Promise<unknown> {
 /** The next append in the gateway's log. The timeline does not exist before the first append. */
 async function timelineWritten({ process: main }: LocalSystem): Promise<void> {
   await main.waitForLine((line) => line.includes(`POST ${ADA_TIMELINE} 200`));
-}
-
-/** Reads an event stream until the timeline has an event of that kind. */
-async function eventOfKind(kind: string, response: Response): Promise<void> {
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (text.includes(`"kind":"${kind}"`)) return;
-  }
-  throw new Error(`The event stream ended (${response.status}) without a ${kind}: ${text}`);
 }
 
 /** Follows the catalog until it shows an entity. */

@@ -13,13 +13,14 @@ import {
   rm,
   writeFile,
 } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { isSupported } from '../../src/platform/process/own-node.ts';
 import { GATEWAY_MAIN, startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { API_KEY, AUTHORIZED, startTestGateway } from '../support/gateway.ts';
+import { openSocket } from '../support/open-socket.ts';
 import { rawRequest } from '../support/raw-client.ts';
 import { canRecordModules, recordModules } from '../support/recorded-modules.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -112,7 +113,7 @@ describe('the start', () => {
     expect(await Promise.all(statuses)).toEqual([200, 200, 200, 401, 401]);
   });
 
-  it('ends with exit code 1 and one message about every wrong setting', async () => {
+  it('ends with exit code 1 and one message about every wrong setting, which repeats none', async () => {
     const env = {
       GATEWAY_API_KEYS: 'short-key',
       GATEWAY_READ_TOKEN_SECRETS: 'short-secret',
@@ -120,17 +121,24 @@ describe('the start', () => {
       GATEWAY_HISTORY_URL: 'history:4437',
       GATEWAY_READ_TOKEN_SECRETS_FILE: '/no/such/file',
       GATEWAY_API_KEYS_FILE: '',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://user:secret-in-a-url@collector:4317',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_EXPORTER_OTLP_HEADERS: 'secret-of-a-collector',
     };
     expect(await run(env)).toEqual({
       code: 1,
       stdout: '',
       stderr: [
-        'the gateway cannot start, 5 settings are wrong:',
+        'the gateway cannot start, 8 settings are wrong:',
         '  - GATEWAY_PORT must be a whole number from 0 to 65535',
         '  - GATEWAY_HISTORY_URL must be an http or https URL without user name, query or fragment, such as http://host:1234/path',
         '  - GATEWAY_API_KEYS entry 1 must have at least 16 characters, or be sha256:<64 hex digits>',
         '  - GATEWAY_READ_TOKEN_SECRETS entry 1 must have at least 32 bytes',
         '  - GATEWAY_READ_TOKEN_SECRETS_FILE must be a readable file (ENOENT)',
+        '  - OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL without user name, query or fragment, such as ' +
+          'http://collector:4318; a credential goes into OTEL_EXPORTER_OTLP_HEADERS',
+        '  - OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, which collectors take on port 4318',
+        '  - OTEL_EXPORTER_OTLP_HEADERS entry 1 must be name=value, percent-encoded',
         '',
       ].join('\n'),
     });
@@ -158,36 +166,29 @@ describe('the start', () => {
     await gateway.kill();
   });
 
-  it.each(['GATEWAY_PORT', 'GATEWAY_MANAGEMENT_PORT'])(
-    'ends with exit code 1 and a plain message when %s is taken',
-    async (setting) => {
+  it.each([
+    ['GATEWAY_PORT', {}, 'another process has it'],
+    ['GATEWAY_MANAGEMENT_PORT', {}, 'another process has it'],
+    [
+      'GATEWAY_PORT',
+      { GATEWAY_REUSE_PORT: 'true' },
+      'another process has it, without GATEWAY_REUSE_PORT=true or as another user',
+    ],
+  ])(
+    'ends with exit code 1 and a plain message when %s is taken, with %j',
+    async (setting, more, reason) => {
       const other = createServer().listen(0, '127.0.0.1');
       closings.push(() => other.close());
       await once(other, 'listening');
       const { port } = other.address() as AddressInfo;
-      const env = { ...REQUIRED, GATEWAY_HOST: '127.0.0.1', [setting]: String(port) };
+      const env = { ...REQUIRED, GATEWAY_HOST: '127.0.0.1', [setting]: String(port), ...more };
       const { code, stderr } = await run(env);
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: `agent-gateway: cannot listen on 127.0.0.1, port ${port} (${setting}): another process has it\n`,
+        stderr: `agent-gateway: cannot listen on 127.0.0.1, port ${port} (${setting}): ${reason}\n`,
       });
     },
   );
-
-  it('ends with exit code 1 and says with whom a port is shared when it cannot share it', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    closings.push(() => other.close());
-    await once(other, 'listening');
-    const { port } = other.address() as AddressInfo;
-    const env = { GATEWAY_HOST: '127.0.0.1', GATEWAY_PORT: String(port) };
-    const { code, stderr } = await run({ ...REQUIRED, ...env, GATEWAY_REUSE_PORT: 'true' });
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr:
-        `agent-gateway: cannot listen on 127.0.0.1, port ${port} (GATEWAY_PORT): ` +
-        'another process has it, without GATEWAY_REUSE_PORT=true or as another user\n',
-    });
-  });
 
   it('ends with exit code 1 and a plain message when the address is not of this machine', async () => {
     const { code, stderr } = await run({ ...REQUIRED, GATEWAY_HOST: '192.0.2.1' });
@@ -362,13 +363,10 @@ async function newFolder(): Promise<string> {
   return folder;
 }
 
-async function open(port: number, bytes: string): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1' });
+async function open(port: number, bytes: string): Promise<void> {
+  const socket = await openSocket(port);
   closings.push(() => socket.destroy());
-  socket.on('error', () => undefined);
-  await once(socket, 'connect');
-  if (bytes !== '') socket.write(bytes);
-  return socket;
+  socket.write(bytes);
 }
 
 /** A Node of this machine that is older than the gateway needs, if there is one. */

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { basename, dirname, join } from 'node:path';
@@ -275,33 +274,6 @@ describe('the program', () => {
     },
     60_000,
   );
-
-  it('does not start with a wrong setting, and does not repeat it', async () => {
-    const env = {
-      ...REQUIRED,
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://user:${SECRET}@collector:4317`,
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
-      OTEL_EXPORTER_OTLP_HEADERS: SECRET,
-    };
-    const ending = await new Promise((resolve) => {
-      execFile(
-        process.execPath,
-        [GATEWAY_MAIN],
-        { env, timeout: 60_000 },
-        (error, stdout, stderr) => resolve({ code: error?.code, stdout, stderr }),
-      );
-    });
-    expect(ending).toEqual({
-      code: 1,
-      stdout: '',
-      stderr:
-        'the gateway cannot start, 3 settings are wrong:\n' +
-        '  - OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL without user name, query or ' +
-        'fragment, such as http://collector:4318; a credential goes into OTEL_EXPORTER_OTLP_HEADERS\n' +
-        '  - OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, which collectors take on port 4318\n' +
-        '  - OTEL_EXPORTER_OTLP_HEADERS entry 1 must be name=value, percent-encoded\n',
-    });
-  });
 
   it('sends its last spans between SIGTERM and its end', async () => {
     const collector = await newCollector();

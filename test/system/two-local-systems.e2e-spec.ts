@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+import { startLocalSystem, untilTextComes, type LocalSystem } from '../support/local-system.ts';
 
 const TIMELINE = '/streams/t/default/agents/assistant/ada/timeline?offset=-1';
 const LAST_NUMBER = 400;
@@ -92,13 +92,7 @@ function say(system: LocalSystem, text: string): Promise<void> {
 async function untilInTimeline(system: LocalSystem, text: string): Promise<void> {
   let response = await system.get(`${TIMELINE}&live=sse`);
   while (response.status === 404) response = await system.get(`${TIMELINE}&live=sse`);
-  let read = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) {
-    read += decoder.decode(chunk, { stream: true });
-    if (read.includes(text)) return;
-  }
-  throw new Error(`The timeline ended without ${text}: ${read}`);
+  await untilTextComes(response, text);
 }
 
 interface TimelineEvent {

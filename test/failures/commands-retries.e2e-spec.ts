@@ -26,11 +26,6 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** On a busy machine the budget can end between the last attempt and its answer. */
-function orTimeout(code: string): RegExp {
-  return new RegExp(`^(${code}|upstream_timeout)$`);
-}
-
 async function gatewayTo(url: string, budgetMs: number): Promise<TestGateway> {
   const gateway = await startTestGateway({
     GATEWAY_RUNTIME_INGRESS_URL: url,
@@ -85,21 +80,6 @@ describe('a connection that is lost before the answer', () => {
     expect(requests).toBe(2);
   });
 
-  it('again and again is given up within the budget, and not asked in a hot loop', async () => {
-    let requests = 0;
-    const runtime = await startRuntime((request) => {
-      requests += 1;
-      request.socket.resetAndDestroy();
-    });
-    const gateway = await gatewayTo(runtime.url, 1_000);
-
-    const { status, body } = await sendCommand(gateway.url, KEYED);
-    expect(status).toBe(502);
-    expect(body.code).toMatch(orTimeout('upstream_unreachable'));
-    expect(requests).toBeGreaterThanOrEqual(3);
-    expect(requests).toBeLessThanOrEqual(7);
-  });
-
   // It was once told that the runtime "could not be reached; try again".
   it('is what the client is told, also where no later attempt finds the runtime', async () => {
     const runtime = await startRuntime(() => void runtime.stop());
@@ -149,18 +129,6 @@ describe('an answer that is cut', () => {
     const { status, body } = await sendCommand(gateway.url);
     expect([status, body.code, requests]).toEqual([502, 'upstream_invalid_response', 1]);
   });
-
-  it('each time is told at the end of the budget', async () => {
-    const runtime = await startRawUpstream((socket) => {
-      socket.once('data', () => socket.end('HTTP/1.1 202 Accepted\r\nContent-Le'));
-    });
-    cleanups.push(() => runtime.stop());
-    const gateway = await gatewayTo(runtime.url, 2_000);
-    const { status, body } = await sendCommand(gateway.url, KEYED);
-    expect(status).toBe(502);
-    expect(body.code).toMatch(orTimeout('upstream_invalid_response'));
-    expect(body.detail).toContain(DOUBT);
-  });
 });
 
 describe('a proxy before the runtime', () => {
@@ -187,13 +155,29 @@ describe('a proxy before the runtime', () => {
       ]);
     },
   );
+});
 
-  it('that answers 503 for good is told within the budget, and not asked in a hot loop', async () => {
-    const runtime = await startRuntime((_, response) => response.writeHead(503).end());
+describe('a runtime that fails each time', () => {
+  it.each<[what: string, code: string, fail: Script]>([
+    ['loses the connection', 'upstream_unreachable', ({ socket }) => void socket.resetAndDestroy()],
+    [
+      'cuts its answer',
+      'upstream_invalid_response',
+      ({ socket }) => void socket.end('HTTP/1.1 202 Accepted\r\nContent-Le'),
+    ],
+    [
+      'answers 503',
+      'upstream_invalid_response',
+      (_, response) => void response.writeHead(503).end(),
+    ],
+  ])('and %s is given up within the budget, and not asked in a hot loop', async (_, code, fail) => {
+    const runtime = await startRuntime(fail);
     const gateway = await gatewayTo(runtime.url, 1_000);
     const { status, body } = await sendCommand(gateway.url, KEYED);
     expect(status).toBe(502);
-    expect(body.code).toMatch(orTimeout('upstream_invalid_response'));
+    // On a busy machine the budget can end between the last attempt and its answer.
+    expect([code, 'upstream_timeout']).toContain(body.code);
+    expect(body.detail).toContain(DOUBT);
     expect(runtime.seen.length).toBeGreaterThanOrEqual(3);
     expect(runtime.seen.length).toBeLessThanOrEqual(7);
   });

@@ -31,6 +31,27 @@ function connectFailures(url: string): ConnectFailures {
 const waiting = (gateway: MeasuredGateway, count: number): Promise<void> =>
   gateway.until('gateway_waiting_commands', {}, count);
 
+/** So many commands that wait for a runtime which is away. */
+async function waitingCommands(
+  count: number,
+  headersOf: (index: number) => Record<string, string>,
+) {
+  const port = await freePort();
+  const gateway = await gatewayTo(`http://127.0.0.1:${port}`, {
+    GATEWAY_RUNTIME_OUTAGE_WAIT_MS: FOREVER_MS,
+    GATEWAY_MAX_CONNECTIONS: '10000',
+  });
+  const ids = Array.from({ length: count }, (_, index) => `a${index}`);
+  const failed = connectFailures(`http://127.0.0.1:${port}`);
+  const [first = '', ...others] = ids;
+  const commands = [sendCommand(gateway.url, headersOf(0), first)];
+  await failed.until(1);
+  for (const [index, id] of others.entries())
+    commands.push(sendCommand(gateway.url, headersOf(index + 1), id));
+  await waiting(gateway, count);
+  return { port, gateway, ids, commands };
+}
+
 const unsent = (id: string) => ({
   status: 502,
   isReplay: false,
@@ -75,24 +96,15 @@ describe('an outage of the runtime', () => {
 
   // 2,653 commands that had waited opened 2,653 connections at once.
   it('ends for those who wait over a few connections, each sent once', async () => {
-    const port = await freePort();
-    const gateway = await gatewayTo(`http://127.0.0.1:${port}`, {
-      GATEWAY_RUNTIME_OUTAGE_WAIT_MS: FOREVER_MS,
-      GATEWAY_MAX_CONNECTIONS: '10000',
-    });
-    const ids = Array.from({ length: 200 }, (_, i) => `a${i}`);
-    const failed = connectFailures(`http://127.0.0.1:${port}`);
-    const first = sendCommand(gateway.url, KEYED, 'first');
-    await failed.until(1);
-    const commands = ids.map((id, i) => sendCommand(gateway.url, i % 2 ? KEYED : {}, id));
-    await waiting(gateway, ids.length + 1);
-
+    const { port, gateway, ids, commands } = await waitingCommands(201, (i) =>
+      i % 2 ? {} : KEYED,
+    );
     const runtime = await listenAsRuntime(port, (_, response) => {
       setTimeout(() => response.writeHead(202).end(ACCEPTED), 5);
     });
     cleanups.push(() => runtime.stop());
-    for (const { status } of await Promise.all([first, ...commands])) expect(status).toBe(202);
-    const targets = ['first', ...ids].map((id) => `/chat/${id}/wake/send`);
+    for (const { status } of await Promise.all(commands)) expect(status).toBe(202);
+    const targets = ids.map((id) => `/chat/${id}/wake/send`);
     expect(runtime.targets.toSorted()).toEqual(targets.sort());
     // Sixteen, and more only while a busy machine hardly answers.
     expect(runtime.mostConnections).toBeLessThan(ids.length / 2);
@@ -101,16 +113,7 @@ describe('an outage of the runtime', () => {
   });
 
   it('lets all go soon, also to a runtime that answers nobody', async () => {
-    const port = await freePort();
-    const gateway = await gatewayTo(`http://127.0.0.1:${port}`, {
-      GATEWAY_RUNTIME_OUTAGE_WAIT_MS: FOREVER_MS,
-      GATEWAY_MAX_CONNECTIONS: '10000',
-    });
-    const failed = connectFailures(`http://127.0.0.1:${port}`);
-    const first = sendCommand(gateway.url, {}, 'first');
-    await failed.until(1);
-    const commands = Array.from({ length: 60 }, (_, i) => sendCommand(gateway.url, {}, `a${i}`));
-    await waiting(gateway, 61);
+    const { port, commands } = await waitingCommands(61, () => ({}));
     const open: (() => void)[] = [];
     const all = Promise.withResolvers<void>();
     const runtime = await listenAsRuntime(port, (_, response) => {
@@ -120,7 +123,7 @@ describe('an outage of the runtime', () => {
     cleanups.push(() => runtime.stop());
     await all.promise;
     for (const answer of open) answer();
-    for (const { status } of await Promise.all([first, ...commands])) expect(status).toBe(202);
+    for (const { status } of await Promise.all(commands)) expect(status).toBe(202);
   });
 
   it('is noticed to be over although no command comes', async () => {

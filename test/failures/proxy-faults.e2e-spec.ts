@@ -533,32 +533,6 @@ describe('an upstream that fails', () => {
       await until('the read is in the log', lineOf);
       expect(lineOf()).toMatchObject({ status: 200, broken: true });
     });
-
-    it('and sends more than its length: the answer is whole, and the connection is not used again', async () => {
-      play = answering(
-        'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil',
-      );
-      for (const n of [1, 2]) {
-        const raw = await sendRaw(gateway.port, rawRequest('GET /streams/x', [KEY]));
-        expect(parseRaw(raw).body).toBe('hello');
-        expect(connections).toBe(n);
-      }
-    });
-
-    it('and sends an answer that nobody asked for: the next request gets its own', async () => {
-      const idle: Wire[] = [];
-      play = async (wire) => {
-        idle.push(wire);
-        await wire.until('\r\n\r\n');
-        await wire.write(`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n${idle.length}`);
-      };
-      const first = await fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
-      expect(await first.text()).toBe('1');
-      await idle[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil');
-      await idle[0]?.ended;
-      const second = await fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
-      expect(await second.text()).toBe('2');
-    });
   });
 });
 

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { AUTHORIZED } from './credentials.ts';
 import { listening } from './listening.ts';

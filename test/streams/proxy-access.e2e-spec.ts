@@ -1,9 +1,9 @@
 import { Controller, Get, UseFilters } from '@nestjs/common';
 import { DiscoveryModule, NestFactory, BaseExceptionFilter } from '@nestjs/core';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Access, RequiredScope } from '../../src/auth/access.decorator.ts';
 import { DeclaredAccess } from '../../src/auth/declared-access.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { testGateway } from '../support/scripted-gateway.ts';
 
 const COMMANDS = ['spawn', 'a/:type/:id/send', 'a/:type/:id/control'];
 const METHODS = {
@@ -25,9 +25,7 @@ const ROUTES = [
 
 describe('the access of the routes', () => {
   describe('of the gateway', () => {
-    let gateway: TestGateway;
-    beforeAll(async () => (gateway = await startTestGateway()));
-    afterAll(() => gateway?.stop());
+    const gateway = testGateway();
 
     it('is declared for every one of them, and there are no others', () => {
       const routes = gateway.running.app.get(DeclaredAccess, { strict: false }).routes();
@@ -89,28 +87,28 @@ describe('the access of the routes', () => {
       }
     }
 
-    it('that states none for one of its routes does not start', async () => {
-      await expect(start(controllerWith(() => undefined))).rejects.toThrow(
+    it.each<[what: string, message: string, controller: ReturnType<typeof controllerWith>]>([
+      [
+        'states none for one of its routes',
         'these routes declare no access, so the gateway does not start: Probe.read',
-      );
-    });
-
-    it('that states no scope for a route that is not public does not start', async () => {
-      const probe = controllerWith((controller) => Access('api-key')(controller), { scope: false });
-      await expect(start(probe)).rejects.toThrow(
+        controllerWith(() => undefined),
+      ],
+      [
+        'states no scope for a route that is not public',
         'these routes declare no scope, so the gateway does not start: Probe.read',
-      );
-    });
-
-    // What fails in a read behind its handler's return goes to the global filter alone.
-    it('that has a filter of its own does not start', async () => {
-      const probe = controllerWith((controller) => {
-        Access('api-key')(controller);
-        UseFilters(new BaseExceptionFilter())(controller);
-      });
-      await expect(start(probe)).rejects.toThrow(
+        controllerWith((controller) => Access('api-key')(controller), { scope: false }),
+      ],
+      // What fails in a read behind its handler's return goes to the global filter alone.
+      [
+        'has a filter of its own',
         'these routes have a filter of their own, which reads would pass by, so the gateway does not start: Probe.open, Probe.read',
-      );
+        controllerWith((controller) => {
+          Access('api-key')(controller);
+          UseFilters(new BaseExceptionFilter())(controller);
+        }),
+      ],
+    ])('that %s does not start: %s', async (_what, message, controller) => {
+      await expect(start(controller)).rejects.toThrow(message);
     });
 
     it.each([

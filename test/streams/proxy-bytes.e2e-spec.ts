@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
-import {
-  startScriptedUpstream,
-  type Script,
-  type ScriptedUpstream,
-} from '../support/scripted-upstream.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { problem } from '../support/ask-raw.ts';
+import { API_KEY, AUTHORIZED } from '../support/gateway.ts';
+import { parseRaw, rawAnswer, rawRequest, sendRaw } from '../support/raw-client.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
+import type { Script } from '../support/scripted-upstream.ts';
 import { awaited } from '../support/until.ts';
 import { openWire } from '../support/wire.ts';
 
@@ -16,14 +15,12 @@ const KEY = `Authorization: Bearer ${API_KEY}`;
 const CAP_BYTES = 64 * 1024;
 const MIB = 1024 * 1024;
 
-const TOO_LARGE = {
-  type: 'urn:agent-gateway:error:body_too_large',
-  title: 'The request body is too large',
-  status: 413,
-  detail: `The request body must not be over ${CAP_BYTES} bytes.`,
-  code: 'body_too_large',
-  requestId: 'bytes-1',
-};
+const TOO_LARGE = problem(
+  413,
+  'body_too_large',
+  'The request body is too large',
+  `The request body must not be over ${CAP_BYTES} bytes.`,
+);
 
 interface Answer {
   status: number;
@@ -32,58 +29,31 @@ interface Answer {
 }
 
 describe('bodies through a proxied route', () => {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
   const ok: Script = (_request, response) => void response.end('ok');
   let script = ok;
-
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream((...args) => script(...args));
-    gateway = await startTestGateway({
-      GATEWAY_HISTORY_URL: upstream.url,
-      GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
-      GATEWAY_MAX_BODY_BYTES: String(CAP_BYTES),
-    });
-  });
-  afterEach(() => {
-    upstream.seen.length = 0;
-    script = ok;
-  });
-  afterAll(async () => {
-    await gateway?.stop();
-    await upstream?.stop();
-  });
+  const { gateway, upstream } = scriptedGateway(
+    (...args) => script(...args),
+    () => ({ GATEWAY_MAX_BODY_BYTES: String(CAP_BYTES) }),
+  );
+  afterEach(() => void (script = ok));
 
   /** By Node's own client, which changes nothing of a body. */
-  function ask(
+  async function ask(
     method: string,
     path: string,
-    { body, headers = {} }: { body?: Buffer | Buffer[]; headers?: Record<string, string> } = {},
+    { body = [], headers = {} }: { body?: Buffer[]; headers?: Record<string, string> } = {},
   ): Promise<Answer> {
-    const whole = new Promise<Answer>((resolve, reject) => {
-      const request = httpRequest(gateway.url + path, {
-        method,
-        headers: { ...AUTHORIZED, 'x-request-id': 'bytes-1', ...headers },
-      });
-      request.once('error', reject);
-      request.once('response', (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.once('error', reject);
-        answer.once('end', () =>
-          resolve({
-            status: answer.statusCode ?? 0,
-            headers: answer.headers,
-            body: Buffer.concat(chunks),
-          }),
-        );
-      });
-      if (Array.isArray(body)) {
-        for (const chunk of body) request.write(chunk);
-        request.end();
-      } else request.end(body);
+    const request = httpRequest(gateway.url + path, {
+      method,
+      headers: { ...AUTHORIZED, 'x-request-id': 'r1', ...headers },
     });
-    return awaited(`the whole answer to ${method} ${path}`, whole);
+    for (const chunk of body) request.write(chunk);
+    request.end();
+    const begun = awaited(`the answer to ${method} ${path}`, once(request, 'response'));
+    const [answer] = (await begun) as [IncomingMessage];
+    const chunks = awaited(`the whole answer to ${method} ${path}`, answer.toArray());
+    const { statusCode: status = 0, headers: answered } = answer;
+    return { status, headers: answered, body: Buffer.concat((await chunks) as Buffer[]) };
   }
 
   const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
@@ -95,7 +65,7 @@ describe('bodies through a proxied route', () => {
         const path = method === 'PATCH' ? '/registry/x' : '/streams/x';
         const body = Buffer.concat([everyByte, randomBytes(CAP_BYTES - 256)]);
         const headers = { 'content-length': String(body.length) };
-        expect((await ask(method, path, { body, headers })).status).toBe(200);
+        expect((await ask(method, path, { body: [body], headers })).status).toBe(200);
         const chunks = [body.subarray(0, 1), body.subarray(1, 300), body.subarray(300)];
         const chunked = { 'transfer-encoding': 'chunked' };
         expect((await ask(method, path, { body: chunks, headers: chunked })).status).toBe(200);
@@ -139,13 +109,9 @@ describe('bodies through a proxied route', () => {
         // Seen with the package alone: a chunked DELETE went out with "Content-Length: 0".
         const smuggled = 'DELETE /stolen HTTP/1.1\r\nHost: x\r\n\r\n';
         const chunked = `${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`;
-        const { status } = parseRaw(
-          await sendRaw(
-            gateway.port,
-            rawRequest(`${method} /streams/x`, [KEY, 'Transfer-Encoding: chunked'], chunked),
-          ),
-        );
-        expect(status).toBe(200);
+        const headers = [KEY, 'Transfer-Encoding: chunked'];
+        const answer = await rawAnswer(gateway.port, `${method} /streams/x`, headers, chunked);
+        expect(answer.status).toBe(200);
         expect(
           upstream.seen.map(({ method: seen, target, body }) => [seen, target, String(body)]),
         ).toEqual([[method, '/x', smuggled]]);
@@ -154,14 +120,8 @@ describe('bodies through a proxied route', () => {
 
     it('lose chunk extensions and trailers, which are of one hop', async () => {
       const chunked = '3;ext=1\r\nabc\r\n0\r\nX-Trailer: 1\r\nAuthorization: t\r\n\r\n';
-      await sendRaw(
-        gateway.port,
-        rawRequest(
-          'POST /streams/x',
-          [KEY, 'Transfer-Encoding: chunked', 'Trailer: X-Trailer'],
-          chunked,
-        ),
-      );
+      const headers = [KEY, 'Transfer-Encoding: chunked', 'Trailer: X-Trailer'];
+      await rawAnswer(gateway.port, 'POST /streams/x', headers, chunked);
       expect(upstream.seen.map(({ body }) => String(body))).toEqual(['abc']);
       expect(JSON.stringify(upstream.seen[0]?.rawHeaders)).not.toMatch(/trailer/i);
     });
@@ -180,9 +140,7 @@ describe('bodies through a proxied route', () => {
       ['chunks of no size', ['Transfer-Encoding: chunked'], 'zz\r\nabc\r\n0\r\n\r\n'],
       ['a bare line feed in a chunk size', ['Transfer-Encoding: chunked'], '3\nabc\r\n0\r\n\r\n'],
     ])('are refused with %s', async (_what, headers, body) => {
-      const answer = parseRaw(
-        await sendRaw(gateway.port, rawRequest('POST /streams/x', [KEY, ...headers], body)),
-      );
+      const answer = await rawAnswer(gateway.port, 'POST /streams/x', [KEY, ...headers], body);
       expect(answer.status).toBe(400);
       expect(upstream.seen).toEqual([]);
     });
@@ -202,20 +160,20 @@ describe('bodies through a proxied route', () => {
       // Seen: the parser lets it pass, and the upstream would have got the bytes without the coding.
       const wire = await openWire(gateway.port);
       await wire.write(
-        `POST /streams/x HTTP/1.1\r\nHost: g\r\n${KEY}\r\nX-Request-Id: bytes-1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`,
+        `POST /streams/x HTTP/1.1\r\nHost: g\r\n${KEY}\r\nX-Request-Id: r1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`,
       );
       expect(await wire.over()).toBe('end');
       const answer = parseRaw(wire.received);
       expect(answer.status).toBe(400);
       expect(answer.head).toContain('Connection: close');
-      expect(JSON.parse(answer.body)).toEqual({
-        type: 'urn:agent-gateway:error:invalid_body',
-        title: 'The request body is not valid',
-        status: 400,
-        detail: 'The only Transfer-Encoding that is understood is "chunked".',
-        code: 'invalid_body',
-        requestId: 'bytes-1',
-      });
+      expect(JSON.parse(answer.body)).toEqual(
+        problem(
+          400,
+          'invalid_body',
+          'The request body is not valid',
+          'The only Transfer-Encoding that is understood is "chunked".',
+        ),
+      );
       expect(upstream.seen).toEqual([]);
     });
   });
@@ -233,7 +191,7 @@ describe('bodies through a proxied route', () => {
       async (method, path) => {
         const wire = await openWire(gateway.port);
         await wire.write(
-          `${method} ${path} HTTP/1.1\r\nHost: g\r\n${KEY}\r\nX-Request-Id: bytes-1\r\nContent-Length: ${over}\r\n\r\n`,
+          `${method} ${path} HTTP/1.1\r\nHost: g\r\n${KEY}\r\nX-Request-Id: r1\r\nContent-Length: ${over}\r\n\r\n`,
         );
         const answer = parseRaw(await wire.until('}'));
         expect(answer.status).toBe(413);
@@ -244,34 +202,32 @@ describe('bodies through a proxied route', () => {
       },
     );
 
-    it.each(['POST', 'DELETE'])('are refused by counting: a chunked %s', async (method) => {
-      const half = Buffer.alloc(over / 2 + 1);
-      const answer = await ask(method, '/streams/x', {
-        body: [half, half],
-        headers: { 'transfer-encoding': 'chunked' },
-      });
-      expect(answer.status).toBe(413);
-      expect(JSON.parse(String(answer.body))).toEqual(TOO_LARGE);
-      expect(upstream.seen).toEqual([]);
-    });
-
-    it('are refused by counting as soon as they are, though the client never ends them', async () => {
-      const wire = await openWire(gateway.port);
-      await wire.write(
-        `POST /streams/x HTTP/1.1\r\nHost: g\r\n${KEY}\r\nTransfer-Encoding: chunked\r\n\r\n`,
-      );
-      await wire.write(`${over.toString(16)}\r\n`);
-      await wire.write(Buffer.alloc(over));
-      expect(parseRaw(await wire.until('}')).status).toBe(413);
-      expect(upstream.seen).toEqual([]);
-      wire.reset();
-    });
+    it.each(['POST', 'DELETE'])(
+      'are refused by counting as soon as they are, though the client never ends them: %s',
+      async (method) => {
+        const wire = await openWire(gateway.port);
+        await wire.write(
+          `${method} /streams/x HTTP/1.1\r\nHost: g\r\n${KEY}\r\nX-Request-Id: r1\r\nTransfer-Encoding: chunked\r\n\r\n`,
+        );
+        await wire.write(`${over.toString(16)}\r\n`);
+        await wire.write(Buffer.alloc(over));
+        const answer = parseRaw(await wire.until('}'));
+        expect(answer.status).toBe(413);
+        expect(JSON.parse(answer.body)).toEqual(TOO_LARGE);
+        expect(upstream.seen).toEqual([]);
+        wire.reset();
+      },
+    );
 
     it('are taken at the cap to the byte', async () => {
       const body = randomBytes(CAP_BYTES);
-      expect((await ask('POST', '/streams/x', { body })).status).toBe(200);
-      const headers = { 'transfer-encoding': 'chunked' };
-      expect((await ask('POST', '/streams/x', { body: [body], headers })).status).toBe(200);
+      for (const [name, value] of [
+        ['content-length', String(CAP_BYTES)],
+        ['transfer-encoding', 'chunked'],
+      ] as const) {
+        const headers = { [name]: value };
+        expect((await ask('POST', '/streams/x', { body: [body], headers })).status).toBe(200);
+      }
       expect(upstream.seen.map((seen) => seen.body.equals(body))).toEqual([true, true]);
     });
 
@@ -309,29 +265,23 @@ describe('bodies through a proxied route', () => {
       ['Transfer-Encoding: chunked', '0\r\n\r\n'],
     ];
     const CREDENTIALS = [[KEY], [], ['Authorization: Bearer wrong-key-0123456789']];
+    const UNEXPECTED = problem(
+      400,
+      'unexpected_body',
+      'A GET or HEAD request has a body',
+      'A GET request must have no body; send it without Content-Length and Transfer-Encoding.',
+    );
 
     it.each(PATHS)(
       'are refused on %s with any credential, and none of them is passed on',
       async (path) => {
         for (const [framing, body] of FRAMINGS) {
           for (const credential of CREDENTIALS) {
-            const headers = [...credential, framing, 'X-Request-Id: bytes-1'];
-            const answer = parseRaw(
-              await sendRaw(gateway.port, rawRequest(`GET ${path}`, headers, body)),
-            );
+            const headers = [...credential, framing, 'X-Request-Id: r1'];
+            const answer = await rawAnswer(gateway.port, `GET ${path}`, headers, body);
             expect(answer.status).toBe(400);
-            expect(JSON.parse(answer.body)).toEqual({
-              type: 'urn:agent-gateway:error:unexpected_body',
-              title: 'A GET or HEAD request has a body',
-              status: 400,
-              detail:
-                'A GET request must have no body; send it without Content-Length and Transfer-Encoding.',
-              code: 'unexpected_body',
-              requestId: 'bytes-1',
-            });
-            const head = parseRaw(
-              await sendRaw(gateway.port, rawRequest(`HEAD ${path}`, headers, body)),
-            );
+            expect(JSON.parse(answer.body)).toEqual(UNEXPECTED);
+            const head = await rawAnswer(gateway.port, `HEAD ${path}`, headers, body);
             expect([head.status, head.body]).toEqual([400, '']);
           }
         }
@@ -349,18 +299,9 @@ describe('bodies through a proxied route', () => {
     });
 
     it('pass where they are declared as empty', async () => {
-      const answer = await sendRaw(
-        gateway.port,
-        rawRequest('GET /streams/x', [KEY, 'Content-Length: 0']),
-      );
-      expect(parseRaw(answer).status).toBe(200);
+      const answer = await rawAnswer(gateway.port, 'GET /streams/x', [KEY, 'Content-Length: 0']);
+      expect(answer.status).toBe(200);
       expect(upstream.seen.map(({ headers }) => headers['content-length'])).toEqual([undefined]);
-    });
-
-    it('have CORS headers on their refusal, as every error of a read', async () => {
-      const headers = [KEY, 'Origin: https://app.example', 'Content-Length: 1'];
-      const answer = await sendRaw(gateway.port, rawRequest('GET /streams/x', headers, 'x'));
-      expect(answer).toMatch(/^HTTP\/1\.1 400 .*\r\nAccess-Control-Allow-Origin: \*\r\n/is);
     });
   });
 
@@ -368,27 +309,19 @@ describe('bodies through a proxied route', () => {
     const expecting = (line: string, length: number, key = KEY) =>
       `${line} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n${key}\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
 
-    it('get one once they are let in, and none from the upstream is asked for', async () => {
+    it.each([
+      ['with a length', 'Content-Length: 5', 'hello'],
+      ['in chunks', 'Transfer-Encoding: chunked', '5\r\nhello\r\n0\r\n\r\n'],
+    ])('get one, not from the upstream, once they are let in: %s', async (_, framing, body) => {
       const wire = await openWire(gateway.port);
-      await wire.write(expecting('POST /streams/x', 5));
+      await wire.write(expecting('POST /streams/x', 5).replace('Content-Length: 5', framing));
       expect(await wire.until('\r\n\r\n')).toBe('HTTP/1.1 100 Continue\r\n\r\n');
-      await wire.write('hello');
+      await wire.write(body);
       expect(await wire.over()).toBe('end');
       expect(wire.received).toMatch(/\r\n\r\nHTTP\/1\.1 200 OK\r\n/);
       expect(upstream.seen.map(({ body, headers }) => [String(body), headers.expect])).toEqual([
         ['hello', undefined],
       ]);
-    });
-
-    it('get one when they are chunked, too', async () => {
-      const wire = await openWire(gateway.port);
-      await wire.write(
-        expecting('POST /streams/x', 5).replace('Content-Length: 5', 'Transfer-Encoding: chunked'),
-      );
-      await wire.until('HTTP/1.1 100 Continue\r\n\r\n');
-      await wire.write('5\r\nhello\r\n0\r\n\r\n');
-      expect(await wire.over()).toBe('end');
-      expect(upstream.seen.map(({ body }) => String(body))).toEqual(['hello']);
     });
 
     it.each([

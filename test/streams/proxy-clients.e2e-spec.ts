@@ -6,6 +6,8 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
 import { registerAgents, restateUrls } from '../support/restate.ts';
+import { rawAnswer } from '../support/raw-client.ts';
+import { logOf, testGateway } from '../support/scripted-gateway.ts';
 import { startRawUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
 import { openWire, Wire } from '../support/wire.ts';
@@ -14,7 +16,6 @@ const KEY = `Authorization: Bearer ${API_KEY}`;
 
 describe('a client that goes away', () => {
   let upstream: Awaited<ReturnType<typeof startRawUpstream>>;
-  let gateway: TestGateway;
   /** The upstream's next connection. */
   let arrived = Promise.withResolvers<Wire>();
   let connections = 0;
@@ -25,19 +26,16 @@ describe('a client that goes away', () => {
       arrived.resolve(new Wire(socket));
       arrived = Promise.withResolvers();
     });
-    gateway = await startTestGateway({
-      GATEWAY_HISTORY_URL: upstream.url,
-      // One read at a time: a place that is not given back would turn away the next one.
-      GATEWAY_MAX_OPEN_READS: '1',
-    });
   });
+  const gateway = testGateway(() => ({
+    GATEWAY_HISTORY_URL: upstream.url,
+    // One read at a time: a place that is not given back would turn away the next one.
+    GATEWAY_MAX_OPEN_READS: '1',
+  }));
   afterEach(() => {
     expect(gateway.logLines.filter((line) => line.includes('internal_error'))).toEqual([]);
   });
-  afterAll(async () => {
-    await gateway?.stop();
-    await upstream?.stop();
-  });
+  afterAll(() => upstream?.stop());
 
   /** Sends a request, and waits until it is with the upstream. */
   async function send(
@@ -55,10 +53,7 @@ describe('a client that goes away', () => {
 
   /** The one log line of a request. */
   async function logged(path: string): Promise<Record<string, unknown>> {
-    const find = () =>
-      gateway.logLines
-        .map((text) => JSON.parse(text) as Record<string, unknown>)
-        .find((line) => line.path === path);
+    const find = () => logOf(gateway).find((line) => line.path === path);
     await until(`${path} is in the log`, find);
     return find() ?? {};
   }
@@ -130,26 +125,6 @@ describe('a client that goes away', () => {
     expect(connections).toBe(before);
   });
 
-  it('ends every one of the requests that it pipelined', async () => {
-    // Only the first of them has the connection; the others have to be told as well.
-    const seen: string[] = [];
-    const pipelined = await startScriptedUpstream((request) => void seen.push(request.url ?? ''));
-    const piped = await startTestGateway({ GATEWAY_HISTORY_URL: pipelined.url });
-    try {
-      const client = await openWire(piped.port);
-      const line = (n: number) => `GET /streams/${n}?live HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`;
-      await client.write(line(1) + line(2) + line(3));
-      await until('the upstream has three requests', () => seen.length >= 3);
-      client.reset();
-      await until('their connections are closed', () => pipelined.openSockets.size === 0);
-      await until('the log has three lines', () => piped.logLines.length >= 3);
-      expect(seen).toEqual(['/1?live', '/2?live', '/3?live']);
-    } finally {
-      await piped.stop();
-      await pipelined.stop();
-    }
-  });
-
   it('costs the upstream nothing when it goes while its token is judged', async () => {
     // Seen: its request was sent on all the same, and parked for as long as a read may.
     const { publicKey, privateKey } = await generateKeyPair('EdDSA');
@@ -209,16 +184,9 @@ describe('a client that goes away', () => {
 
 describe('a real Durable Streams server behind the gateway', () => {
   let history: RunningHistory;
-  let gateway: TestGateway;
-
-  beforeAll(async () => {
-    history = await startHistory();
-    gateway = await startTestGateway({ GATEWAY_HISTORY_URL: history.url });
-  });
-  afterAll(async () => {
-    await gateway?.stop();
-    await history?.stop();
-  });
+  beforeAll(async () => void (history = await startHistory()));
+  const gateway = testGateway(() => ({ GATEWAY_HISTORY_URL: history.url }));
+  afterAll(() => history?.stop());
 
   const ask = (method: string, path: string, headers: object = {}, body?: Buffer | string) =>
     fetch(`${gateway.url}/streams/t/default/${path}`, {
@@ -275,17 +243,11 @@ describe('a real Durable Streams server behind the gateway', () => {
     const json = { 'content-type': 'application/json' };
     await ask('PUT', 'secret', json);
     // As the server itself resolves it: seen without the gateway.
-    const direct = await rawStatus(history.port, '/v1/stream/t/default/x/%2e%2e/secret');
-    expect(direct).toBe(200);
-    expect(await rawStatus(gateway.port, '/streams/t/default/x/%2e%2e/secret')).toBe(400);
+    const direct = 'GET /v1/stream/t/default/x/%2e%2e/secret';
+    expect((await rawAnswer(history.port, direct)).status).toBe(200);
+    const through = 'GET /streams/t/default/x/%2e%2e/secret';
+    expect((await rawAnswer(gateway.port, through, [KEY])).status).toBe(400);
   });
-
-  async function rawStatus(port: number, target: string): Promise<number> {
-    const wire = await openWire(port);
-    await wire.write(`GET ${target} HTTP/1.1\r\nHost: g\r\nConnection: close\r\n${KEY}\r\n\r\n`);
-    await wire.over();
-    return Number(wire.received.split(' ')[1]);
-  }
 });
 
 describe('a real Restate behind the gateway', () => {
@@ -294,11 +256,14 @@ describe('a real Restate behind the gateway', () => {
     const agents = await registerAgents([object({ name: 'proxy-probe', handlers: { wake } })]);
     const gateway = await startTestGateway({ GATEWAY_RUNTIME_ADMIN_URL: restateUrls().adminUrl });
     try {
-      const registered = await fetch(`${gateway.url}/registry/deployments`, {
-        method: 'POST',
-        headers: { ...AUTHORIZED, 'content-type': 'application/json' },
-        body: JSON.stringify({ uri: agents.uri, force: true }),
-      });
+      const post = (url: string, body: object): Promise<Response> =>
+        fetch(`${url}/deployments`, {
+          method: 'POST',
+          headers: { ...AUTHORIZED, 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+      const registry = `${gateway.url}/registry`;
+      const registered = await post(registry, { uri: agents.uri, force: true });
       expect([200, 201]).toContain(registered.status);
       const { id } = (await registered.json()) as { id: string };
       const location = registered.headers.get('location') ?? '';
@@ -308,16 +273,7 @@ describe('a real Restate behind the gateway', () => {
       expect(followed.status).toBe(200);
       expect(await followed.json()).toMatchObject({ id, uri: `${agents.uri}/` });
 
-      const refused = await fetch(`${gateway.url}/registry/deployments`, {
-        method: 'POST',
-        headers: { ...AUTHORIZED, 'content-type': 'application/json' },
-        body: '{}',
-      });
-      const direct = await fetch(`${restateUrls().adminUrl}/deployments`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: '{}',
-      });
+      const [refused, direct] = [await post(registry, {}), await post(restateUrls().adminUrl, {})];
       expect([refused.status, await refused.text()]).toEqual([direct.status, await direct.text()]);
     } finally {
       await gateway.stop();

@@ -1,29 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { describe, expect, it } from '@jest/globals';
+import { problem } from '../support/ask-raw.ts';
+import { API_KEY } from '../support/gateway.ts';
+import { rawAnswer } from '../support/raw-client.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
 
 const KEY = `Authorization: Bearer ${API_KEY}`;
-const ID = 'X-Request-Id: paths-1';
+const ID = 'X-Request-Id: r1';
 
-function problem(status: number, code: string, title: string, detail: string): object {
-  const type = `urn:agent-gateway:error:${code}`;
-  return { type, title, status, detail, code, requestId: 'paths-1' };
-}
+const unacceptable = (detail: string): object =>
+  problem(400, 'malformed_path', 'The request path is not acceptable', detail);
+const malformed = (what: string): object =>
+  unacceptable(`The path ${what}; send it in its plain, normalized form.`);
 
-function malformed(what: string): object {
-  return problem(
-    400,
-    'malformed_path',
-    'The request path is not acceptable',
-    `The path ${what}; send it in its plain, normalized form.`,
-  );
-}
-
-const NOT_ORIGIN_FORM = problem(
-  400,
-  'malformed_path',
-  'The request path is not acceptable',
+const NOT_ORIGIN_FORM = unacceptable(
   'The request target must be a path beginning with "/", with an optional query (origin form).',
 );
 const NO_ROUTE = problem(
@@ -101,27 +90,16 @@ const READ_IN_TWO_WAYS = [
 ];
 
 describe('the path of a proxied route', () => {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
-
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream((_request, response) => response.end('through'));
-    gateway = await startTestGateway({
-      GATEWAY_HISTORY_URL: `${upstream.url}/v1/stream`,
-      GATEWAY_SYNC_URL: upstream.url,
-      GATEWAY_RUNTIME_ADMIN_URL: `${upstream.url}/admin/`,
-    });
-  });
-  afterEach(() => {
-    upstream.seen.length = 0;
-  });
-  afterAll(async () => {
-    await gateway?.stop();
-    await upstream?.stop();
-  });
+  const { gateway, upstream } = scriptedGateway(
+    (_request, response) => response.end('through'),
+    (upstreamUrl) => ({
+      GATEWAY_HISTORY_URL: `${upstreamUrl}/v1/stream`,
+      GATEWAY_RUNTIME_ADMIN_URL: `${upstreamUrl}/admin/`,
+    }),
+  );
 
   async function ask(line: string, headers: string[] = [KEY]) {
-    const answer = parseRaw(await sendRaw(gateway.port, rawRequest(line, [ID, ...headers])));
+    const answer = await rawAnswer(gateway.port, line, [ID, ...headers]);
     return { ...answer, json: answer.body.startsWith('{') ? JSON.parse(answer.body) : undefined };
   }
 
@@ -129,8 +107,7 @@ describe('the path of a proxied route', () => {
     it.each(
       READ_IN_TWO_WAYS.flatMap((target) => ['GET', 'POST'].map((method) => [method, target])),
     )('is what the gateway judged, not what Express makes of it: %s %s', async (method, target) => {
-      const sent = rawRequest(`${method} ${target}`, [KEY, 'Content-Length: 0']);
-      const { status, head } = parseRaw(await sendRaw(gateway.port, sent));
+      const { status, head } = await ask(`${method} ${target}`, [KEY, 'Content-Length: 0']);
       expect(status).toBe(404);
       expect(head).toMatch(/\r\nContent-Type: application\/problem\+json/i);
       expect(upstream.seen).toEqual([]);
@@ -167,28 +144,20 @@ describe('the path of a proxied route', () => {
     expect(upstream.seen).toEqual([]);
   });
 
-  it.each(PASSED)('sends the very bytes of %s on, behind the base with its mount', async (rest) => {
-    const answer = await ask(`GET /streams${rest}`);
-    expect([answer.status, answer.body]).toEqual([200, 'through']);
-    expect(upstream.seen.map(({ target }) => target)).toEqual([`/v1/stream${rest}`]);
-  });
-
-  it.each(PASSED)('sends the very bytes of %s on with a body, too', async (rest) => {
-    const answer = await ask(`POST /streams${rest}`, [KEY, 'Content-Length: 0']);
-    expect(answer.status).toBe(200);
-    expect(upstream.seen.map(({ target }) => target)).toEqual([`/v1/stream${rest}`]);
-  });
-
-  it('sends it on as it is where the base has no path', async () => {
-    await ask("GET /shapes/v1/shape?table=entities&where=a%3D'%zz'");
-    expect(upstream.seen.map(({ target }) => target)).toEqual([
-      "/v1/shape?table=entities&where=a%3D'%zz'",
-    ]);
-  });
-
-  it('sends it on with one slash where the base ends in one', async () => {
-    await ask('GET /registry/deployments?');
-    expect(upstream.seen.map(({ target }) => target)).toEqual(['/admin/deployments?']);
+  it.each([
+    ...PASSED.map((rest) => [`/streams${rest}`, `/v1/stream${rest}`]),
+    // The base has no path, or ends in a slash.
+    ["/shapes/v1/shape?table=a&where=a%3D'%zz'", "/v1/shape?table=a&where=a%3D'%zz'"],
+    ['/registry/deployments?', '/admin/deployments?'],
+  ])('sends the very bytes of %s on, behind the base: %s', async (path = '', target) => {
+    const methods = path.startsWith('/shapes') ? ['GET'] : ['GET', 'POST'];
+    for (const method of methods) {
+      const answer = await ask(`${method} ${path}`, [KEY, 'Content-Length: 0']);
+      expect([answer.status, answer.body]).toEqual([200, 'through']);
+    }
+    expect(upstream.seen.map((seen) => `${seen.method} ${seen.target}`)).toEqual(
+      methods.map((method) => `${method} ${target}`),
+    );
   });
 
   it.each([
@@ -223,14 +192,7 @@ describe('the path of a proxied route', () => {
   it('refuses CONNECT and closes', async () => {
     const answer = await ask('CONNECT 127.0.0.1:80');
     expect(answer.status).toBe(400);
-    expect(answer.json).toEqual(
-      problem(
-        400,
-        'malformed_path',
-        'The request path is not acceptable',
-        'CONNECT is not served here.',
-      ),
-    );
+    expect(answer.json).toEqual(unacceptable('CONNECT is not served here.'));
   });
 
   it('cannot be led to another host by a target that looks like one', async () => {

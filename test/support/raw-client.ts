@@ -33,3 +33,13 @@ export function parseRaw(answer: string): { status: number; head: string; body: 
     body: answer.slice(headEnd + 4),
   };
 }
+
+/** Sends a request as `rawRequest` makes it, and resolves with the parts of its response. */
+export async function rawAnswer(
+  port: number,
+  line: string,
+  headers?: string[],
+  body?: string,
+): Promise<ReturnType<typeof parseRaw>> {
+  return parseRaw(await sendRaw(port, rawRequest(line, headers, body)));
+}

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import { startTestGateway, type TestGateway } from './gateway.ts';
+import { startScriptedUpstream, type Script, type ScriptedUpstream } from './scripted-upstream.ts';
+
+type Settings = Record<string, string>;
+
+/** A gateway for the tests of a file or a `describe`; it has no property before they begin. Each test begins with an empty log. */
+export function testGateway(settings: () => Settings = () => ({})): TestGateway {
+  const gateway = {} as TestGateway;
+  beforeAll(async () => void Object.assign(gateway, await startTestGateway(settings())));
+  beforeEach(() => void (gateway.logLines.length = 0));
+  afterAll(() => gateway.stop?.());
+  return gateway;
+}
+
+/** An upstream for the same tests. Each begins with one that has seen nothing. */
+export function scriptedUpstream(script: Script): ScriptedUpstream {
+  const upstream = {} as ScriptedUpstream;
+  beforeAll(async () => void Object.assign(upstream, await startScriptedUpstream(script)));
+  beforeEach(() => void (upstream.seen.length = 0));
+  afterAll(() => upstream.stop?.());
+  return upstream;
+}
+
+/** Both, where the one upstream is all four of the gateway, unless a setting names another. */
+export function scriptedGateway(
+  script: Script,
+  settings: (upstreamUrl: string) => Settings = () => ({}),
+): { gateway: TestGateway; upstream: ScriptedUpstream } {
+  const upstream = scriptedUpstream(script);
+  const gateway = testGateway(() => ({
+    GATEWAY_HISTORY_URL: upstream.url,
+    GATEWAY_SYNC_URL: upstream.url,
+    GATEWAY_RUNTIME_INGRESS_URL: upstream.url,
+    GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
+    ...settings(upstream.url),
+  }));
+  return { gateway, upstream };
+}
+
+/** The log of a gateway so far, parsed. */
+export function logOf({ logLines }: TestGateway): Record<string, unknown>[] {
+  return logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}

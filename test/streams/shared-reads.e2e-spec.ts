@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
-import { awaited, until } from '../support/until.ts';
+import { scriptedUpstream } from '../support/scripted-gateway.ts';
+import { until } from '../support/until.ts';
 import { openWire, type Wire } from '../support/wire.ts';
 
 const KEEP = 'a-key-that-stays-in-use';
@@ -18,8 +18,8 @@ const EVENT = (number: number): string =>
 /** A part of what `test:system` checks of shared reads and withdrawn keys, so that `npm test` sees them break. */
 describe('equal live reads', () => {
   let folder: string;
-  let upstream: ScriptedUpstream;
-  let held: ServerResponse[];
+  const held: ServerResponse[] = [];
+  const upstream = scriptedUpstream((_, response) => held.push(response));
   let gateway: MeasuredGateway;
   const wires: Wire[] = [];
 
@@ -27,11 +27,10 @@ describe('equal live reads', () => {
     await writeFile(join(folder, 'new'), text);
     await rename(join(folder, 'new'), join(folder, 'keys'));
   };
+  // One for each test: what is sent again depends on whether a connection is kept.
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gateway-shared-'));
     await writeKeys(`${KEEP}\n${GOES}`);
-    held = [];
-    upstream = await startScriptedUpstream((_, response) => held.push(response));
     gateway = await startMeasuredGateway({
       GATEWAY_HISTORY_URL: upstream.url,
       GATEWAY_API_KEYS: '',
@@ -41,7 +40,7 @@ describe('equal live reads', () => {
   afterEach(async () => {
     for (const wire of wires.splice(0)) wire.reset();
     await gateway.stop();
-    await upstream.stop();
+    held.length = 0;
     await rm(folder, { recursive: true });
   });
 
@@ -59,7 +58,16 @@ describe('equal live reads', () => {
     await gateway.until('gateway_parked_reads', { mode: live }, wires.length);
     return parked;
   }
-  const ended = (wire: Wire): Promise<'end' | 'reset'> => awaited('a read ends', wire.ended);
+  /** Expects that each ends in order, with what matches. */
+  async function expectEnds(wires: Wire[], received: RegExp): Promise<void> {
+    for (const wire of wires) {
+      expect(await wire.over()).toBe('end');
+      expect(wire.received).toMatch(received);
+    }
+  }
+  const PROBLEM = (status: number, code: string): RegExp =>
+    new RegExp(`^HTTP/1\\.1 ${status} [^]*"code":"${code}"`);
+  const NEW = /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nnew$/;
 
   it('are one request at the upstream, whose answer each of them gets whole', async () => {
     const readers = await park('long-poll', KEEP, GOES, KEEP);
@@ -67,10 +75,7 @@ describe('equal live reads', () => {
     held[0]
       ?.writeHead(200, { 'content-type': 'application/json', 'content-length': 9 })
       .end('[1, 2, 3]');
-    for (const reader of readers) {
-      expect(await ended(reader)).toBe('end');
-      expect(reader.received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n\[1, 2, 3\]$/);
-    }
+    await expectEnds(readers, /^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\n\[1, 2, 3\]$/);
     expect(upstream.seen).toHaveLength(1);
   });
 
@@ -84,20 +89,14 @@ describe('equal live reads', () => {
     held[1]?.socket?.resetAndDestroy();
     await until('they are sent again', () => held.length === 3);
     held[2]?.writeHead(200, { 'content-length': 3 }).end('new');
-    for (const reader of readers) {
-      expect(await ended(reader)).toBe('end');
-      expect(reader.received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nnew$/);
-    }
+    await expectEnds(readers, NEW);
     expect(upstream.seen[2]).toEqual(upstream.seen[1]);
   });
 
   it('each get a problem when their connection is lost', async () => {
     const readers = await park('long-poll', KEEP, KEEP);
     held[0]?.socket?.resetAndDestroy();
-    for (const reader of readers) {
-      expect(await ended(reader)).toBe('end');
-      expect(reader.received).toMatch(/^HTTP\/1\.1 502 [^]*"code":"upstream_unreachable"/);
-    }
+    await expectEnds(readers, PROBLEM(502, 'upstream_unreachable'));
     expect(upstream.seen).toHaveLength(1);
   });
 
@@ -119,25 +118,18 @@ describe('equal live reads', () => {
     expect(upstream.seen).toHaveLength(1);
   });
 
-  it('lose the reader whose token ends, and no other', async () => {
-    const token = await mintReadToken(READ_TOKEN_SECRET, { prefix: '/streams', ttlSeconds: 4 });
-    const [stays, goes] = await park('long-poll', KEEP, token);
-    expect(await ended(goes as Wire)).toBe('end');
-    expect(goes?.received).toMatch(/^HTTP\/1\.1 401 [^]*"code":"token_expired"/);
+  it.each([
+    ['token ends', 'token_expired'],
+    ['key is withdrawn', 'invalid_credentials'],
+  ])('lose the reader whose %s, and no other', async (what, code) => {
+    const isToken = what === 'token ends';
+    const prefix = '/streams';
+    const token = isToken && (await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds: 4 }));
+    const [stays, goes] = await park('long-poll', KEEP, token || GOES);
+    if (!isToken) await writeKeys(KEEP);
+    await expectEnds([goes as Wire], PROBLEM(401, code));
     held[0]?.writeHead(200, { 'content-length': 3 }).end('new');
-    expect(await ended(stays as Wire)).toBe('end');
-    expect(stays?.received).toMatch(/\r\n\r\nnew$/);
-    expect(upstream.seen).toHaveLength(1);
-  });
-
-  it('lose the readers whose key is withdrawn, and no other', async () => {
-    const [stays, goes] = await park('long-poll', KEEP, GOES);
-    await writeKeys(KEEP);
-    expect(await ended(goes as Wire)).toBe('end');
-    expect(goes?.received).toMatch(/^HTTP\/1\.1 401 [^]*"code":"invalid_credentials"/);
-    held[0]?.writeHead(200, { 'content-length': 3 }).end('new');
-    expect(await ended(stays as Wire)).toBe('end');
-    expect(stays?.received).toMatch(/\r\n\r\nnew$/);
+    await expectEnds([stays as Wire], NEW);
     expect(upstream.seen).toHaveLength(1);
   });
 });

@@ -2,48 +2,43 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { problem } from '../support/ask-raw.ts';
 import {
   API_KEY,
   READ_TOKEN_SECRET,
   startTestGateway,
   type TestGateway,
 } from '../support/gateway.ts';
-import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
+import { rawAnswer } from '../support/raw-client.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
 import { until } from '../support/until.ts';
 
 const bearer = (credential: string): string => `Authorization: Bearer ${credential}`;
 
 describe('credentials', () => {
-  let upstream: ScriptedUpstream;
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream((_, response) => response.end('{}'));
-  });
-  beforeEach(() => void upstream.seen.splice(0));
-  afterAll(() => upstream?.stop());
-
-  const start = (env: Record<string, string>): Promise<TestGateway> =>
-    startTestGateway({
-      GATEWAY_HISTORY_URL: upstream.url,
-      GATEWAY_SYNC_URL: upstream.url,
-      GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
-      ...env,
-    });
+  const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const { gateway: ofKeys, upstream } = scriptedGateway(
+    (_, response) => response.end('{}'),
+    () => ({
+      GATEWAY_API_KEYS: `${API_KEY},second-key-0123456789,sha256:${digest('hashed-key-0123456789')}`,
+    }),
+  );
+  const statusAt = async (url: string, credential: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${credential}` };
+    return (await fetch(url, { headers })).status;
+  };
 
   describe('of a request', () => {
-    let gateway: TestGateway;
-    beforeAll(async () => {
-      gateway = await start({});
-    });
-    afterAll(() => gateway?.stop());
+    const gateway = ofKeys;
 
     /** Status, challenge, caching and whole body of an answer. */
     async function refusal(line: string, ...headers: string[]): Promise<object> {
-      const { status, head, body } = parseRaw(
-        await sendRaw(gateway.port, rawRequest(line, ['X-Request-Id: r1', ...headers])),
-      );
+      const { status, head, body } = await rawAnswer(gateway.port, line, [
+        'X-Request-Id: r1',
+        ...headers,
+      ]);
       const header = (name: string): string | undefined =>
         new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1];
       return {
@@ -62,14 +57,7 @@ describe('credentials', () => {
         challenge: isSent ? 'Bearer error="invalid_token"' : 'Bearer',
         caching: 'no-store',
         type: 'application/problem+json',
-        body: {
-          type: `urn:agent-gateway:error:${code}`,
-          title,
-          status: 401,
-          detail,
-          code,
-          requestId: 'r1',
-        },
+        body: problem(401, code, title, detail),
       };
     }
     const MISSING = unauthorized(
@@ -87,8 +75,8 @@ describe('credentials', () => {
       'let it through with an API key: %s',
       async (line) => {
         for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
-          const raw = rawRequest(line, [`Authorization: ${scheme} ${API_KEY}`]);
-          expect(parseRaw(await sendRaw(gateway.port, raw)).status).toBe(200);
+          const headers = [`Authorization: ${scheme} ${API_KEY}`];
+          expect((await rawAnswer(gateway.port, line, headers)).status).toBe(200);
         }
       },
     );
@@ -111,22 +99,18 @@ describe('credentials', () => {
     });
 
     it.each([
-      'Basic YTpi',
-      `Basic ${API_KEY}`,
-      API_KEY,
-      `Bearer ${API_KEY} x`,
-      `Bearer\t${API_KEY}`,
-    ])('refuse it with %j', async (header) => {
-      expect(await refusal('GET /streams/t/x', `Authorization: ${header}`)).toEqual(
-        invalid(WRONG_FORM),
-      );
-    });
-
-    it('refuse it with two of them, in whatever order', async () => {
-      const headers = [bearer(API_KEY), bearer('another')];
-      for (const both of [headers, headers.toReversed(), [bearer(API_KEY), bearer(API_KEY)]]) {
-        expect(await refusal('GET /streams/t/x', ...both)).toEqual(invalid(WRONG_FORM));
-      }
+      ['Basic YTpi'],
+      [`Basic ${API_KEY}`],
+      [API_KEY],
+      [`Bearer ${API_KEY} x`],
+      [`Bearer\t${API_KEY}`],
+      // Two of them, in whatever order.
+      [`Bearer ${API_KEY}`, 'Bearer another'],
+      ['Bearer another', `Bearer ${API_KEY}`],
+      [`Bearer ${API_KEY}`, `Bearer ${API_KEY}`],
+    ])('refuse it with %j', async (...values) => {
+      const headers = values.map((value) => `Authorization: ${value}`);
+      expect(await refusal('GET /streams/t/x', ...headers)).toEqual(invalid(WRONG_FORM));
       expect(upstream.seen).toEqual([]);
     });
 
@@ -186,25 +170,13 @@ describe('credentials', () => {
     });
   });
 
-  it('are keys of a list, in clear or as a digest, all at once', async () => {
-    const digest = createHash('sha256').update('hashed-key-0123456789').digest('hex');
-    const gateway = await start({
-      GATEWAY_API_KEYS: `${API_KEY},second-key-0123456789,sha256:${digest}`,
-    });
-    const statuses: [string, number][] = [];
-    for (const key of [API_KEY, 'second-key-0123456789', 'hashed-key-0123456789', digest]) {
-      const { status } = await fetch(`${gateway.url}/streams/t/x`, {
-        headers: { authorization: `Bearer ${key}` },
-      });
-      statuses.push([key, status]);
-    }
-    await gateway.stop();
-    expect(statuses).toEqual([
-      [API_KEY, 200],
-      ['second-key-0123456789', 200],
-      ['hashed-key-0123456789', 200],
-      [digest, 401],
-    ]);
+  it.each([
+    [API_KEY, 200],
+    ['second-key-0123456789', 200],
+    ['hashed-key-0123456789', 200],
+    [digest('hashed-key-0123456789'), 401],
+  ])('are keys of a list, in clear or as a digest: %s is %d', async (key, status) => {
+    expect(await statusAt(`${ofKeys.url}/streams/t/x`, key)).toBe(status);
   });
 
   describe('from files', () => {
@@ -218,10 +190,14 @@ describe('credentials', () => {
       await rm(folder, { recursive: true });
     });
 
-    const statusWith = async (credential: string): Promise<number> => {
-      const headers = { authorization: `Bearer ${credential}` };
-      return (await fetch(`${gateway.url}/streams/t/x`, { headers })).status;
-    };
+    const start = (env: Record<string, string>): Promise<TestGateway> =>
+      startTestGateway({
+        GATEWAY_HISTORY_URL: upstream.url,
+        GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
+        ...env,
+      });
+    const statusWith = (credential: string): Promise<number> =>
+      statusAt(`${gateway.url}/streams/t/x`, credential);
     /** Until the gateway has read a file again, which it does every second. */
     const untilStatus = (credential: string, status: number): Promise<void> =>
       until(`a credential gets ${status}`, async () => (await statusWith(credential)) === status);
@@ -260,10 +236,7 @@ describe('credentials', () => {
         await Promise.all([write('keys', key), write('secrets', secret)]);
         const token = await mintReadToken(secret, { prefix: '/streams', ttlSeconds: 600 });
         expect(await Promise.all([key, token, key].map(statusWith))).toEqual([200, 200, 200]);
-        const deployments = await fetch(`${gateway.url}/registry/deployments`, {
-          headers: { authorization: `Bearer ${key}` },
-        });
-        expect(deployments.status).toBe(200);
+        expect(await statusAt(`${gateway.url}/registry/deployments`, key)).toBe(200);
       }
       isOver = true;
       expect(await Promise.all(refused)).toEqual(Array(4).fill(new Set([401])));
@@ -272,8 +245,7 @@ describe('credentials', () => {
     // 0.2 took any visible text for a key, also where the list has only its digest.
     it('are no keys that have another form, not even by their digest', async () => {
       const odd = 'an-odd-key:with-a-colon';
-      const digest = createHash('sha256').update(odd).digest('hex');
-      await writeFile(join(folder, 'keys'), `# ${OLD}\nsha256:${digest}`);
+      await writeFile(join(folder, 'keys'), `# ${OLD}\nsha256:${digest(odd)}`);
       gateway = await start({ GATEWAY_API_KEYS_FILE: join(folder, 'keys') });
       expect(await Promise.all([odd, OLD].map(statusWith))).toEqual([401, 401]);
     });

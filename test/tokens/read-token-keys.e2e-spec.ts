@@ -3,13 +3,13 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { askRaw, problemAnswer } from '../support/ask-raw.ts';
 import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
+import { rawAnswer } from '../support/raw-client.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { scriptedUpstream } from '../support/scripted-gateway.ts';
 import { spellings, twinOf } from '../support/token-spellings.ts';
 import { until } from '../support/until.ts';
 
@@ -51,43 +51,34 @@ describe('a read token of a key set', () => {
           .sign(keys.privateKey),
     };
   };
-  let upstream: ScriptedUpstream;
+  const upstream = scriptedUpstream((_, response) => response.end('served'));
   let gateway: TestGateway;
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream((_, response) => response.end('served'));
-  });
   afterEach(() => gateway?.stop());
-  afterAll(() => upstream?.stop());
 
-  async function startWith(jwks: string): Promise<void> {
+  async function startWith(jwks: string, settings: Record<string, string> = {}): Promise<void> {
     gateway = await startTestGateway({
       GATEWAY_HISTORY_URL: upstream.url,
       GATEWAY_READ_TOKEN_JWKS: jwks,
+      ...settings,
     });
   }
+  const ofSecret = (): Promise<string> =>
+    mintReadToken(READ_TOKEN_SECRET, { prefix: '/streams', ttlSeconds: 60 });
   const read = (token: string): Promise<object> => askRaw(gateway.port, 'GET /streams/x', token);
 
   describe('at a URL', () => {
-    let keyServer: ScriptedUpstream;
     let serve: (response: ServerResponse) => void;
+    const keyServer = scriptedUpstream((_, response) => serve(response));
     const serveKeys = (...keys: object[]): void => {
       serve = (response) => response.end(JSON.stringify({ keys }));
     };
-    beforeEach(async () => {
-      keyServer = await startScriptedUpstream((_, response) => serve(response));
-    });
-    afterEach(() => keyServer.stop());
 
     it('is let in by EdDSA, ES256 and RS256, beside those of shared secrets', async () => {
       const pairs = (['EdDSA', 'ES256', 'RS256'] as const).map(pair);
       serveKeys(...pairs.map(({ jwk }) => jwk));
       await startWith(keyServer.url);
-      const secretToken = await mintReadToken(READ_TOKEN_SECRET, {
-        prefix: '/streams',
-        ttlSeconds: 60,
-      });
-      for (const token of [...(await Promise.all(pairs.map((one) => one.token()))), secretToken]) {
-        expect(await read(token)).toMatchObject({ status: 200 });
+      for (const token of [...pairs.map((one) => one.token()), ofSecret()]) {
+        expect(await read(await token)).toMatchObject({ status: 200 });
       }
       expect(keyServer.seen.length).toBe(1);
     });
@@ -115,21 +106,13 @@ describe('a read token of a key set', () => {
       serve = script;
       await startWith(keyServer.url);
       const { token } = pair('EdDSA');
-      const raw = rawRequest('GET /streams/x', [
-        'X-Request-Id: r1',
-        `Authorization: Bearer ${await token()}`,
-      ]);
-      const answer = await sendRaw(gateway.port, raw);
-      expect(JSON.parse(parseRaw(answer).body)).toEqual(UNAVAILABLE.body);
-      expect(parseRaw(answer).status).toBe(503);
-      expect(parseRaw(answer).head).toMatch(/^Retry-After: 1$/im);
-      expect(parseRaw(answer).head).toMatch(/^Cache-Control: no-store$/im);
+      const headers = ['X-Request-Id: r1', `Authorization: Bearer ${await token()}`];
+      const { status, head, body } = await rawAnswer(gateway.port, 'GET /streams/x', headers);
+      expect({ status, body: JSON.parse(body) as object }).toEqual(UNAVAILABLE);
+      expect(head).toMatch(/^Retry-After: 1$/im);
+      expect(head).toMatch(/^Cache-Control: no-store$/im);
       // What can be judged without the set still is.
-      const secretToken = await mintReadToken(READ_TOKEN_SECRET, {
-        prefix: '/streams',
-        ttlSeconds: 60,
-      });
-      expect(await read(secretToken)).toMatchObject({ status: 200 });
+      expect(await read(await ofSecret())).toMatchObject({ status: 200 });
       expect(await read('nonsense')).toMatchObject({ status: 401 });
     });
 
@@ -139,30 +122,29 @@ describe('a read token of a key set', () => {
     });
   });
 
+  let folder: string;
+  let file: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'jwks-'));
+    file = join(folder, 'keys.json');
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
   // An ES256 signature has a twin that anybody can make, and sixteen spellings of each: 32 credentials
   // that each had a rate and open reads of their own.
   it('has one limit whatever its signature looks like', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'jwks-'));
-    const file = join(folder, 'keys.json');
     const keys = pair('ES256');
     await writeFile(file, JSON.stringify({ keys: [keys.jwk] }));
-    gateway = await startTestGateway({
-      GATEWAY_HISTORY_URL: upstream.url,
-      GATEWAY_READ_TOKEN_JWKS: file,
-      // Bursts of two.
-      GATEWAY_RATE_LIMIT_PER_SECOND: '1',
-    });
+    // Bursts of two.
+    await startWith(file, { GATEWAY_RATE_LIMIT_PER_SECOND: '1' });
     const token = await keys.token();
     for (const spelling of spellings(token)) expect(await read(spelling)).toEqual(NOT_CANONICAL);
     const answers = [];
     for (const one of [token, twinOf(token), token, twinOf(token)]) answers.push(await read(one));
     expect(answers).toMatchObject([200, 429, 429, 429].map((status) => ({ status })));
-    await rm(folder, { recursive: true });
   });
 
   it('in a file is let in by the keys that stand in it now', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'jwks-'));
-    const file = join(folder, 'keys.json');
     const [before, after] = [pair('EdDSA'), pair('ES256')];
     const write = async (text: string): Promise<void> => {
       await writeFile(`${file}.next`, text);
@@ -184,6 +166,5 @@ describe('a read token of a key set', () => {
     await write(JSON.stringify({ keys: [after.jwk] }));
     await until('the former key is refused', async () => (await statusOf(before.token())) === 401);
     expect(await statusOf(after.token())).toBe(200);
-    await rm(folder, { recursive: true });
   });
 });

@@ -1,35 +1,18 @@
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { describe, expect, it } from '@jest/globals';
+import { AUTHORIZED } from '../support/gateway.ts';
+import { parseRaw, rawAnswer, rawRequest, sendRaw } from '../support/raw-client.ts';
+import { ACCEPTED } from '../support/runtime.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
+import { openWire, type Wire } from '../support/wire.ts';
 
 const MAX_BODY_BYTES = 1_000;
 const AUTHORIZATION = `Authorization: ${AUTHORIZED.authorization}`;
 
-let runtime: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
+const { gateway, upstream: runtime } = scriptedGateway(
   // It would take anything.
-  runtime = await startScriptedUpstream((_request, response) => {
-    response.writeHead(202).end('{"invocationId":"inv_1","status":"Accepted"}');
-  });
-  gateway = await startTestGateway({
-    GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
-    GATEWAY_MAX_BODY_BYTES: String(MAX_BODY_BYTES),
-  });
-});
-
-afterEach(() => {
-  runtime.seen.length = 0;
-});
-
-afterAll(async () => {
-  await gateway.stop();
-  await runtime.stop();
-});
+  (_request, response) => response.writeHead(202).end(ACCEPTED),
+  () => ({ GATEWAY_MAX_BODY_BYTES: String(MAX_BODY_BYTES) }),
+);
 
 interface Problem {
   status: number;
@@ -176,76 +159,58 @@ describe('a command to a malformed address', () => {
   });
 });
 
+const unknown = 'is not a known field';
+const once = 'must be given only once';
+
 describe('a spawn that is not valid', () => {
-  const unknown = 'is not a known field';
   it.each([
-    ['', 'invalid_body', undefined],
-    ['null', 'invalid_body', undefined],
-    ['[]', 'invalid_body', undefined],
-    ['{"type":"chat"', 'invalid_body', undefined],
-    ['\uFEFF{"type":"chat"}', 'invalid_body', undefined],
-    ['{"type":"chat","__proto__":1}', 'invalid_body', [{ field: '__proto__', message: unknown }]],
-    ['{"type":"chat","toString":1}', 'invalid_body', [{ field: 'toString', message: unknown }]],
-    [
-      '{"type":"chat","constructor":{"prototype":{"x":1}}}',
-      'invalid_body',
-      [{ field: 'constructor', message: unknown }],
-    ],
-    [
-      '{"id":"a1"}',
-      'invalid_body',
-      [{ field: 'type', message: 'is required: the entity type to spawn' }],
-    ],
-    [
-      '{"type":"chat","ty\\u0070e":"chat"}',
-      'invalid_body',
-      [{ field: 'type', message: 'must be given only once' }],
-    ],
-    [
-      '{"id":"a1","type":"chat","id":"a1"}',
-      'invalid_body',
-      [{ field: 'id', message: 'must be given only once' }],
-    ],
+    ['', 'invalid_body'],
+    ['null', 'invalid_body'],
+    ['[]', 'invalid_body'],
+    ['{"type":"chat"', 'invalid_body'],
+    ['\uFEFF{"type":"chat"}', 'invalid_body'],
+    ['{"type":"chat","__proto__":1}', 'invalid_body', '__proto__', unknown],
+    ['{"type":"chat","toString":1}', 'invalid_body', 'toString', unknown],
+    ['{"type":"chat","constructor":{"prototype":{"x":1}}}', 'invalid_body', 'constructor', unknown],
+    ['{"id":"a1"}', 'invalid_body', 'type', 'is required: the entity type to spawn'],
+    ['{"type":"chat","ty\\u0070e":"chat"}', 'invalid_body', 'type', once],
+    ['{"id":"a1","type":"chat","id":"a1"}', 'invalid_body', 'id', once],
     // The gateway judged the last of two parents, and an agent may read the first.
     [
       '{"type":"chat","parent":"/t/other/a/chat/x","parent":"/t/default/a/chat/a1"}',
       'invalid_body',
-      [{ field: 'parent', message: 'must be given only once' }],
+      'parent',
+      once,
     ],
-    [
-      '{"args":1,"type":"chat","\\u0061rgs":1}',
-      'invalid_body',
-      [{ field: 'args', message: 'must be given only once' }],
-    ],
+    ['{"args":1,"type":"chat","\\u0061rgs":1}', 'invalid_body', 'args', once],
     [
       '{"type":"openapi"}',
       'invalid_entity_type',
-      [
-        {
-          field: 'type',
-          message: 'must not be "restate" or "openapi", which the runtime keeps for itself',
-        },
-      ],
+      'type',
+      'must not be "restate" or "openapi", which the runtime keeps for itself',
     ],
     [
       '{"type":"chat","id":"a%31"}',
       'invalid_entity_id',
-      [{ field: 'id', message: BAD_ID.slice('The entity id '.length, -1) }],
+      'id',
+      BAD_ID.slice('The entity id '.length, -1),
     ],
     [
       '{"type":"chat","parent":"/t/other/a/chat/a1"}',
       'invalid_body',
-      [{ field: 'parent', message: 'must be an entity URL /t/default/a/<type>/<id>' }],
+      'parent',
+      'must be an entity URL /t/default/a/<type>/<id>',
     ],
     [
       '{"type":"chat","workspaceRef":"other/x"}',
       'invalid_body',
-      [{ field: 'workspaceRef', message: 'must be of the form default/<name>' }],
+      'workspaceRef',
+      'must be of the form default/<name>',
     ],
-  ])('as %s is 400', async (body, code, errors) => {
+  ])('as %s is 400', async (...[body = '', code, field, message]) => {
     const problem = await refused('/api/spawn', body);
     expect(problem).toMatchObject({ status: 400, code });
-    expect(problem.errors).toEqual(errors);
+    expect(problem.errors).toEqual(field === undefined ? undefined : [{ field, message }]);
     expect(await refused('/api/t/default/spawn', body)).toEqual(problem);
   });
 
@@ -282,15 +247,10 @@ describe('a control that is not valid', () => {
     ['{"verb":"Pause"}', 'unknown_verb', 'verb', oneOf],
     ['{"verb":["pause"]}', 'unknown_verb', 'verb', oneOf],
     ['{}', 'invalid_body', 'verb', 'is required: one of interrupt, pause, resume, archive'],
-    ['{"verb":"pause","v\\u0065rb":"archive"}', 'invalid_body', 'verb', 'must be given only once'],
-    [
-      '{"reason":"x","verb":"pause","reason":"x"}',
-      'invalid_body',
-      'reason',
-      'must be given only once',
-    ],
+    ['{"verb":"pause","v\\u0065rb":"archive"}', 'invalid_body', 'verb', once],
+    ['{"reason":"x","verb":"pause","reason":"x"}', 'invalid_body', 'reason', once],
     ['{"verb":"pause","reason":7}', 'invalid_body', 'reason', 'must be a string'],
-    ['{"verb":"pause","__proto__":7}', 'invalid_body', '__proto__', 'is not a known field'],
+    ['{"verb":"pause","__proto__":7}', 'invalid_body', '__proto__', unknown],
   ])('as %s is 400', async (body, code, field, message) => {
     expect(await refused('/api/a/chat/a1/control', body)).toEqual({
       status: 400,
@@ -331,27 +291,26 @@ describe('a body over the cap', () => {
   const PATHS = ['/api/spawn', '/api/a/chat/a1/send', '/api/t/default/a/chat/a1/control'];
 
   it.each(PATHS)('by its Content-Length is 413 at %s, before a byte of it came', async (path) => {
-    const client = await rawClient(path, [`Content-Length: ${MAX_BODY_BYTES + 1}`]);
-    expect(problemIn(await client.answerHeadAndBody())).toEqual(problem);
-    client.socket.destroy();
+    const client = await begin(path, [`Content-Length: ${MAX_BODY_BYTES + 1}`]);
+    expect(problemIn(await client.until('}'))).toEqual(problem);
+    client.reset();
   });
 
   it.each(PATHS)('by its chunks is 413 at %s, before the last of them came', async (path) => {
-    const client = await rawClient(path, ['Transfer-Encoding: chunked']);
-    client.socket.write(`${(600).toString(16)}\r\n${'x'.repeat(600)}\r\n`);
-    client.socket.write(`${(401).toString(16)}\r\n${'x'.repeat(401)}\r\n`);
-    expect(problemIn(await client.answerHeadAndBody())).toEqual(problem);
-    client.socket.destroy();
+    const client = await begin(path, ['Transfer-Encoding: chunked']);
+    for (const bytes of [600, 401]) {
+      await client.write(`${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`);
+    }
+    expect(problemIn(await client.until('}'))).toEqual(problem);
+    client.reset();
   });
 
   it.each(['1e9', '99999999999999999999', '+1001', '0x10', '-1', '1001, 1001'])(
     'cannot be hidden by the Content-Length %s',
     async (length) => {
-      const head = rawRequest('POST /api/a/chat/a1/send', [
-        AUTHORIZATION,
-        `Content-Length: ${length}`,
-      ]);
-      expect(parseRaw(await sendRaw(gateway.port, head)).status).toBe(400);
+      const headers = [AUTHORIZATION, `Content-Length: ${length}`];
+      const answer = await rawAnswer(gateway.port, 'POST /api/a/chat/a1/send', headers);
+      expect(answer.status).toBe(400);
       expect(runtime.seen).toEqual([]);
     },
   );
@@ -363,8 +322,9 @@ describe('a body over the cap', () => {
       [`Content-Length: ${MAX_BODY_BYTES}`, body],
       ['Transfer-Encoding: chunked', chunked],
     ] as const) {
-      const request = rawRequest('POST /api/a/chat/a1/send', [AUTHORIZATION, header], sent);
-      expect(parseRaw(await sendRaw(gateway.port, request)).status).toBe(202);
+      const headers = [AUTHORIZATION, header];
+      const answer = await rawAnswer(gateway.port, 'POST /api/a/chat/a1/send', headers, sent);
+      expect(answer.status).toBe(202);
     }
     expect(runtime.seen.map((request) => request.body.toString())).toEqual([body, body]);
   });
@@ -383,80 +343,57 @@ describe('a client that waits for leave to send its body (Expect: 100-continue)'
     ['no route', '/api/spawn2', ['Content-Length: 2'], 404],
     ['a bad key', '/api/spawn', ['Content-Length: 2', 'Idempotency-Key: a\tb'], 400],
   ])('is refused for %s without it', async (_, path, headers, status) => {
-    const client = await rawClient(path, [EXPECT, ...headers]);
-    const answer = await client.answerUntilClose();
-    expect(answer).not.toContain('100 Continue');
-    expect(problemIn(answer).status).toBe(status);
+    const client = await begin(path, [EXPECT, ...headers]);
+    await client.over();
+    expect(client.received).not.toContain('100 Continue');
+    expect(problemIn(client.received).status).toBe(status);
   });
 
   it('gets it when there is nothing against the command', async () => {
-    const client = await rawClient('/api/a/chat/a1/send', [EXPECT, 'Content-Length: 5']);
-    expect(await client.nextText()).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    const client = await begin('/api/a/chat/a1/send', [EXPECT, 'Content-Length: 5']);
+    await untilAsked(client);
     expect(runtime.seen).toEqual([]);
-    client.socket.write('hello');
-    expect(await client.nextText()).toMatch(/^HTTP\/1\.1 202 /);
+    await client.write('hello');
+    expect(await client.until('\r\n\r\n')).toMatch(/^HTTP\/1\.1 202 /);
     expect(runtime.seen.map(({ body }) => body.toString())).toEqual(['hello']);
     expect(runtime.seen[0]?.headers.expect).toBeUndefined();
-    client.socket.destroy();
+    client.reset();
   });
 
   it('is refused for chunks over the cap all the same', async () => {
-    const client = await rawClient('/api/a/chat/a1/send', [EXPECT, 'Transfer-Encoding: chunked']);
-    expect(await client.nextText()).toBe('HTTP/1.1 100 Continue\r\n\r\n');
-    client.socket.write(`${(1_001).toString(16)}\r\n${'x'.repeat(1_001)}\r\n`);
-    expect(problemIn(await client.answerHeadAndBody()).status).toBe(413);
-    client.socket.destroy();
+    const client = await begin('/api/a/chat/a1/send', [EXPECT, 'Transfer-Encoding: chunked']);
+    await untilAsked(client);
+    await client.write(`${(1_001).toString(16)}\r\n${'x'.repeat(1_001)}\r\n`);
+    expect(problemIn(await client.until('}')).status).toBe(413);
+    client.reset();
   });
+
+  async function untilAsked(client: Wire): Promise<void> {
+    expect(await client.until('\r\n\r\n')).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    client.received = '';
+  }
 });
 
 describe('a client that goes away within its body', () => {
   it('has sent no command', async () => {
-    const client = await rawClient('/api/a/chat/gone/send', ['Content-Length: 100']);
-    client.socket.write('{"half":');
+    const client = await begin('/api/a/chat/gone/send', ['Content-Length: 100']);
+    await client.write('{"half":');
     client.socket.destroy();
     // The next command over another connection is handled after it.
-    const request = rawRequest('POST /api/a/chat/next/send', [AUTHORIZATION, 'Content-Length: 0']);
-    expect(parseRaw(await sendRaw(gateway.port, request)).status).toBe(202);
+    const headers = [AUTHORIZATION, 'Content-Length: 0'];
+    const next = await rawAnswer(gateway.port, 'POST /api/a/chat/next/send', headers);
+    expect(next.status).toBe(202);
     expect(runtime.seen.map(({ target }) => target)).toEqual(['/chat/next/wake/send']);
   });
 });
 
-interface RawClient {
-  socket: Socket;
-  /** The next bytes that come. */
-  nextText(): Promise<string>;
-  /** As much as the head and the body that it announces. */
-  answerHeadAndBody(): Promise<string>;
-  answerUntilClose(): Promise<string>;
-}
-
 /** Sends the head of a command on a connection of its own. The test sends the body. */
-async function rawClient(path: string, headers: string[]): Promise<RawClient> {
-  const socket = connect({ port: gateway.port, host: '127.0.0.1' });
-  await once(socket, 'connect');
-  socket.setEncoding('latin1');
+async function begin(path: string, headers: string[]): Promise<Wire> {
+  const client = await openWire(gateway.port);
   const credential = headers.some((header) => header.startsWith('Authorization'))
     ? []
     : [AUTHORIZATION];
   const lines = [`POST ${path} HTTP/1.1`, 'Host: g', 'X-Request-Id: r1', ...credential, ...headers];
-  socket.write(Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'));
-  return {
-    socket,
-    nextText: async () => (await once(socket, 'data'))[0] as string,
-    answerHeadAndBody: async () => {
-      let answer = '';
-      for (;;) {
-        answer += (await once(socket, 'data'))[0] as string;
-        const { head, body } = parseRaw(answer);
-        const length = /^Content-Length: (\d+)$/im.exec(head)?.[1];
-        if (length !== undefined && body.length >= Number(length)) return answer;
-      }
-    },
-    answerUntilClose: async () => {
-      let answer = '';
-      socket.on('data', (chunk: string) => (answer += chunk));
-      await once(socket, 'close');
-      return answer;
-    },
-  };
+  await client.write(`${lines.join('\r\n')}\r\n\r\n`);
+  return client;
 }

@@ -1,16 +1,14 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { problem } from '../support/ask-raw.ts';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import {
-  startRawUpstream,
-  startScriptedUpstream,
-  type ScriptedUpstream,
-} from '../support/scripted-upstream.ts';
+import { ACCEPTED } from '../support/runtime.ts';
+import { scriptedGateway, testGateway } from '../support/scripted-gateway.ts';
+import { startRawUpstream } from '../support/scripted-upstream.ts';
 
 const BUDGET_MS = 1_500;
-const ACCEPTED = '{"invocationId":"inv_1","status":"Accepted"}';
 const UNUSABLE =
   'The runtime gave an answer that cannot be used; nothing is known of the command. ' +
   'With an Idempotency-Key it can be repeated safely.';
@@ -33,19 +31,10 @@ function post(
 async function expectProblem(
   response: Response,
   status: number,
-  code: string,
-  title: string,
-  detail: string,
+  ...[code, title, detail]: [string, string, string]
 ): Promise<void> {
   expect(response.headers.get('content-type')).toBe('application/problem+json');
-  expect(await response.json()).toEqual({
-    type: `urn:agent-gateway:error:${code}`,
-    title,
-    status,
-    detail,
-    code,
-    requestId: 'r1',
-  });
+  expect(await response.json()).toEqual(problem(status, code, title, detail));
   expect(response.status).toBe(status);
 }
 
@@ -71,24 +60,14 @@ const expectTimeout = (response: Response): Promise<void> =>
 
 describe('a whole answer of the runtime', () => {
   let answer: (request: IncomingMessage, response: ServerResponse) => void;
-  let runtime: ScriptedUpstream;
-  let gateway: TestGateway;
-
-  beforeAll(async () => {
-    runtime = await startScriptedUpstream((request, response) => answer(request, response));
-    gateway = await startTestGateway({
-      GATEWAY_RUNTIME_INGRESS_URL: `${runtime.url}/base/path/`,
+  const { gateway, upstream: runtime } = scriptedGateway(
+    (request, response) => answer(request, response),
+    (upstreamUrl) => ({
+      GATEWAY_RUNTIME_INGRESS_URL: `${upstreamUrl}/base/path/`,
       GATEWAY_RUNTIME_INGRESS_TOKEN: 'runtime-credential',
       GATEWAY_RUNTIME_KEY_TEMPLATE: '{tenant}/{type} {id}',
-    });
-  });
-  afterEach(() => {
-    runtime.seen.length = 0;
-  });
-  afterAll(async () => {
-    await gateway.stop();
-    await runtime.stop();
-  });
+    }),
+  );
 
   /** Answers so, and expects that a command with or without a key is sent once. */
   async function answersWith(
@@ -130,65 +109,62 @@ describe('a whole answer of the runtime', () => {
     expect(runtime.seen[0]?.rawHeaders).toHaveLength(16);
   });
 
-  it.each([
-    [401, '{"message":"wrong token runtime-credential"}'],
-    [403, ''],
-    [500, '{"message":"panicked at 10.1.2.3:8080"}'],
-    [200, ''],
-    [202, '<html>'],
-    [202, '{"invocationId":"other","status":"Accepted"}'],
-    [202, '{"status":"Accepted"}'],
-    [202, 'null'],
-    [204, ''],
-  ])('of %d %j is 502 upstream_invalid_response', async (status, body) => {
-    await expectInvalid(await answersWith(status, body));
+  it.each<[status: number, body: string, headers: Record<string, string>]>([
+    [401, '{"message":"wrong token runtime-credential"}', {}],
+    [403, '', {}],
+    [500, '{"message":"panicked at 10.1.2.3:8080"}', {}],
+    [200, '', {}],
+    [202, '<html>', {}],
+    [202, '{"invocationId":"other","status":"Accepted"}', {}],
+    [202, '{"status":"Accepted"}', {}],
+    [202, 'null', {}],
+    [204, '', {}],
+    // A redirection is not followed.
+    [307, ACCEPTED, { location: '/elsewhere' }],
+  ])('of %d %j with %j is 502 upstream_invalid_response', async (status, body, headers) => {
+    await expectInvalid(await answersWith(status, body, headers));
   });
 
-  it('that is a redirection is not followed', async () => {
-    const location = `${runtime.url}/elsewhere`;
-    await expectInvalid(await answersWith(307, ACCEPTED, { location }));
+  it.each<[string, string, Record<string, string>]>([
+    ['is longer than a mebibyte', `${ACCEPTED}${' '.repeat(1_100_000)}`, {}],
+    ['has headers of 40 kB', ACCEPTED, { 'x-long': 'x'.repeat(40_000) }],
+  ])('that %s is 502 upstream_invalid_response', async (_, body, headers) => {
+    await expectInvalid(await answersWith(202, body, headers));
   });
 
-  it('that is longer than a mebibyte is 502 upstream_invalid_response', async () => {
-    await expectInvalid(await answersWith(202, `${ACCEPTED}${' '.repeat(1_100_000)}`));
-  });
-
-  it('with headers of 40 kB is 502 upstream_invalid_response', async () => {
-    await expectInvalid(await answersWith(202, ACCEPTED, { 'x-long': 'x'.repeat(40_000) }));
-  });
-
-  it.each([
-    [400, 'input validation error: no "kind"'],
-    [415, 'unsupported media type'],
-    [405, 'method not allowed'],
-  ])('of %d is 400 runtime_rejected with its message', async (status, message) => {
-    await expectProblem(
-      await answersWith(status, JSON.stringify({ code: status, message, source: 'ingress' })),
-      400,
-      'runtime_rejected',
-      'The runtime rejected the command',
-      `The runtime rejected the command: ${message}`,
-    );
-  });
-
-  it('of 404 is 404 entity_type_not_registered', async () => {
-    await expectProblem(
-      await answersWith(404, '{"message":"service not found"}'),
+  const rejected = (message: string): [number, string, string, string] => [
+    400,
+    'runtime_rejected',
+    'The runtime rejected the command',
+    `The runtime rejected the command: ${message}`,
+  ];
+  it.each<[status: number, message: string, told: [number, string, string, string]]>([
+    [400, 'input validation error: no "kind"', rejected('input validation error: no "kind"')],
+    [415, 'unsupported media type', rejected('unsupported media type')],
+    [405, 'method not allowed', rejected('method not allowed')],
+    [
       404,
-      'entity_type_not_registered',
-      'The entity type is not registered',
-      'The runtime knows no such entity type, or not this command of it; register its deployment first.',
-    );
-  });
-
-  it('of 413 is 413 body_too_large', async () => {
-    await expectProblem(
-      await answersWith(413, ''),
+      'service not found',
+      [
+        404,
+        'entity_type_not_registered',
+        'The entity type is not registered',
+        'The runtime knows no such entity type, or not this command of it; register its deployment first.',
+      ],
+    ],
+    [
       413,
-      'body_too_large',
-      'The request body is too large',
-      "The body is over the runtime's own limit.",
-    );
+      '',
+      [
+        413,
+        'body_too_large',
+        'The request body is too large',
+        "The body is over the runtime's own limit.",
+      ],
+    ],
+  ])('of %d %j is %j', async (status, message, told) => {
+    const body = JSON.stringify({ code: status, message, source: 'ingress' });
+    await expectProblem(await answersWith(status, body), ...told);
   });
 
   it.each([
@@ -235,7 +211,6 @@ describe('a connection that misbehaves', () => {
   let requests: number;
   let behave: (socket: Socket) => void;
   let runtime: Awaited<ReturnType<typeof startRawUpstream>>;
-  let gateway: TestGateway;
 
   beforeAll(async () => {
     runtime = await startRawUpstream((socket) => {
@@ -244,15 +219,12 @@ describe('a connection that misbehaves', () => {
         behave(socket);
       });
     });
-    gateway = await startTestGateway({
-      GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
-      GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: String(BUDGET_MS),
-    });
   });
-  afterAll(async () => {
-    await gateway.stop();
-    await runtime.stop();
-  });
+  const gateway = testGateway(() => ({
+    GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
+    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: String(BUDGET_MS),
+  }));
+  afterAll(() => runtime.stop());
 
   /** Sends a command without key over it, and expects that it is sent once. */
   async function sendOver(behaviour: (socket: Socket) => void): Promise<Response> {

@@ -1,12 +1,13 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { object, type ObjectContext } from '@restatedev/restate-sdk';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { rawRequest, sendRaw } from '../support/raw-client.ts';
+import { problem } from '../support/ask-raw.ts';
+import { rawAnswer } from '../support/raw-client.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
 import { registerAgents, restateUrls, type RegisteredAgents } from '../support/restate.ts';
+import { ACCEPTED } from '../support/runtime.ts';
+import { testGateway } from '../support/scripted-gateway.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const TYPE = 'commands-probe';
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -19,17 +20,11 @@ const jsonOnly = object({
   handlers: { wake: async (_context: ObjectContext, _input: unknown) => {} },
 });
 let agents: RegisteredAgents;
-let gateway: TestGateway;
-
 beforeAll(async () => {
   agents = await registerAgents([probe.service, wakeOnly, jsonOnly]);
-  gateway = await startTestGateway({ GATEWAY_RUNTIME_INGRESS_URL: restateUrls().ingressUrl });
 });
-
-afterAll(async () => {
-  await gateway.stop();
-  await agents.stop();
-});
+const gateway = testGateway(() => ({ GATEWAY_RUNTIME_INGRESS_URL: restateUrls().ingressUrl }));
+afterAll(() => agents.stop());
 
 interface Accepted {
   url: string;
@@ -131,36 +126,36 @@ describe('the body of a command', () => {
   it('arrives whole when it comes in chunks', async () => {
     const head = [`Authorization: ${AUTHORIZED.authorization}`, 'Transfer-Encoding: chunked'];
     const body = '3\r\n{"a\r\n2;x=y\r\n":\r\n3\r\n 1}\r\n0\r\nX-Trailer: t\r\n\r\n';
-    const request = rawRequest(`POST /api/a/${TYPE}/chunked/send`, head, body);
-    expect(await sendRaw(gateway.port, request)).toMatch(/^HTTP\/1\.1 202 /);
+    const answer = await rawAnswer(gateway.port, `POST /api/a/${TYPE}/chunked/send`, head, body);
+    expect(answer.status).toBe(202);
 
     const run = await probe.firstRun('chunked');
     expect(run.body.toString()).toBe('{"a": 1}');
     expect(run.headers['content-length']).toBe('8');
   });
 
-  it('reaches the agent as it came, typed JSON whatever it says it is: a spawn', async () => {
-    const body =
+  it.each([
+    [
+      'spawn',
+      '/api/spawn',
       `\n{ "args" : {"n":12345678901234567890,"x":1,"x":2, "y":1e400, "deep":[[[{}]]]},\t"id":"bytes-spawn",` +
-      `"workspaceRef":"default/team","type" :"${TYPE}", ` +
-      `"parent":"/t/default/a/${TYPE}/p1" } `;
-    await accepted(post('/api/spawn', body, { 'content-type': 'text/plain' }));
-
-    const run = await probe.firstRun('bytes-spawn');
-    expect(run).toMatchObject({ handler: 'spawn', body: Buffer.from(body) });
-    expect(run.headers['content-type']).toBe('application/json');
-  });
-
-  it('reaches the agent as it came, typed JSON whatever it says it is: a control', async () => {
-    const body = '{ "verb":"\\u0061rchive" ,"reason" : "b\\n"}\r\n';
-    await accepted(
-      post(`/api/a/${TYPE}/bytes-control/control`, body, { 'content-type': 'application/x-foo' }),
-    );
-
-    const run = await probe.firstRun('bytes-control');
-    expect(run).toMatchObject({ handler: 'control', body: Buffer.from(body) });
-    expect(run.headers['content-type']).toBe('application/json');
-  });
+        `"workspaceRef":"default/team","type" :"${TYPE}", ` +
+        `"parent":"/t/default/a/${TYPE}/p1" } `,
+    ],
+    [
+      'control',
+      `/api/a/${TYPE}/bytes-control/control`,
+      '{ "verb":"\\u0061rchive" ,"reason" : "b\\n"}\r\n',
+    ],
+  ])(
+    'reaches the agent as it came, typed JSON whatever it says it is: a %s',
+    async (handler, path, body) => {
+      await accepted(post(path, body, { 'content-type': 'text/plain' }));
+      const run = await probe.firstRun(`bytes-${handler}`);
+      expect(run).toMatchObject({ handler, body: Buffer.from(body) });
+      expect(run.headers['content-type']).toBe('application/json');
+    },
+  );
 
   it('may hold arguments nested 250,000 deep', async () => {
     const args = '['.repeat(250_000) + ']'.repeat(250_000);
@@ -313,24 +308,20 @@ describe('the address of a command', () => {
     ['classic', `/in/${TYPE}/a%2F1/wake/send`],
     ['restate', `/in/restate/send/${TYPE}/a%2F1/wake`],
   ])('has the path of GATEWAY_RUNTIME_API=%s', async (api, path) => {
-    const paths: unknown[] = [];
-    const runtime = createServer((request, response) => {
-      paths.push(request.url);
-      response.writeHead(202).end('{"invocationId":"inv_1","status":"Accepted"}');
+    const runtime = await startScriptedUpstream((_request, response) => {
+      response.writeHead(202).end(ACCEPTED);
     });
-    await once(runtime.listen(0, '127.0.0.1'), 'listening');
-    const { port } = runtime.address() as AddressInfo;
     const to = await startTestGateway({
-      GATEWAY_RUNTIME_INGRESS_URL: `http://127.0.0.1:${port}/in`,
+      GATEWAY_RUNTIME_INGRESS_URL: `${runtime.url}/in`,
       GATEWAY_RUNTIME_KEY_TEMPLATE: 'a/{id}',
       GATEWAY_RUNTIME_API: api,
     });
     try {
       await accepted(post(`/api/a/${TYPE}/1/send`, '', {}, to));
-      expect(paths).toEqual([path]);
+      expect(runtime.seen.map(({ target }) => target)).toEqual([path]);
     } finally {
       await to.stop();
-      runtime.close();
+      await runtime.stop();
     }
   });
 
@@ -342,30 +333,30 @@ describe('the address of a command', () => {
     const response = await post(`/api/a/${type}/a1/${command}`, body, headers);
     expect(response.status).toBe(404);
     expect(response.headers.get('content-type')).toBe('application/problem+json');
-    expect(await response.json()).toEqual({
-      type: 'urn:agent-gateway:error:entity_type_not_registered',
-      title: 'The entity type is not registered',
-      status: 404,
-      detail:
+    expect(await response.json()).toEqual(
+      problem(
+        404,
+        'entity_type_not_registered',
+        'The entity type is not registered',
         'The runtime knows no such entity type, or not this command of it; register its deployment first.',
-      code: 'entity_type_not_registered',
-      requestId: 'unknown-1',
-    });
+        'unknown-1',
+      ),
+    );
   });
 
   it("is 400 with the runtime's own words where the agent takes no such input", async () => {
     const headers = { 'content-type': 'text/plain', 'x-request-id': 'input-1' };
     const response = await post('/api/a/commands-json-only/a1/send', 'hello', headers);
     expect(response.status).toBe(400);
-    expect(await response.json()).toEqual({
-      type: 'urn:agent-gateway:error:runtime_rejected',
-      title: 'The runtime rejected the command',
-      status: 400,
-      detail:
+    expect(await response.json()).toEqual(
+      problem(
+        400,
+        'runtime_rejected',
+        'The runtime rejected the command',
         "The runtime rejected the command: input validation error: Content-type 'text/plain' does not match 'application/json'",
-      code: 'runtime_rejected',
-      requestId: 'input-1',
-    });
+        'input-1',
+      ),
+    );
   });
 });
 

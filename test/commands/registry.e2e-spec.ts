@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { describe, expect, it } from '@jest/globals';
+import { AUTHORIZED } from '../support/gateway.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
 
 describe('the registry', () => {
-  let admin: ScriptedUpstream;
-  let gateway: TestGateway;
   const usedBefore = new WeakSet<object>();
-  beforeAll(async () => {
-    admin = await startScriptedUpstream((request, response) => {
-      // As a connection is that the server is about to close.
-      if (usedBefore.has(request.socket)) request.socket.resetAndDestroy();
-      else response.writeHead(404, { 'content-length': 0 }).end();
-      usedBefore.add(request.socket);
-    });
-    gateway = await startTestGateway({ GATEWAY_RUNTIME_ADMIN_URL: admin.url });
-  });
-  afterAll(async () => {
-    await gateway?.stop();
-    await admin?.stop();
+  const { gateway } = scriptedGateway((request, response) => {
+    // As a connection is that the server is about to close.
+    if (usedBefore.has(request.socket)) request.socket.resetAndDestroy();
+    else response.writeHead(404, { 'content-length': 0 }).end();
+    usedBefore.add(request.socket);
   });
 
   // Schemathesis got 502 now and then, for a DELETE or a PATCH behind another that Restate had refused

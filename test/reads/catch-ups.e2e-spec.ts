@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { HeldRequests } from './held-upstream.ts';
 import { inTime } from './in-time.ts';
 import type { Reader } from './reader.ts';
-import { CATCH_UPS, MODES, startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
+import { CATCH_UPS, expectAnswers, MODES, sharingGateway } from './sharing-gateway.ts';
 
 /** Readers that come further apart than this share no request. */
 const MAX_WAIT_MS = 50;
 describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
-  let sharing: SharingGateway;
-  beforeAll(async () => {
-    sharing = await startSharingGateway(isShared);
-  });
-  afterAll(() => sharing?.stop());
+  const sharing = sharingGateway(isShared);
 
   /** Answers each request with its number. */
   function answerNumbered(requests: HeldRequests): void {
@@ -62,9 +58,7 @@ describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
 
       await requests.nth(2);
       requests.each((request) => request.answer(200, {}, 'for those who wait'));
-      for (const reader of waiting) {
-        expect((await reader.ended).body.toString()).toBe('for those who wait');
-      }
+      await expectAnswers(waiting, 200, 'for those who wait');
     });
 
     it('that wait do not fail with the one under way', async () => {
@@ -78,7 +72,7 @@ describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
 
       await requests.nth(2);
       requests.each((request) => request.answer(200, {}, 'whole'));
-      for (const reader of waiting) expect((await reader.ended).body.toString()).toBe('whole');
+      await expectAnswers(waiting, 200, 'whole');
     });
 
     it('with an answer that is not 200 are grouped as any other', async () => {
@@ -89,7 +83,7 @@ describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
       expect((await first?.ended)?.status).toBe(404);
       await requests.nth(2);
       requests.each((request) => request.answer(200, {}, 'made since'));
-      for (const reader of waiting) expect((await reader.ended).body.toString()).toBe('made since');
+      await expectAnswers(waiting, 200, 'made since');
     });
 
     it('are told apart by what they have: a conditional one is none of the others', async () => {
@@ -115,7 +109,7 @@ describe.each(MODES)('$mode catch-up reads', ({ isShared }) => {
     const waiting = await sharing.park(2, target);
     const large = Buffer.alloc(32 * 1_048_576, 'x');
     requests.each((request) => request.answer(200, {}, request === requests.all[0] ? large : 'ok'));
-    for (const reader of waiting) expect((await reader.ended).body.toString()).toBe('ok');
+    await expectAnswers(waiting, 200, 'ok');
     slow.leave();
   });
 });

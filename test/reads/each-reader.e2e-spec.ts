@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { LIVE_READS, MODES, startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
+import { expectAnswers, LIVE_READS, MODES, problemOf, sharingGateway } from './sharing-gateway.ts';
 
 const PINNED = 'https://app.example';
 
 describe.each(MODES)('each reader of $mode live reads', ({ isShared }) => {
-  let sharing: SharingGateway;
-  beforeAll(async () => {
-    sharing = await startSharingGateway(isShared, {
-      GATEWAY_CORS_ALLOW_ORIGINS: `${PINNED},https://other.example`,
-    });
+  const sharing = sharingGateway(isShared, {
+    GATEWAY_CORS_ALLOW_ORIGINS: `${PINNED},https://other.example`,
   });
-  afterAll(() => sharing?.stop());
 
   const bearer = async (
     ttlSeconds: number,
@@ -57,11 +53,11 @@ describe.each(MODES)('each reader of $mode live reads', ({ isShared }) => {
       ] as const;
       for (const [headers, status, code] of refused) {
         const answer = await sharing.read(target, { headers }).ended;
-        expect([answer.status, codeOf(answer.body)]).toEqual([status, code]);
+        expect([answer.status, problemOf(answer).code]).toEqual([status, code]);
       }
       expect(requests.all.length).toBe(1);
       requests.all[0]?.answer(200, {}, 'for the one that may');
-      expect((await parked?.ended)?.body.toString()).toBe('for the one that may');
+      await expectAnswers([parked], 200, 'for the one that may');
     });
 
     it('is answered 401 alone when its token ends, and the others wait on', async () => {
@@ -74,7 +70,7 @@ describe.each(MODES)('each reader of $mode live reads', ({ isShared }) => {
       }
       for (const reader of short) {
         const answer = await reader.ended;
-        expect([answer.status, codeOf(answer.body)]).toEqual([401, 'token_expired']);
+        expect([answer.status, problemOf(answer).code]).toEqual([401, 'token_expired']);
         expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
       }
       await sharing.takenIn();
@@ -83,8 +79,7 @@ describe.each(MODES)('each reader of $mode live reads', ({ isShared }) => {
       const fresh = sharing.read(target, { headers: await bearer(60) });
       await sharing.takenIn();
       for (const request of requests.all) request.answer(200, {}, 'in the end');
-      expect((await long?.ended)?.body.toString()).toBe('in the end');
-      expect((await fresh.ended).body.toString()).toBe('in the end');
+      await expectAnswers([long, fresh], 200, 'in the end');
     });
 
     it('lets the upstream go when its token was the last to end', async () => {
@@ -117,13 +112,7 @@ describe.each(MODES)('each reader of $mode live reads', ({ isShared }) => {
     for (const request of requests.all) {
       request.answer(200, {}, request.target.includes('where=') ? 'fenced' : 'all');
     }
-    const bodies = await Promise.all(
-      [byKey, byToken, byTokenToo].map(async (reader) => (await reader.ended).body.toString()),
-    );
-    expect(bodies).toEqual(['all', 'fenced', 'fenced']);
+    await expectAnswers([byKey], 200, 'all');
+    await expectAnswers([byToken, byTokenToo], 200, 'fenced');
   });
 });
-
-function codeOf(problem: Buffer): unknown {
-  return (JSON.parse(problem.toString()) as { code: unknown }).code;
-}

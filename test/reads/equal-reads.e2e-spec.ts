@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AUTHORIZED, READ_TOKEN_SECRET } from '../support/credentials.ts';
+import { describe, expect, it } from '@jest/globals';
+import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
+import { expectAnswers, sharingGateway } from './sharing-gateway.ts';
 
 type Headers = Record<string, string | string[]>;
 const OTHER_KEY = 'another-api-key-0123456789';
 
 describe('two live reads', () => {
-  let sharing: SharingGateway;
-  beforeAll(async () => {
-    const keys = `${AUTHORIZED.authorization.replace('Bearer ', '')},${OTHER_KEY}`;
-    sharing = await startSharingGateway(true, {
-      GATEWAY_API_KEYS: keys,
-      GATEWAY_SYNC_SECRET: 'sync-secret',
-      GATEWAY_HISTORY_TOKEN: 'history-token',
-    });
+  const sharing = sharingGateway(true, {
+    GATEWAY_API_KEYS: `${API_KEY},${OTHER_KEY}`,
+    GATEWAY_SYNC_SECRET: 'sync-secret',
+    GATEWAY_HISTORY_TOKEN: 'history-token',
   });
-  afterAll(() => sharing?.stop());
 
   /** How many requests two reads make that are parked at the same time; both are answered. */
   async function requestsOf(
@@ -125,8 +120,8 @@ describe('two live reads', () => {
     expect(requests.all.length).toBe(2);
     withToken?.answer(200, {}, withToken.request.headers.authorization);
     withSecret?.answer(200, {}, String(withSecret.request.headers.authorization));
-    expect((await streams.ended).body.toString()).toBe('Bearer history-token');
-    expect((await shapes.ended).body.toString()).toBe('undefined');
+    await expectAnswers([streams], 200, 'Bearer history-token');
+    await expectAnswers([shapes], 200, 'undefined');
   });
 });
 

@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import type { HeldRequest } from './held-upstream.ts';
 import type { Answer, Reader } from './reader.ts';
-import {
-  EVENT_READS,
-  MODES,
-  numberedEvent as event,
-  startSharingGateway,
-  type SharingGateway,
-} from './sharing-gateway.ts';
+import { EVENT_READS, MODES, numberedEvent as event, sharingGateway } from './sharing-gateway.ts';
 import { inTime } from './in-time.ts';
 
 /** Two seconds after a token expires, the gateway no longer waits for the end of an event. */
@@ -19,11 +13,7 @@ const TTL_SECONDS = 0.5;
 const [STREAM] = EVENT_READS;
 
 describe.each(MODES)('an end for one reader of $mode event streams', ({ isShared }) => {
-  let sharing: SharingGateway;
-  beforeAll(async () => {
-    sharing = await startSharingGateway(isShared);
-  });
-  afterAll(() => sharing?.stop());
+  const sharing = sharingGateway(isShared);
 
   const readWithToken = async (target: string, ttlSeconds: number): Promise<Reader> => {
     const prefix = ['/streams', '/shapes'];

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   EVENT_READS,
+  expectAnswers,
   MODES,
   numberedEvent as event,
-  startSharingGateway,
-  type SharingGateway,
+  problemOf,
+  sharingGateway,
 } from './sharing-gateway.ts';
 
 const EVENTS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' };
@@ -12,11 +13,7 @@ const EVENTS = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache
 const MUCH_BYTES = 1_048_576;
 
 describe.each(MODES)('$mode event streams', ({ isShared }) => {
-  let sharing: SharingGateway;
-  beforeAll(async () => {
-    sharing = await startSharingGateway(isShared);
-  });
-  afterAll(() => sharing?.stop());
+  const sharing = sharingGateway(isShared);
 
   describe.each(EVENT_READS)('of a $kind', ({ target: targetOf }) => {
     it('that are equal are one upstream stream, and bring every event as it comes', async () => {
@@ -32,15 +29,11 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
         for (const reader of readers) expect(await reader.untilText(sent)).toBe(sent);
       }
       for (const { response } of requests.all) response.end();
-      for (const reader of readers) {
-        const answer = await reader.ended;
-        expect([answer.body.toString(), answer.isWhole]).toEqual([sent, true]);
-        expect(answer.headers).toMatchObject({
-          'content-type': 'text/event-stream',
-          'cache-control': 'private, no-cache',
-          'x-accel-buffering': 'no',
-        });
-      }
+      await expectAnswers(readers, 200, sent, {
+        'content-type': 'text/event-stream',
+        'cache-control': 'private, no-cache',
+        'x-accel-buffering': 'no',
+      });
     });
 
     it('bring a reader that comes later all from the beginning, and what follows', async () => {
@@ -55,20 +48,17 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
       expect(requests.all.length).toBe(sharing.requestsOf(3));
       const rest = event(3).slice(20) + event(4);
       for (const { response } of requests.all) response.end(rest);
-      for (const reader of [early, ...late]) {
-        const answer = await reader?.ended;
-        expect([answer?.body.toString(), answer?.isWhole]).toEqual([beginning + rest, true]);
-      }
+      await expectAnswers([early, ...late], 200, beginning + rest);
     });
 
     it('are begun anew behind one that has ended', async () => {
       const { target, requests } = sharing.newRead(targetOf);
       const before = await sharing.park(2, target);
       requests.each((request) => request.answer(200, EVENTS, event(1)));
-      for (const reader of before) expect((await reader.ended).body.toString()).toBe(event(1));
+      await expectAnswers(before, 200, event(1));
       const count = requests.all.length;
       requests.each((request) => request.answer(200, EVENTS, event(2)));
-      expect((await sharing.read(target).ended).body.toString()).toBe(event(2));
+      await expectAnswers([sharing.read(target)], 200, event(2));
       expect(requests.all.length).toBe(count + 1);
     });
 
@@ -112,33 +102,20 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
         const { target, requests } = sharing.newRead(targetOf);
         const readers = await sharing.park(3, target);
         requests.each((request) => request.answer(status, headers, body));
-        for (const reader of readers) {
-          const answer = await reader.ended;
-          expect([answer.status, answer.body.toString(), answer.isWhole]).toEqual([
-            status,
-            body,
-            true,
-          ]);
-          expect(answer.headers).toMatchObject(headers);
-        }
+        await expectAnswers(readers, status, body, headers);
       },
     );
 
     it('of which one cannot be had are a problem of each reader’s own', async () => {
       const { target, requests } = sharing.newRead(targetOf);
-      const readers = ['r0', 'r1'].map((id) =>
-        sharing.read(target, { headers: { 'x-request-id': id } }),
-      );
+      const ids = ['r0', 'r1'];
+      const readers = ids.map((id) => sharing.read(target, { headers: { 'x-request-id': id } }));
       await sharing.takenIn();
       requests.each((request) => request.reset());
-      for (const [index, reader] of readers.entries()) {
-        const { status, body } = await reader.ended;
-        expect(status).toBe(502);
-        expect(JSON.parse(body.toString())).toMatchObject({
-          code: 'upstream_unreachable',
-          requestId: `r${index}`,
-        });
-      }
+      const problems = await Promise.all(readers.map(async ({ ended }) => problemOf(await ended)));
+      expect(problems).toMatchObject(
+        ids.map((requestId) => ({ status: 502, code: 'upstream_unreachable', requestId })),
+      );
     });
 
     it('are not mixed with a long-poll, a catch-up or a HEAD of the same offset', async () => {
@@ -211,8 +188,8 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
     const requests = sharing.upstream.at(name);
     const readers = await sharing.park(2, target);
     requests.each((request) => request.answer(200, {}, 'event 1'));
-    for (const reader of readers) expect((await reader.ended).body.toString()).toBe('event 1');
+    await expectAnswers(readers, 200, 'event 1');
     requests.each((request) => request.answer(200, {}, 'event 2'));
-    expect((await sharing.read(target).ended).body.toString()).toBe('event 2');
+    await expectAnswers([sharing.read(target)], 200, 'event 2');
   });
 });

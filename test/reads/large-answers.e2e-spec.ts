@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { HeldRequest, HeldRequests } from './held-upstream.ts';
 import type { Answer } from './reader.ts';
-import { LIVE_READS, MODES, startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
+import { LIVE_READS, MODES, sharingGateway } from './sharing-gateway.ts';
 
 const MIB = 1_048_576;
 const READERS = 3;
@@ -12,11 +12,7 @@ const READS = [
 ];
 
 describe.each(MODES)('large answers to $mode reads', ({ isShared }) => {
-  let sharing: SharingGateway;
-  beforeAll(async () => {
-    sharing = await startSharingGateway(isShared);
-  });
-  afterAll(() => sharing?.stop());
+  const sharing = sharingGateway(isShared);
 
   /** Holds until all readers are there, then answers whatever comes. */
   async function readAll(

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import type { HeldRequest } from './held-upstream.ts';
-import { startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
+import { sharingGateway, type SharingGateway } from './sharing-gateway.ts';
 
 /** The time limit of the random runs. A busy machine gets through fewer of them. */
 const TIME_LIMIT_MS = 10_000;
@@ -66,19 +66,11 @@ const alike: fc.Arbitrary<Read[]> = fc
   .map(([first, changes]) => [first, ...changes.map((apply) => apply(first))]);
 
 describe('reads that differ in what the upstream may look at', () => {
-  let shared: SharingGateway;
-  let unshared: SharingGateway;
+  const env = { GATEWAY_API_KEYS: `${API_KEY},${OTHER_KEY}`, GATEWAY_SYNC_SECRET: 'sync-secret' };
+  const shared = sharingGateway(true, env);
+  const unshared = sharingGateway(false, env);
   let credentials: string[];
-  beforeAll(async () => {
-    const env = { GATEWAY_API_KEYS: `${API_KEY},${OTHER_KEY}`, GATEWAY_SYNC_SECRET: 'sync-secret' };
-    shared = await startSharingGateway(true, env);
-    unshared = await startSharingGateway(false, env);
-    credentials = [API_KEY, OTHER_KEY, ...(await tokens())];
-  });
-  afterAll(async () => {
-    await shared?.stop();
-    await unshared?.stop();
-  });
+  beforeAll(async () => void (credentials = [API_KEY, OTHER_KEY, ...(await tokens())]));
 
   it('never get an answer to what another one asked', async () => {
     await fc.assert(

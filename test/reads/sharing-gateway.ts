@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, expect } from '@jest/globals';
 import { startTestGateway, READ_TOKEN_SECRET, type TestGateway } from '../support/gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import {
@@ -6,7 +7,7 @@ import {
   WITNESS,
   type HeldUpstream,
 } from './held-upstream.ts';
-import { Reader, type ReadOptions } from './reader.ts';
+import { Reader, type Answer, type ReadOptions } from './reader.ts';
 
 /** Both settings. A reader must see the same, whatever the number of upstream requests. */
 export const MODES = [
@@ -70,10 +71,23 @@ export interface SharingGateway {
 let names = 0;
 const newName = (): string => `name-${names++}-`;
 
-/** A gateway with sharing on or off, before an upstream that answers on command. */
-export async function startSharingGateway(
+/** A gateway with sharing on or off, before an upstream that answers on command; for the tests of a `describe`. */
+export function sharingGateway(
   isShared: boolean,
   env: Record<string, string> = {},
+): SharingGateway {
+  const sharing = {} as SharingGateway;
+  beforeAll(async () => {
+    const started = await startSharingGateway(isShared, env);
+    Object.defineProperties(sharing, Object.getOwnPropertyDescriptors(started));
+  });
+  afterAll(() => sharing.stop?.());
+  return sharing;
+}
+
+async function startSharingGateway(
+  isShared: boolean,
+  env: Record<string, string>,
 ): Promise<SharingGateway> {
   const upstream = await startHeldUpstream();
   const gateway = await startTestGateway({
@@ -123,6 +137,29 @@ export async function startSharingGateway(
       await upstream.stop();
     },
   };
+}
+
+/** Expects that each gets the whole of this answer, with these headers among others. */
+export async function expectAnswers(
+  readers: readonly (Reader | undefined)[],
+  status: number,
+  body: string,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  for (const reader of readers) {
+    const answer = await reader?.ended;
+    expect([answer?.status, answer?.body.toString(), answer?.isWhole]).toEqual([
+      status,
+      body,
+      true,
+    ]);
+    expect(answer?.headers).toMatchObject(headers);
+  }
+}
+
+/** What a problem says. */
+export function problemOf({ body }: Answer): Record<string, unknown> {
+  return JSON.parse(body.toString()) as Record<string, unknown>;
 }
 
 /**

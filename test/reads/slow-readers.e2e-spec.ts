@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { HeldRequest } from './held-upstream.ts';
 import type { Answer } from './reader.ts';
-import {
-  EVENT_READS,
-  MODES,
-  numberedEvent as event,
-  startSharingGateway,
-  type SharingGateway,
-} from './sharing-gateway.ts';
+import { EVENT_READS, MODES, numberedEvent as event, sharingGateway } from './sharing-gateway.ts';
 
 const EVENTS = { 'content-type': 'text/event-stream' };
 /** More bytes than sockets and streams buffer for a reader that reads nothing. */
@@ -15,11 +9,7 @@ const MUCH_BYTES = 16 * 1_048_576;
 const TEXT = 'x'.repeat(256 * 1024);
 
 describe.each(MODES)('a reader that takes nothing of a $mode event stream', ({ isShared }) => {
-  let sharing: SharingGateway;
-  beforeAll(async () => {
-    sharing = await startSharingGateway(isShared);
-  });
-  afterAll(() => sharing?.stop());
+  const sharing = sharingGateway(isShared);
 
   it.each(EVENT_READS.slice(0, 2))(
     'holds up no other one of a $kind, and is given no half an event',

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { HeldRequest } from './held-upstream.ts';
 import type { Answer, Reader } from './reader.ts';
-import { LIVE_READS, MODES, startSharingGateway, type SharingGateway } from './sharing-gateway.ts';
+import { expectAnswers, LIVE_READS, MODES, problemOf, sharingGateway } from './sharing-gateway.ts';
 
 const LIVE_TIMEOUT_MS = 3_000;
 /** The delay before the second reader, and so the time that a test has between the ends of the two. */
@@ -10,24 +10,26 @@ const LATER_MS = 1_500;
 const EARLY_MS = 5;
 
 describe.each(MODES)('a failure of the upstream under $mode reads', ({ isShared }) => {
-  let sharing: SharingGateway;
-  let unreachable: SharingGateway;
-  beforeAll(async () => {
-    sharing = await startSharingGateway(isShared);
-    unreachable = await startSharingGateway(isShared, { GATEWAY_SYNC_URL: 'http://127.0.0.1:1' });
-  });
-  afterAll(async () => {
-    await sharing?.stop();
-    await unreachable?.stop();
-  });
+  const sharing = sharingGateway(isShared);
+  const unreachable = sharingGateway(isShared, { GATEWAY_SYNC_URL: 'http://127.0.0.1:1' });
 
-  /** Readers with the request ids r0, r1 …, all taken in. */
-  async function parkNumbered(target: string, count = 3): Promise<Reader[]> {
-    const readers = Array.from({ length: count }, (_, index) =>
-      sharing.read(target, { headers: { 'x-request-id': `r${index}` } }),
+  /** Readers with the request ids r0, r1 … */
+  const readNumbered = (target: string, of = sharing): Reader[] =>
+    Array.from({ length: 3 }, (_, index) =>
+      of.read(target, { headers: { 'x-request-id': `r${index}` } }),
     );
+  async function parkNumbered(target: string): Promise<Reader[]> {
+    const readers = readNumbered(target);
     await sharing.takenIn();
     return readers;
+  }
+  async function expectOwnProblems(readers: Reader[], code: string): Promise<void> {
+    for (const [index, reader] of readers.entries()) {
+      const answer = await reader.ended;
+      expect(answer).toMatchObject({ status: 502, isWhole: true });
+      expect(problemOf(answer)).toMatchObject({ code, status: 502, requestId: `r${index}` });
+      expect(answer.headers['cache-control']).toBe('no-store');
+    }
   }
 
   describe.each(LIVE_READS)('of a $kind', ({ target: targetOf }) => {
@@ -47,12 +49,11 @@ describe.each(MODES)('a failure of the upstream under $mode reads', ({ isShared 
       const name = sharing.newName();
       const readers = await parkNumbered(targetOf(name));
       sharing.upstream.at(name).each(fail);
-      for (const [index, reader] of readers.entries()) {
-        const answer = await reader.ended;
-        expect(answer).toMatchObject({ status: 502, isWhole: true });
-        expect(problemOf(answer)).toMatchObject({ code, status: 502, requestId: `r${index}` });
-        expect(answer.headers['cache-control']).toBe('no-store');
-      }
+      await expectOwnProblems(readers, code);
+
+      // It is over with its readers: the next ones are asked for anew.
+      sharing.upstream.at(name).each((request) => request.answer(200, {}, 'well again'));
+      await expectAnswers(await sharing.park(2, targetOf(name)), 200, 'well again');
     });
 
     it.each([
@@ -68,44 +69,18 @@ describe.each(MODES)('a failure of the upstream under $mode reads', ({ isShared 
       }
       for (const reader of readers) expectNotWhole(await reader.ended, 'the first part');
     });
-
-    it('is over with its readers: the next one is asked for anew', async () => {
-      const name = sharing.newName();
-      const requests = sharing.upstream.at(name);
-      const failed = await parkNumbered(targetOf(name), 2);
-      requests.each((request) => request.reset());
-      for (const reader of failed) expect((await reader.ended).status).toBe(502);
-
-      requests.each((request) => request.answer(200, {}, 'well again'));
-      const readers = await parkNumbered(targetOf(name), 2);
-      for (const reader of readers) expect((await reader.ended).body.toString()).toBe('well again');
-    });
   });
 
   it('that refuses connections is a problem of each reader’s own', async () => {
     const target = LIVE_READS[1].target('refused');
-    const readers = Array.from({ length: 3 }, (_, index) =>
-      unreachable.read(target, { headers: { 'x-request-id': `r${index}` } }),
-    );
-    for (const [index, reader] of readers.entries()) {
-      const answer = await reader.ended;
-      expect(problemOf(answer)).toMatchObject({
-        status: 502,
-        code: 'upstream_unreachable',
-        requestId: `r${index}`,
-      });
-    }
+    await expectOwnProblems(readNumbered(target, unreachable), 'upstream_unreachable');
   });
 });
 
 describe.each(MODES)('an upstream that is silent under $mode reads', ({ isShared }) => {
-  let sharing: SharingGateway;
-  beforeAll(async () => {
-    sharing = await startSharingGateway(isShared, {
-      GATEWAY_LIVE_TIMEOUT_MS: String(LIVE_TIMEOUT_MS),
-    });
+  const sharing = sharingGateway(isShared, {
+    GATEWAY_LIVE_TIMEOUT_MS: String(LIVE_TIMEOUT_MS),
   });
-  afterAll(() => sharing?.stop());
 
   const readTimed = async (
     target: string,
@@ -150,19 +125,15 @@ describe.each(MODES)('an upstream that is silent under $mode reads', ({ isShared
     for (const request of sharing.upstream.at(name).all) {
       if (!request.wasLeft) request.answer(200, {}, 'at last');
     }
-    const { answer } = await second;
-    expect([answer.status, answer.body.toString()]).toEqual([200, 'at last']);
+    expect((await second).answer).toMatchObject({ status: 200, body: Buffer.from('at last') });
   });
 });
 
-function problemOf({ body }: Answer): object {
-  return JSON.parse(body.toString()) as object;
-}
-
 /** The response breaks after the bytes that had arrived, or is a problem if none were sent yet. */
-function expectNotWhole({ status, body, isWhole }: Answer, sent: string): void {
+function expectNotWhole(answer: Answer, sent: string): void {
+  const { status, body, isWhole } = answer;
   if (status === 502) {
-    expect(JSON.parse(body.toString())).toMatchObject({ code: 'upstream_invalid_response' });
+    expect(problemOf(answer)).toMatchObject({ code: 'upstream_invalid_response' });
   } else {
     expect([status, isWhole]).toEqual([200, false]);
     expect(sent.startsWith(body.toString())).toBe(true);

@@ -29,6 +29,14 @@ const ACCEPTED = {
   restate: { invocationId: 'inv_1' },
 };
 
+/** An accepted command, of which most cases are a change. */
+const SPAWNED = {
+  ask: 'POST /api/spawn',
+  status: 202,
+  headers: asJson(REQUEST_ID),
+  body: ACCEPTED,
+};
+
 interface Played {
   /** The request line. */
   ask: string;
@@ -46,14 +54,13 @@ function problem(code: string, status: number, more: object = {}): Pick<Played, 
   };
 }
 
-const asProblem = (headers: Record<string, string>) => ({
-  ...headers,
-  'content-type': 'application/problem+json',
-});
-const asJson = (headers: Record<string, string>) => ({
-  ...headers,
-  'content-type': 'application/json',
-});
+function asProblem(headers: Record<string, string>) {
+  return { ...headers, 'content-type': 'application/problem+json' };
+}
+
+function asJson(headers: Record<string, string>) {
+  return { ...headers, 'content-type': 'application/json' };
+}
 
 /** Simulates a gateway with one response, and returns the verdict of the contract watch. */
 async function watched({
@@ -69,7 +76,7 @@ async function watched({
     (_request, response) => response.writeHead(status, headers).end(answer),
     streams,
   );
-  const got = await fetch(`${url}${target}`, { method: method ?? 'GET' });
+  const got = await fetch(`${url}${target}`, { method });
   await got.arrayBuffer();
   await closed;
   return linesOf(check);
@@ -79,17 +86,16 @@ async function play(
   listener: RequestListener,
   streams: string,
 ): Promise<{ url: string; check: () => void; closed: Promise<unknown> }> {
-  let close: (value?: unknown) => void;
-  const closed = new Promise((resolve) => (close = resolve));
+  const closed = Promise.withResolvers<unknown>();
   const server = createServer((request, response) => {
-    response.once('close', close);
+    response.once('close', closed.resolve);
     listener(request, response);
   });
   servers.push(server);
   const check = watchContract(server, { streams });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, check, closed };
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, check, closed: closed.promise };
 }
 
 /** The violations that an error names, without the names of their tests. */
@@ -105,17 +111,13 @@ function linesOf(check: () => void): string[] {
 
 describe('the watch over the contract', () => {
   const fine: [string, Played][] = [
-    [
-      'an accepted command',
-      { ask: 'POST /api/spawn', status: 202, headers: asJson(REQUEST_ID), body: ACCEPTED },
-    ],
+    ['an accepted command', SPAWNED],
     [
       'an accepted command of the fully qualified form',
       {
+        ...SPAWNED,
         ask: 'POST /api/t/default/a/echo/e1/send',
-        status: 202,
         headers: asJson({ ...REQUEST_ID, 'idempotency-replayed': 'true' }),
-        body: ACCEPTED,
       },
     ],
     [
@@ -157,59 +159,39 @@ describe('the watch over the contract', () => {
   const wrong: [string, Played, string[]][] = [
     [
       'a status that is not declared',
-      { ask: 'POST /api/spawn', status: 200, headers: asJson(REQUEST_ID), body: ACCEPTED },
+      { ...SPAWNED, status: 200 },
       ['status 200 is not declared for spawnAgent'],
     ],
     [
       'a missing header',
-      { ask: 'POST /api/spawn', status: 202, headers: asJson({}), body: ACCEPTED },
+      { ...SPAWNED, headers: asJson({}) },
       ['the header X-Request-Id is missing'],
     ],
     [
       'a header that is not as it should be',
-      {
-        ask: 'POST /api/spawn',
-        status: 202,
-        headers: asJson({ ...REQUEST_ID, 'idempotency-replayed': 'yes' }),
-        body: ACCEPTED,
-      },
+      { ...SPAWNED, headers: asJson({ ...REQUEST_ID, 'idempotency-replayed': 'yes' }) },
       ['the header Idempotency-Replayed must be equal to constant {"allowedValue":"true"}'],
     ],
     [
       'a body that lacks a field',
-      {
-        ask: 'POST /api/spawn',
-        status: 202,
-        headers: asJson(REQUEST_ID),
-        body: { ...ACCEPTED, restate: {} },
-      },
+      { ...SPAWNED, body: { ...ACCEPTED, restate: {} } },
       [
         `the body /restate must have required property 'invocationId' {"missingProperty":"invocationId"}`,
       ],
     ],
     [
       'a body with a field too many',
-      {
-        ask: 'POST /api/spawn',
-        status: 202,
-        headers: asJson(REQUEST_ID),
-        body: { ...ACCEPTED, secret: 's' },
-      },
+      { ...SPAWNED, body: { ...ACCEPTED, secret: 's' } },
       ['the body must NOT have additional properties {"additionalProperty":"secret"}'],
     ],
     [
       'a body that is not what its media type says',
-      { ask: 'POST /api/spawn', status: 202, headers: asJson(REQUEST_ID), body: '{' },
+      { ...SPAWNED, body: '{' },
       ['the body is not JSON'],
     ],
     [
       'another media type',
-      {
-        ask: 'POST /api/spawn',
-        status: 202,
-        headers: { ...REQUEST_ID, 'content-type': 'text/html' },
-        body: '<p>',
-      },
+      { ...SPAWNED, headers: { ...REQUEST_ID, 'content-type': 'text/html' }, body: '<p>' },
       ['the media type "text/html" is not declared'],
     ],
     [
@@ -221,11 +203,7 @@ describe('the watch over the contract', () => {
     ],
     [
       'a problem of a status that the operation does not list, where an upstream may say anything',
-      {
-        ask: 'GET /registry/x',
-        headers: asProblem(OWN),
-        ...problem('tenant_not_served', 410),
-      },
+      { ask: 'GET /registry/x', headers: asProblem(OWN), ...problem('tenant_not_served', 410) },
       ['status 410 is not declared for readRegistry'],
     ],
     [

@@ -1,24 +1,25 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { choosePorts } from '../../local/stack/ports.ts';
-import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { problem } from '../support/ask-raw.ts';
+import { startTestGateway } from '../support/gateway.ts';
+import { logOf, scriptedUpstream, testGateway } from '../support/scripted-gateway.ts';
 
 const NOT_CACHED = 'no-cache, no-store, must-revalidate';
 const NOTHING_CHECKED = { status: 'ok', info: {}, error: {}, details: {} };
 const DRAIN_PHASES = ['lame-duck', 'closing', 'refusing'] as const;
 const REQUEST_ID = { 'x-request-id': 'the-request' };
 
-const routeNotFound = {
-  type: 'urn:agent-gateway:error:route_not_found',
-  title: 'There is no such route',
-  status: 404,
-  detail: 'There is no such route, or not with this method; the HTTP API document lists them all.',
-  code: 'route_not_found',
-  requestId: 'the-request',
-};
+const routeNotFound = problem(
+  404,
+  'route_not_found',
+  'There is no such route',
+  'There is no such route, or not with this method; the HTTP API document lists them all.',
+  'the-request',
+);
 
-async function expectRouteNotFound(url: string, method = 'GET'): Promise<void> {
-  const response = await fetch(url, { method, headers: REQUEST_ID });
+async function expectRouteNotFound(url: string | undefined, line: string): Promise<void> {
+  const [method, path] = line.split(' ');
+  const response = await fetch(`${url}${path}`, { method, headers: REQUEST_ID });
   expect(response.status).toBe(404);
   expect(response.headers.get('content-type')).toBe('application/problem+json');
   expect(response.headers.get('cache-control')).toBe('no-store');
@@ -26,12 +27,14 @@ async function expectRouteNotFound(url: string, method = 'GET'): Promise<void> {
   expect(await response.json()).toEqual(routeNotFound);
 }
 
+/** The setting of a management port that is free; 0 would turn it off. */
+async function managed(): Promise<Record<string, string>> {
+  const { management } = await choosePorts({ management: 0 });
+  return { GATEWAY_MANAGEMENT_PORT: String(management) };
+}
+
 describe('the health of the public port', () => {
-  let gateway: TestGateway;
-  beforeAll(async () => {
-    gateway = await startTestGateway();
-  });
-  afterAll(() => gateway.stop());
+  const gateway = testGateway();
 
   it('is 200 without a credential although no upstream is there', async () => {
     const response = await fetch(`${gateway.url}/health`, {
@@ -57,13 +60,15 @@ describe('the health of the public port', () => {
     expect((await fetch(`${gateway.url}/health`, { headers })).status).toBe(200);
   });
 
-  it.each(['POST', 'PUT', 'DELETE'])('is not found with %s', (method) =>
-    expectRouteNotFound(`${gateway.url}/health`, method),
-  );
-
-  it.each(['/health/live', '/health/ready', '/metrics', '/HEALTH'])('has no %s', (path) =>
-    expectRouteNotFound(gateway.url + path),
-  );
+  it.each([
+    'POST /health',
+    'PUT /health',
+    'DELETE /health',
+    'GET /health/live',
+    'GET /health/ready',
+    'GET /metrics',
+    'GET /HEALTH',
+  ])('has no %s', (line) => expectRouteNotFound(gateway.url, line));
 
   it('has no management port where that is set to 0', () => {
     expect(gateway.managementUrl).toBeUndefined();
@@ -80,11 +85,7 @@ describe('the health of the public port', () => {
 });
 
 describe('the health of the public port with GATEWAY_HEALTH_FAILS_ON_DRAIN', () => {
-  let gateway: TestGateway;
-  beforeAll(async () => {
-    gateway = await startTestGateway({ GATEWAY_HEALTH_FAILS_ON_DRAIN: 'true' });
-  });
-  afterAll(() => gateway.stop());
+  const gateway = testGateway(() => ({ GATEWAY_HEALTH_FAILS_ON_DRAIN: 'true' }));
   const get = (method = 'GET'): Promise<Response> =>
     fetch(`${gateway.url}/health`, { method, headers: REQUEST_ID });
 
@@ -101,34 +102,26 @@ describe('the health of the public port with GATEWAY_HEALTH_FAILS_ON_DRAIN', () 
       expect(response.headers.get('content-type')).toBe('application/problem+json');
       expect(response.headers.get('cache-control')).toBe('no-store');
       expect(response.headers.get('retry-after')).toBe('1');
-      expect(await response.json()).toEqual({
-        type: 'urn:agent-gateway:error:draining',
-        title: 'This gateway is shutting down',
-        status: 503,
-        detail: 'This copy of the gateway is shutting down; try again.',
-        code: 'draining',
-        requestId: 'the-request',
-      });
+      expect(await response.json()).toEqual(
+        problem(
+          503,
+          'draining',
+          'This gateway is shutting down',
+          'This copy of the gateway is shutting down; try again.',
+          'the-request',
+        ),
+      );
       expect((await get('HEAD')).status).toBe(503);
     }
   });
 });
 
 describe('the management port', () => {
-  let history: ScriptedUpstream;
-  let gateway: TestGateway;
-  beforeAll(async () => {
-    history = await startScriptedUpstream((_request, response) => response.end());
-    const { management } = await choosePorts({ management: 0 });
-    gateway = await startTestGateway({
-      GATEWAY_MANAGEMENT_PORT: String(management),
-      GATEWAY_HISTORY_URL: `${history.url}/secret-mount`,
-    });
-  });
-  afterAll(async () => {
-    await gateway.stop();
-    await history.stop();
-  });
+  const history = scriptedUpstream((_request, response) => response.end());
+  const gateway = testGateway(async () => ({
+    ...(await managed()),
+    GATEWAY_HISTORY_URL: `${history.url}/secret-mount`,
+  }));
 
   const get = (path: string) =>
     fetch(`${gateway.managementUrl}/health/${path}`, { headers: REQUEST_ID });
@@ -182,13 +175,18 @@ describe('the management port', () => {
   });
 
   // Nest's own 404 was answered here, in another form than every other error.
-  it.each(['/', '/health', '/health/READY', '/api/spawn', '/streams/x', '/%zz', '/x?secret=1'])(
-    'has no %s',
-    (path) => expectRouteNotFound(gateway.managementUrl + path),
-  );
+  it.each([
+    'GET /',
+    'GET /health',
+    'GET /health/READY',
+    'GET /api/spawn',
+    'GET /streams/x',
+    'GET /%zz',
+    'GET /x?secret=1',
+    'POST /health/live',
+  ])('has no %s', (line) => expectRouteNotFound(gateway.managementUrl, line));
 
-  it('has its routes for GET and HEAD only', async () => {
-    await expectRouteNotFound(`${gateway.managementUrl}/health/live`, 'POST');
+  it('has its routes for HEAD too', async () => {
     const head = await fetch(`${gateway.managementUrl}/health/live`, { method: 'HEAD' });
     expect(head.status).toBe(200);
     expect(await head.text()).toBe('');
@@ -196,31 +194,24 @@ describe('the management port', () => {
 });
 
 describe('probes in the log', () => {
-  async function loggedPaths(level: string): Promise<unknown[]> {
-    const { management } = await choosePorts({ management: 0 });
-    const gateway = await startTestGateway({
-      GATEWAY_MANAGEMENT_PORT: String(management),
-      GATEWAY_LOG_LEVEL: level,
-    });
+  it.each([
+    ['left out by default', 'info', [{ path: '/health' }]],
+    [
+      'there at the level debug',
+      'debug',
+      [
+        { path: '/health/live', listener: 'management' },
+        { path: '/nothing', listener: 'management' },
+        { path: '/health' },
+      ],
+    ],
+  ])('are %s', async (_, level, logged) => {
+    const gateway = await startTestGateway({ ...(await managed()), GATEWAY_LOG_LEVEL: level });
     await fetch(`${gateway.managementUrl}/health/live`);
     await fetch(`${gateway.managementUrl}/nothing`);
     await fetch(`${gateway.url}/health`);
     await gateway.stop();
-    return gateway.logLines
-      .map((line) => JSON.parse(line) as { message: string; path: string; listener?: string })
-      .filter(({ message }) => message === 'request')
-      .map(({ path, listener }) => ({ path, listener }));
-  }
-
-  it('are left out', async () => {
-    expect(await loggedPaths('info')).toEqual([{ path: '/health' }]);
-  });
-
-  it('are there at the level debug', async () => {
-    expect(await loggedPaths('debug')).toEqual([
-      { path: '/health/live', listener: 'management' },
-      { path: '/nothing', listener: 'management' },
-      { path: '/health' },
-    ]);
+    const requests = logOf(gateway).filter(({ message }) => message === 'request');
+    expect(requests.map(({ path, listener }) => ({ path, listener }))).toEqual(logged);
   });
 });

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Connections } from '../../src/platform/server/connections.ts';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { AUTHORIZED } from '../support/gateway.ts';
 import { parseRaw } from '../support/raw-client.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
 import { openWire, type Wire } from '../support/wire.ts';
 
 const KIB = 1_024;
@@ -13,25 +13,22 @@ const PIECE = 'x'.repeat(64 * KIB);
 const CHUNK = `${PIECE.length.toString(16)}\r\n${PIECE}\r\n`;
 const CHUNKED = 'Transfer-Encoding: chunked';
 const LENGTH = 'Content-Length: 999999999';
+const EXPECT = 'Expect: 100-continue';
+const UPGRADE = ['Upgrade: x', 'Connection: Upgrade'];
 
 describe('a body that nobody wants', () => {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
+  const { gateway } = scriptedGateway(() => undefined);
   let wire: Wire;
-
+  let before: number;
   beforeEach(async () => {
-    upstream = await startScriptedUpstream(() => undefined);
-    gateway = await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url });
+    before = connections().bytes().received;
     wire = await openWire(gateway.port);
   });
-  afterEach(async () => {
-    wire.reset();
-    await gateway.stop();
-    await upstream.stop();
-  });
+  afterEach(() => wire.reset());
 
-  const readBytes = (): number =>
-    gateway.running.app.get(Connections, { strict: false }).bytes().received;
+  const connections = (): Connections => gateway.running.app.get(Connections, { strict: false });
+  /** How much the gateway has read in this test. */
+  const readBytes = (): number => connections().bytes().received - before;
 
   /** Sends a head and then a body without an end, until the gateway ends the connection. */
   async function flood(line: string, ...headers: string[]): Promise<'end' | 'reset'> {
@@ -47,26 +44,11 @@ describe('a body that nobody wants', () => {
   it.each([
     ['a preflight, in chunks', 'OPTIONS /streams/t/x', 204, [CHUNKED]],
     ['a preflight, by its length', 'OPTIONS /shapes/v1/shape', 204, [LENGTH]],
-    [
-      'a preflight that asks for leave',
-      'OPTIONS /streams/t/x',
-      204,
-      [CHUNKED, 'Expect: 100-continue'],
-    ],
-    [
-      'a preflight with an upgrade',
-      'OPTIONS /streams/t/x',
-      204,
-      [CHUNKED, 'Upgrade: x', 'Connection: Upgrade'],
-    ],
+    ['a preflight that asks for leave', 'OPTIONS /streams/t/x', 204, [CHUNKED, EXPECT]],
+    ['a preflight with an upgrade', 'OPTIONS /streams/t/x', 204, [CHUNKED, ...UPGRADE]],
     ['OPTIONS of another route', 'OPTIONS /registry/x', 404, [CHUNKED]],
     ['OPTIONS of no route', 'OPTIONS /nothing', 404, [LENGTH]],
-    [
-      'OPTIONS of no route that asks for leave',
-      'OPTIONS /nothing',
-      404,
-      [LENGTH, 'Expect: 100-continue'],
-    ],
+    ['OPTIONS of no route that asks for leave', 'OPTIONS /nothing', 404, [LENGTH, EXPECT]],
     ['OPTIONS of everything', 'OPTIONS *', 400, [CHUNKED]],
   ])('is read for 64 KiB with %s, and the connection ends', async (_, line, status, headers) => {
     expect(await flood(line, ...headers)).toBe('end');

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { AUTHORIZED } from '../support/gateway.ts';
+import { logOf, scriptedGateway } from '../support/scripted-gateway.ts';
 import { until } from '../support/until.ts';
 import { openWire, type Wire } from '../support/wire.ts';
 
@@ -12,24 +12,16 @@ const HIDDEN = `DELETE /streams/hidden HTTP/1.1\r\n${OWN}\r\n\r\n`;
 const CARRIER = `POST /streams/carrier HTTP/1.1\r\n${OWN}\r\nContent-Length: ${HIDDEN.length}\r\n\r\n`;
 
 describe('a request with Upgrade', () => {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
   let wire: Wire;
   let answers: (() => void)[];
-
+  const { gateway, upstream } = scriptedGateway((_, response) => {
+    answers.push(() => response.writeHead(200, { 'content-length': 2 }).end('ok'));
+  });
   beforeEach(async () => {
     answers = [];
-    upstream = await startScriptedUpstream((_, response) => {
-      answers.push(() => response.writeHead(200, { 'content-length': 2 }).end('ok'));
-    });
-    gateway = await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url });
     wire = await openWire(gateway.port);
   });
-  afterEach(async () => {
-    wire.reset();
-    await gateway.stop();
-    await upstream.stop();
-  });
+  afterEach(() => wire.reset());
 
   const request = (method: string, headers: string, body = ''): string =>
     `${method} /streams/a HTTP/1.1\r\n${OWN}\r\n${headers}\r\n\r\n${body}`;
@@ -55,13 +47,10 @@ describe('a request with Upgrade', () => {
   }
 
   // Node drops what it reads together with the upgrade. The head of the POST was gone, and its body ran.
-  it('is the last one of its connection: nothing behind it runs', async () => {
-    await exchange(request('GET', UPGRADE) + CARRIER, HIDDEN);
-    expect(seen()).toEqual(['GET /a ']);
-  });
-
-  it('is the last one whatever else it says', async () => {
-    const headers = 'Connection: keep-alive, Upgrade\r\nUpgrade:\r\nExpect: x';
+  it.each([
+    ['is all', UPGRADE],
+    ['has more', 'Connection: keep-alive, Upgrade\r\nUpgrade:\r\nExpect: x'],
+  ])('is the last one of its connection, and nothing behind it runs: it %s', async (_, headers) => {
     await exchange(request('GET', headers) + CARRIER, HIDDEN);
     expect(seen()).toEqual(['GET /a ']);
   });
@@ -130,18 +119,7 @@ describe('a request with Upgrade', () => {
 });
 
 describe('a request with a thousand headers or more', () => {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
-
-  beforeEach(async () => {
-    upstream = await startScriptedUpstream((_, response) => void response.end('ok'));
-    gateway = await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url });
-  });
-  afterEach(async () => {
-    await gateway.stop();
-    await upstream.stop();
-  });
-
+  const { gateway, upstream } = scriptedGateway((_, response) => void response.end('ok'));
   const MANY = 'a:\r\n'.repeat(1_000);
 
   // Node 22 hid the last headers, and obeyed them: the gateway sent a POST without its body, and took what followed an
@@ -161,8 +139,7 @@ describe('a request with a thousand headers or more', () => {
     expect(wire.received).toMatch(/^HTTP\/1\.1 431 [^]*\r\nConnection: close\r\n\r\n$/);
     await fetch(`${gateway.url}/health`);
     expect(upstream.seen).toEqual([]);
-    const line = gateway.logLines.map((text) => JSON.parse(text) as Record<string, unknown>);
-    expect(line.find(({ status }) => status === 431)).toMatchObject({
+    expect(logOf(gateway).find(({ status }) => status === 431)).toMatchObject({
       reason: 'HPE_HEADER_OVERFLOW',
       path: '(no path)',
     });

@@ -1,9 +1,9 @@
 import { ELECTRIC_PROTOCOL_QUERY_PARAMS, ShapeStream } from '@electric-sql/client';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import '../../local/catalog/unref-client-timers.ts';
-import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { READ_TOKEN_SECRET } from '../support/gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
 
 const SHAPE = '/shapes/v1/shape';
 const HEADERS = {
@@ -14,20 +14,12 @@ const HEADERS = {
 };
 const SNAPSHOT = '{"metadata":{"snapshot_mark":1,"xmin":"1","xmax":"1","xip_list":[]},"data":[]}';
 
-let engine: ScriptedUpstream;
-let gateway: TestGateway;
-let token: string;
-
-beforeAll(async () => {
-  engine = await startScriptedUpstream((request, response) => {
-    response.writeHead(200, HEADERS).end(request.url?.includes('subset__') ? SNAPSHOT : '[]');
-  });
-  gateway = await startTestGateway({ GATEWAY_SYNC_URL: engine.url });
-  token = await mintReadToken(READ_TOKEN_SECRET, { prefix: SHAPE, ttlSeconds: 60 });
+const { gateway, upstream: engine } = scriptedGateway((request, response) => {
+  response.writeHead(200, HEADERS).end(request.url?.includes('subset__') ? SNAPSHOT : '[]');
 });
-afterAll(async () => {
-  await gateway?.stop();
-  await engine?.stop();
+let token: string;
+beforeAll(async () => {
+  token = await mintReadToken(READ_TOKEN_SECRET, { prefix: SHAPE, ttlSeconds: 60 });
 });
 
 const stops: AbortController[] = [];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import {
   and,
   createCollection,
@@ -17,9 +17,9 @@ import {
 } from '@tanstack/db';
 import { electricCollectionOptions } from '@tanstack/electric-db-collection';
 import '../../local/catalog/unref-client-timers.ts';
-import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { READ_TOKEN_SECRET } from '../support/gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
 
 const SHAPE = '/shapes/v1/shape';
 const HEADERS = {
@@ -38,23 +38,15 @@ const UP_TO_DATE = '[{"headers":{"control":"up-to-date"}}]';
 
 type Row = { id: string; type: string; n: number; done: boolean; made: Date; parent: string };
 
-let engine: ScriptedUpstream;
-let gateway: TestGateway;
-let token: string;
-
-beforeAll(async () => {
-  engine = await startScriptedUpstream((request, response) => {
-    const isSubset = request.url?.includes('subset__');
-    // A live read stays parked, like the one of an engine in which nothing happens.
-    if (!isSubset && request.url?.includes('live=true')) return;
-    response.writeHead(200, HEADERS).end(isSubset ? SNAPSHOT : UP_TO_DATE);
-  });
-  gateway = await startTestGateway({ GATEWAY_SYNC_URL: engine.url });
-  token = await mintReadToken(READ_TOKEN_SECRET, { prefix: SHAPE, ttlSeconds: 60 });
+const { gateway, upstream: engine } = scriptedGateway((request, response) => {
+  const isSubset = request.url?.includes('subset__');
+  // A live read stays parked, like the one of an engine in which nothing happens.
+  if (!isSubset && request.url?.includes('live=true')) return;
+  response.writeHead(200, HEADERS).end(isSubset ? SNAPSHOT : UP_TO_DATE);
 });
-afterAll(async () => {
-  await gateway?.stop();
-  await engine?.stop();
+let token: string;
+beforeAll(async () => {
+  token = await mintReadToken(READ_TOKEN_SECRET, { prefix: SHAPE, ttlSeconds: 60 });
 });
 
 /** One for each query: the client takes many subsets in a short time for a loop. */

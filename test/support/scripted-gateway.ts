@@ -5,9 +5,11 @@ import { startScriptedUpstream, type Script, type ScriptedUpstream } from './scr
 type Settings = Record<string, string>;
 
 /** A gateway for the tests of a file or a `describe`; it has no property before they begin. Each test begins with an empty log. */
-export function testGateway(settings: () => Settings = () => ({})): TestGateway {
+export function testGateway(
+  settings: () => Settings | Promise<Settings> = () => ({}),
+): TestGateway {
   const gateway = {} as TestGateway;
-  beforeAll(async () => void Object.assign(gateway, await startTestGateway(settings())));
+  beforeAll(async () => void Object.assign(gateway, await startTestGateway(await settings())));
   beforeEach(() => void (gateway.logLines.length = 0));
   afterAll(() => gateway.stop?.());
   return gateway;

@@ -42,6 +42,16 @@ function post(path: string, body: string | Buffer, headers = {}, to = gateway): 
   });
 }
 
+/** Has a gateway with other settings for the time of these calls. */
+async function withGateway(
+  settings: Record<string, string>,
+  use: (to: TestGateway) => Promise<void>,
+): Promise<void> {
+  const { ingressUrl } = restateUrls();
+  const to = await startTestGateway({ GATEWAY_RUNTIME_INGRESS_URL: ingressUrl, ...settings });
+  await use(to).finally(() => to.stop());
+}
+
 async function accepted(answer: Promise<Response>): Promise<Accepted> {
   const response = await answer;
   const body = await response.text();
@@ -77,21 +87,14 @@ describe('the answer to a command', () => {
     },
   );
 
-  it('names the tenant of the deployment', async () => {
-    const acme = await startTestGateway({
-      GATEWAY_RUNTIME_INGRESS_URL: restateUrls().ingressUrl,
-      GATEWAY_TENANT: 'acme_1',
-    });
-    try {
+  it('names the tenant of the deployment', () =>
+    withGateway({ GATEWAY_TENANT: 'acme_1' }, async (acme) => {
       const { url } = await accepted(post(`/api/t/acme_1/a/${TYPE}/acme/send`, '', {}, acme));
       expect(url).toBe(`/t/acme_1/a/${TYPE}/acme`);
       const { headers } = await probe.firstRun('acme');
       expect(headers['x-entity-url']).toBe(`/t/acme_1/a/${TYPE}/acme`);
       expect(headers['x-entity-stream']).toBe(`/t/acme_1/agents/${TYPE}/acme/timeline`);
-    } finally {
-      await acme.stop();
-    }
-  });
+    }));
 });
 
 describe('the body of a command', () => {
@@ -267,42 +270,33 @@ describe('the address of a command', () => {
     ['{type}.{id}', 'template-2', `${TYPE}.template-2`],
     ['{tenant}/{type}/{id}', 'template-3:x', `default/${TYPE}/template-3:x`],
     ['{id}{id} %2F?#ü{tenant}', 'template-4', 'template-4template-4 %2F?#üdefault'],
-  ])('is the key of the template %s', async (template, id, key) => {
-    const templated = await startTestGateway({
-      GATEWAY_RUNTIME_INGRESS_URL: restateUrls().ingressUrl,
-      GATEWAY_RUNTIME_KEY_TEMPLATE: template,
-    });
-    try {
+  ])('is the key of the template %s', (template, id, key) =>
+    withGateway({ GATEWAY_RUNTIME_KEY_TEMPLATE: template }, async (templated) => {
       const { url } = await accepted(post(`/api/a/${TYPE}/${id}/send`, '', {}, templated));
       expect(url).toBe(`/t/default/a/${TYPE}/${id}`);
       expect((await probe.firstRun(key)).headers['x-entity-url']).toBe(url);
-    } finally {
-      await templated.stop();
-    }
-  });
+    }),
+  );
 
   // A deployment can change from one to the other while clients retry.
-  it('is the same command by both ways of GATEWAY_RUNTIME_API', async () => {
-    const start = (api: string): Promise<TestGateway> =>
-      startTestGateway({
-        GATEWAY_RUNTIME_INGRESS_URL: restateUrls().ingressUrl,
-        GATEWAY_RUNTIME_KEY_TEMPLATE: '{tenant}/{id} %2F',
-        GATEWAY_RUNTIME_API: api,
-      });
-    const [classic, restate] = [await start('classic'), await start('restate')];
-    try {
-      const send = (to: TestGateway): Promise<Accepted> =>
-        accepted(post(`/api/a/${TYPE}/both/send`, 'hello', { 'idempotency-key': 'both-1' }, to));
-      const first = await send(restate);
-      expect((await probe.firstRun('default/both %2F')).headers['x-entity-url']).toBe(first.url);
-      for (const to of [restate, classic, restate]) expect(await send(to)).toEqual(first);
-      const unknown = await post('/api/a/commands-nobody/a1/send', '', {}, restate);
-      expect(unknown.status).toBe(404);
-      expect(await unknown.json()).toMatchObject({ code: 'entity_type_not_registered' });
-    } finally {
-      await Promise.all([classic.stop(), restate.stop()]);
-    }
-  });
+  it('is the same command by both ways of GATEWAY_RUNTIME_API', () =>
+    withApi('classic', (classic) =>
+      withApi('restate', async (restate) => {
+        const send = (to: TestGateway): Promise<Accepted> =>
+          accepted(post(`/api/a/${TYPE}/both/send`, 'hello', { 'idempotency-key': 'both-1' }, to));
+        const first = await send(restate);
+        expect((await probe.firstRun('default/both %2F')).headers['x-entity-url']).toBe(first.url);
+        for (const to of [restate, classic, restate]) expect(await send(to)).toEqual(first);
+        const unknown = await post('/api/a/commands-nobody/a1/send', '', {}, restate);
+        expect(unknown.status).toBe(404);
+        expect(await unknown.json()).toMatchObject({ code: 'entity_type_not_registered' });
+      }),
+    ));
+  const withApi = (api: string, use: (to: TestGateway) => Promise<void>): Promise<void> =>
+    withGateway(
+      { GATEWAY_RUNTIME_KEY_TEMPLATE: '{tenant}/{id} %2F', GATEWAY_RUNTIME_API: api },
+      use,
+    );
 
   it.each([
     ['classic', `/in/${TYPE}/a%2F1/wake/send`],
@@ -311,18 +305,16 @@ describe('the address of a command', () => {
     const runtime = await startScriptedUpstream((_request, response) => {
       response.writeHead(202).end(ACCEPTED);
     });
-    const to = await startTestGateway({
+    const settings = {
       GATEWAY_RUNTIME_INGRESS_URL: `${runtime.url}/in`,
       GATEWAY_RUNTIME_KEY_TEMPLATE: 'a/{id}',
       GATEWAY_RUNTIME_API: api,
-    });
-    try {
+    };
+    await withGateway(settings, async (to) => {
       await accepted(post(`/api/a/${TYPE}/1/send`, '', {}, to));
       expect(runtime.seen.map(({ target }) => target)).toEqual([path]);
-    } finally {
-      await to.stop();
-      await runtime.stop();
-    }
+    });
+    await runtime.stop();
   });
 
   it.each([

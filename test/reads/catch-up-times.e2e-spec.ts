@@ -15,8 +15,7 @@ describe.each(MODES)('$mode catch-up reads before a store that is silent', ({ is
   it.each(CATCH_UPS)(
     'end, of a $kind, with their own token and in their own time',
     async (read) => {
-      const name = sharing.newName();
-      const target = read.target(name);
+      const { target, requests } = sharing.newRead(read.target);
       const prefix = ['/streams', '/shapes'];
       const token = await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds: 0.3 });
       const startedAtMs = performance.now();
@@ -30,9 +29,8 @@ describe.each(MODES)('$mode catch-up reads before a store that is silent', ({ is
         const tookMs = performance.now() - startedAtMs;
         expect(tookMs).toBeGreaterThanOrEqual(RESPONSE_TIMEOUT_MS - EARLY_MS);
       }
-      const requests = sharing.upstream.at(name).all;
-      await Promise.all(requests.map(({ over }) => over));
-      expect(requests.every(({ wasLeft }) => wasLeft)).toBe(true);
+      await Promise.all(requests.all.map(({ over }) => over));
+      expect(requests.all.every(({ wasLeft }) => wasLeft)).toBe(true);
     },
   );
 
@@ -58,10 +56,9 @@ describe.each(MODES)('$mode catch-up reads before a store that is slow', ({ isSh
   // They asked again after two seconds only: a reader who came later got its answer when the hanging one had failed,
   // or failed like it.
   it.each(CATCH_UPS)('ask again beside one that hangs, of a $kind', async (read) => {
-    const name = sharing.newName();
-    const [first] = await sharing.park(1, read.target(name));
-    const waiting = await sharing.park(3, read.target(name));
-    const requests = sharing.upstream.at(name);
+    const { target, requests } = sharing.newRead(read.target);
+    const [first] = await sharing.park(1, target);
+    const waiting = await sharing.park(3, target);
     await requests.nth(2);
     requests.each((request) => {
       if (request !== requests.all[0]) request.answer(200, {}, 'from another one');

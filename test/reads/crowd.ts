@@ -10,8 +10,8 @@ export interface CrowdOptions {
   gatewayUrl: string;
   /** Of the history store itself. */
   historyUrl: string;
-  /** Between gateway and store, to be cut; none for a store that stays. */
-  link?: FlakyLink;
+  /** Between gateway and store, to be cut. */
+  link: FlakyLink;
   readers: number;
   events: number;
   /** What the faults are drawn from: the same ones for the same seed, but for their timing. */
@@ -34,7 +34,7 @@ export async function gatherCrowd(options: CrowdOptions): Promise<number[][]> {
     newReader(options.gatewayUrl, index, random),
   );
   const faults = new AbortController();
-  const cutting = options.link && cutAtTimes(options.link, random, faults.signal);
+  const cutting = cutAtTimes(options.link, random, faults.signal);
   while (writer.count < options.events) {
     const bytes = random.next() < 0.1 ? random.between(0, MAX_EVENT_BYTES) : 10;
     await writer.append(Math.ceil(random.between(0, 3)), Math.floor(bytes));

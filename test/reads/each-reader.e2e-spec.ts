@@ -100,14 +100,12 @@ describe.each(MODES)('each reader of $mode live reads', ({ isShared }) => {
 
   /** The fence of a token is in the upstream's query: an API key asks for more than a token may see. */
   it('sees the rows that its own credential opens', async () => {
-    const name = sharing.newName();
-    const target = LIVE_READS[1].target(name);
+    const { target, requests } = sharing.newRead(LIVE_READS[1].target);
     const byKey = sharing.read(target);
     const byToken = sharing.read(target, { headers: await bearer(60) });
     const byTokenToo = sharing.read(target, { headers: await bearer(50) });
     await sharing.takenIn();
 
-    const requests = sharing.upstream.at(name);
     expect(requests.all.length).toBe(isShared ? 2 : 3);
     for (const request of requests.all) {
       request.answer(200, {}, request.target.includes('where=') ? 'fenced' : 'all');

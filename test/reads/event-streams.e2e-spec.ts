@@ -138,9 +138,7 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
   });
 
   it('bring a reader that comes too late for a replay a stream of its own', async () => {
-    const name = sharing.newName();
-    const target = EVENT_READS[0]?.target(name) ?? '';
-    const requests = sharing.upstream.at(name);
+    const { target, requests } = sharing.newRead(EVENT_READS[0]?.target ?? String);
     const text = 'x'.repeat(64 * 1024);
     let sent = '';
     for (let number = 1; sent.length < MUCH_BYTES; number++) sent += event(number, text);
@@ -167,14 +165,13 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
         `/shapes/v1/shape?table=t&offset=now&handle=${name}&live=true&live_sse=true`,
     ],
   ])('of a %s from now on begin where each reader comes', async (_, targetOf) => {
-    const name = sharing.newName();
-    const requests = sharing.upstream.at(name);
-    const early = sharing.read(targetOf(name));
+    const { target, requests } = sharing.newRead(targetOf);
+    const early = sharing.read(target);
     (await requests.nth(1)).begin(200, EVENTS, event(1));
     await early.untilText(event(1));
 
     requests.each((request) => request.begin(200, EVENTS, event(2)));
-    const late = sharing.read(targetOf(name));
+    const late = sharing.read(target);
     expect(await late.untilText(event(2))).toBe(event(2));
     expect(requests.all.length).toBe(2);
     early.leave();
@@ -183,9 +180,9 @@ describe.each(MODES)('$mode event streams', ({ isShared }) => {
 
   // The same of a long-poll: its reader would get an event that it knows of already.
   it('of a long-poll from now on wait together only until the answer has begun', async () => {
-    const name = sharing.newName();
-    const target = `/streams/t/${name}?offset=now&live=long-poll`;
-    const requests = sharing.upstream.at(name);
+    const { target, requests } = sharing.newRead(
+      (name) => `/streams/t/${name}?offset=now&live=long-poll`,
+    );
     const readers = await sharing.park(2, target);
     requests.each((request) => request.answer(200, {}, 'event 1'));
     await expectAnswers(readers, 200, 'event 1');

@@ -101,9 +101,9 @@ describe.each(MODES)('$mode live reads', ({ isShared }) => {
 
   // Electric counts it up by chance: of 300 long-polls of one shape none was shared.
   it('of a shape that differ in their cursor alone are equal', async () => {
-    const name = sharing.newName();
-    const requests = sharing.upstream.at(name);
-    const shape = `/shapes/v1/shape?table=entities&offset=1_0&handle=${name}`;
+    const { target: shape, requests } = sharing.newRead(
+      (name) => `/shapes/v1/shape?table=entities&offset=1_0&handle=${name}`,
+    );
     const first = sharing.read(`${shape}&live=true&cursor=1`);
     await sharing.takenIn();
     const readers = [
@@ -134,9 +134,8 @@ describe.each(MODES)('$mode live reads', ({ isShared }) => {
       ['&cursor=1', '&cursor=2'],
     ],
   ])('of %s are not equal', async (_, read, rests) => {
-    const name = sharing.newName();
-    const requests = sharing.upstream.at(name);
-    const readers = rests.map((rest) => sharing.read(`${read}&handle=${name}${rest}`));
+    const { target, requests } = sharing.newRead((name) => `${read}&handle=${name}`);
+    const readers = rests.map((rest) => sharing.read(target + rest));
     await sharing.takenIn();
     expect(requests.all.length).toBe(rests.length);
     for (const request of requests.all) request.answer(200, JSON_TYPE, request.target);

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { rawRequest } from '../support/raw-client.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { EVENT_READS, MODES, numberedEvent } from './sharing-gateway.ts';
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
@@ -17,14 +17,14 @@ const GROWTH_BYTES = 80 * MIB;
 const SLOW_READERS = 30;
 
 describe.each(MODES)('the memory under $mode reads', ({ isShared }) => {
-  let upstream: Server;
+  let upstream: ScriptedUpstream;
   let gateway: GatewayChild;
   const sockets: Socket[] = [];
 
   beforeAll(async () => {
     const piece = Buffer.alloc(MIB, 'x');
     const event = Buffer.from(numberedEvent(1, 'x'.repeat(MIB / 4)));
-    upstream = createServer((request, response) => {
+    upstream = await startScriptedUpstream((request, response) => {
       const isEvents = request.url?.includes('live') === true;
       if (isEvents) response.setHeader('content-type', 'text/event-stream');
       const [bytes, unit] = isEvents ? [EVENTS_BYTES, event] : [LARGE_BYTES, piece];
@@ -35,13 +35,10 @@ describe.each(MODES)('the memory under $mode reads', ({ isShared }) => {
       };
       write();
     });
-    upstream.listen(0, '127.0.0.1');
-    await once(upstream, 'listening');
-    const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
     gateway = await startGatewayChild({
       env: {
-        GATEWAY_HISTORY_URL: url,
-        GATEWAY_SYNC_URL: url,
+        GATEWAY_HISTORY_URL: upstream.url,
+        GATEWAY_SYNC_URL: upstream.url,
         GATEWAY_SHARED_READS: String(isShared),
       },
     });
@@ -51,8 +48,7 @@ describe.each(MODES)('the memory under $mode reads', ({ isShared }) => {
   });
   afterAll(async () => {
     await gateway?.stop();
-    upstream?.closeAllConnections();
-    upstream?.close();
+    await upstream?.stop();
   });
 
   /** Asks, takes the first bytes, and then nothing more. */

@@ -12,8 +12,6 @@ export interface Workload {
   reads: number;
   /** Further readers of each timeline that ask for the same all the time. */
   readersBeside: number;
-  /** Ends it at the first stale answer. */
-  endsAtStale?: boolean;
 }
 
 export interface Outcome {
@@ -63,7 +61,7 @@ class Line {
     const beside = Array.from({ length: this.workload.readersBeside }, async () => {
       while (!this.isDone) await this.read();
     });
-    while (!this.isEnough()) {
+    while (this.outcome.reads < this.workload.reads) {
       const base = this.acknowledged % 2 === 0 ? this.workload.readUrl : this.workload.writeUrl;
       const seq = this.acknowledged + 1;
       this.outcome.appends++;
@@ -74,11 +72,6 @@ class Line {
     }
     this.isDone = true;
     await Promise.all(beside);
-  }
-
-  private isEnough(): boolean {
-    const { endsAtStale, reads } = this.workload;
-    return this.outcome.reads >= reads || (endsAtStale === true && this.outcome.stale.length > 0);
   }
 
   /** Reads and checks; resolves with where the answer ended. */

@@ -6,6 +6,7 @@ import { EVENT_READS, MODES, numberedEvent as event, sharingGateway } from './sh
 const EVENTS = { 'content-type': 'text/event-stream' };
 /** More bytes than sockets and streams buffer for a reader that reads nothing. */
 const MUCH_BYTES = 16 * 1_048_576;
+const STREAM = EVENT_READS[0]?.target ?? String;
 const TEXT = 'x'.repeat(256 * 1024);
 
 describe.each(MODES)('a reader that takes nothing of a $mode event stream', ({ isShared }) => {
@@ -14,10 +15,9 @@ describe.each(MODES)('a reader that takes nothing of a $mode event stream', ({ i
   it.each(EVENT_READS.slice(0, 2))(
     'holds up no other one of a $kind, and is given no half an event',
     async ({ target: targetOf, kind }) => {
-      const name = sharing.newName();
-      const requests = sharing.upstream.at(name);
-      const quick = sharing.read(targetOf(name));
-      const slow = sharing.read(targetOf(name));
+      const { target, requests } = sharing.newRead(targetOf);
+      const quick = sharing.read(target);
+      const slow = sharing.read(target);
       slow.pause();
       await sharing.takenIn();
       const sent = allEvents();
@@ -32,9 +32,7 @@ describe.each(MODES)('a reader that takes nothing of a $mode event stream', ({ i
 
   // The upstream had been made to wait for it, and went on waiting for it alone.
   it('holds up nobody who joins it later', async () => {
-    const name = sharing.newName();
-    const requests = sharing.upstream.at(name);
-    const target = EVENT_READS[0]?.target(name) ?? '';
+    const { target, requests } = sharing.newRead(STREAM);
     const slow = sharing.read(target);
     slow.pause();
     // As much as a later reader may still be given.
@@ -53,9 +51,8 @@ describe.each(MODES)('a reader that takes nothing of a $mode event stream', ({ i
   });
 
   it('gets all of it where it is the only one, and the upstream waits for it', async () => {
-    const name = sharing.newName();
-    const requests = sharing.upstream.at(name);
-    const slow = sharing.read(EVENT_READS[0]?.target(name) ?? '');
+    const { target, requests } = sharing.newRead(STREAM);
+    const slow = sharing.read(target);
     slow.pause();
     const request = await requests.nth(1);
     const sent = allEvents();

@@ -46,23 +46,23 @@ describe.each(MODES)('a failure of the upstream under $mode reads', ({ isShared 
         ({ request }) => request.socket.end('SMTP 220 ready\r\n\r\n'),
       ],
     ])('that %s reaches each reader as a problem of its own', async (_, code, fail) => {
-      const name = sharing.newName();
-      const readers = await parkNumbered(targetOf(name));
-      sharing.upstream.at(name).each(fail);
+      const { target, requests } = sharing.newRead(targetOf);
+      const readers = await parkNumbered(target);
+      requests.each(fail);
       await expectOwnProblems(readers, code);
 
       // It is over with its readers: the next ones are asked for anew.
-      sharing.upstream.at(name).each((request) => request.answer(200, {}, 'well again'));
-      await expectAnswers(await sharing.park(2, targetOf(name)), 200, 'well again');
+      requests.each((request) => request.answer(200, {}, 'well again'));
+      await expectAnswers(await sharing.park(2, target), 200, 'well again');
     });
 
     it.each([
       ['of a known length', { 'content-length': '100' }],
       ['of an unknown length', {}],
     ])('in the middle of a body %s is a whole answer for no reader', async (_, headers) => {
-      const name = sharing.newName();
-      const readers = await parkNumbered(targetOf(name));
-      for (const request of sharing.upstream.at(name).all) {
+      const { target, requests } = sharing.newRead(targetOf);
+      const readers = await parkNumbered(target);
+      for (const request of requests.all) {
         request.begin(200, { ...headers, 'content-type': 'text/plain' });
         await request.write('the first part');
         request.reset();
@@ -95,8 +95,7 @@ describe.each(MODES)('an upstream that is silent under $mode reads', ({ isShared
   const later = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, LATER_MS));
 
   it.each(LIVE_READS)('has each $kind reader’s own time', async ({ target: targetOf }) => {
-    const name = sharing.newName();
-    const target = targetOf(name);
+    const { target, requests } = sharing.newRead(targetOf);
     const first = readTimed(target);
     await sharing.takenIn();
     await later();
@@ -107,14 +106,12 @@ describe.each(MODES)('an upstream that is silent under $mode reads', ({ isShared
     }
     // The first one's time does not begin again with the second one.
     expect((await second).endedAtMs - (await first).endedAtMs).toBeGreaterThan(LATER_MS / 2);
-    const requests = sharing.upstream.at(name).all;
-    await Promise.all(requests.map(({ over }) => over));
-    expect(requests.map(({ wasLeft }) => wasLeft)).toEqual(requests.map(() => true));
+    await Promise.all(requests.all.map(({ over }) => over));
+    expect(requests.all.every(({ wasLeft }) => wasLeft)).toBe(true);
   });
 
   it('may still answer the reader that came later', async () => {
-    const name = sharing.newName();
-    const target = LIVE_READS[0].target(name);
+    const { target, requests } = sharing.newRead(LIVE_READS[0].target);
     const first = readTimed(target);
     await sharing.takenIn();
     await later();
@@ -122,7 +119,7 @@ describe.each(MODES)('an upstream that is silent under $mode reads', ({ isShared
     // On a busy machine the second one's request came later than the first one's 502, and CI failed.
     await sharing.takenIn();
     expect((await first).answer.status).toBe(502);
-    for (const request of sharing.upstream.at(name).all) {
+    for (const request of requests.all) {
       if (!request.wasLeft) request.answer(200, {}, 'at last');
     }
     expect((await second).answer).toMatchObject({ status: 200, body: Buffer.from('at last') });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { scriptedUpstream } from '../support/scripted-gateway.ts';
 import { until } from '../support/until.ts';
 
 /** The file of each credential, and a request that it is sent with. */
@@ -20,8 +20,14 @@ const FILES = [...new Set(CREDENTIALS.map(([setting]) => setting))];
 describe('the credentials of the upstreams, from files', () => {
   let folder: string;
   let accepted: (setting: string) => string;
-  let upstream: ScriptedUpstream;
+  const upstream = scriptedUpstream(({ url = '', headers }, response) => {
+    const sent = sentIn(url) ?? headers.authorization?.replace('Bearer ', '');
+    const isOpen = FILES.some((setting) => accepted(setting) === sent);
+    response.writeHead(isOpen ? 202 : 401).end('{"invocationId":"inv_1"}');
+  });
   let gateway: TestGateway;
+  const sentIn = (target: string): string | null =>
+    new URL(target, 'http://upstream').searchParams.get('secret');
 
   /** As a Kubernetes mount does it: the new file takes the place of the old one. */
   async function write(generation: string): Promise<void> {
@@ -35,13 +41,6 @@ describe('the credentials of the upstreams, from files', () => {
     folder = await mkdtemp(join(tmpdir(), 'gateway-credentials-'));
     await write('old');
     accepted = (setting) => `${setting}-old`;
-    upstream = await startScriptedUpstream(({ url = '', headers }, response) => {
-      const sent =
-        new URL(url, 'http://upstream').searchParams.get('secret') ??
-        headers.authorization?.replace('Bearer ', '');
-      const isOpen = FILES.some((setting) => accepted(setting) === sent);
-      response.writeHead(isOpen ? 202 : 401).end('{"invocationId":"inv_1"}');
-    });
     gateway = await startTestGateway({
       GATEWAY_HISTORY_URL: upstream.url,
       GATEWAY_SYNC_URL: upstream.url,
@@ -52,7 +51,6 @@ describe('the credentials of the upstreams, from files', () => {
   });
   afterEach(async () => {
     await gateway?.stop();
-    await upstream?.stop();
     await rm(folder, { recursive: true });
   });
 
@@ -66,8 +64,7 @@ describe('the credentials of the upstreams, from files', () => {
       answers.push(answer.status);
     }
     const sent = upstream.seen.map(
-      ({ target, headers }) =>
-        new URL(target, 'http://upstream').searchParams.get('secret') ?? headers.authorization,
+      ({ target, headers }) => sentIn(target) ?? headers.authorization,
     );
     return [sent, answers];
   }

@@ -236,52 +236,34 @@ describe('shapes through the gateway', () => {
     });
   });
 
-  describe('with a read token that pins a shape', () => {
-    const shape = {
-      table: 'entities',
-      where: 'type = $1',
-      params: { 1: 'chat' },
-      columns: ['url', 'id'],
-    };
-    const good = `table=entities&where=${enc(shape.where)}&params[1]=chat&columns=url,id`;
+  describe('with a read token that pins', () => {
+    const columns = { table: 'entities', columns: ['url', 'id'] };
+    const whole = { ...columns, where: 'type = $1', params: { 1: 'chat' } };
+    const ofColumns = 'table=entities&columns=url,id';
+    const ofWhole = `${ofColumns}&where=${enc(whole.where)}&params[1]=chat`;
 
-    it('give what it pins, of the tenant', async () => {
-      expect(await read(good, await mint({ shape }))).toEqual(ok(OWN.slice(0, 1)));
+    it.each([
+      ['a shape', whole, ofWhole, OWN.slice(0, 1)],
+      ['columns', columns, ofColumns, OWN],
+    ])('%s, give what it pins of the rows of the tenant', async (_, shape, query, rows) => {
+      expect(await read(query, await mint({ shape }))).toEqual(ok(rows));
     });
 
     it.each([
-      ['another param', good.replace('=chat', '=echo')],
-      ['a second param', `${good}&params[2]=echo`],
-      ['another clause', good.replace('type', 'id')],
-      ['no clause', 'table=entities'],
-      ['another column', good.replace('url,id', 'url,tenant')],
-      ['all columns', good.replace('&columns=url,id', '')],
-    ])('refuse %s', async (_, query) => {
-      expect(await read(query, await mint({ shape }))).toEqual({
-        status: 403,
-        result: 'shape_not_covered',
-      });
-    });
-  });
-
-  describe('with a read token that pins columns', () => {
-    const shape = { table: 'entities', columns: ['url', 'id'] };
-    const good = 'table=entities&columns=url,id';
-
-    it('give these columns of the rows of the tenant', async () => {
-      expect(await read(good, await mint({ shape }))).toEqual(ok(OWN));
-    });
-
-    it.each([
-      ['a clause', `${good}&where=${enc("status = 'idle'")}`],
-      ['a clause on a pinned column', `${good}&where=${enc("id = 'a1'")}`],
-      ['a subset by a clause', `${good}&subset__where=${enc("status = 'idle'")}`],
-      ['an order by another column', `${good}&subset__order_by=status`],
-    ])('refuse %s, which could tell of the others', async (_, query) => {
-      expect(await read(query, await mint({ shape }))).toEqual({
-        status: 403,
-        result: 'shape_not_covered',
-      });
+      ['a shape, refuse another param', whole, ofWhole.replace('=chat', '=echo')],
+      ['a shape, refuse a second param', whole, `${ofWhole}&params[2]=echo`],
+      ['a shape, refuse another clause', whole, ofWhole.replace('type', 'id')],
+      ['a shape, refuse no clause', whole, 'table=entities'],
+      ['a shape, refuse another column', whole, ofWhole.replace('url,id', 'url,tenant')],
+      ['a shape, refuse all columns', whole, ofWhole.replace('&columns=url,id', '')],
+      // They could tell of the other columns.
+      ['columns, refuse a clause', columns, `${ofColumns}&where=${enc("status = 'idle'")}`],
+      ['columns, refuse a clause on one', columns, `${ofColumns}&where=${enc("id = 'a1'")}`],
+      ['columns, refuse a subset', columns, `${ofColumns}&subset__where=${enc("status = 'idle'")}`],
+      ['columns, refuse an order by another', columns, `${ofColumns}&subset__order_by=status`],
+    ])('%s', async (_, shape, query) => {
+      const refused = { status: 403, result: 'shape_not_covered' };
+      expect(await read(query, await mint({ shape }))).toEqual(refused);
     });
   });
 

@@ -49,7 +49,11 @@ async function withGateway(
 ): Promise<void> {
   const { ingressUrl } = restateUrls();
   const to = await startTestGateway({ GATEWAY_RUNTIME_INGRESS_URL: ingressUrl, ...settings });
-  await use(to).finally(() => to.stop());
+  try {
+    await use(to);
+  } finally {
+    await to.stop();
+  }
 }
 
 async function accepted(answer: Promise<Response>): Promise<Accepted> {
@@ -278,6 +282,12 @@ describe('the address of a command', () => {
     }),
   );
 
+  const withApi = (api: string, use: (to: TestGateway) => Promise<void>): Promise<void> =>
+    withGateway(
+      { GATEWAY_RUNTIME_KEY_TEMPLATE: '{tenant}/{id} %2F', GATEWAY_RUNTIME_API: api },
+      use,
+    );
+
   // A deployment can change from one to the other while clients retry.
   it('is the same command by both ways of GATEWAY_RUNTIME_API', () =>
     withApi('classic', (classic) =>
@@ -292,12 +302,6 @@ describe('the address of a command', () => {
         expect(await unknown.json()).toMatchObject({ code: 'entity_type_not_registered' });
       }),
     ));
-  const withApi = (api: string, use: (to: TestGateway) => Promise<void>): Promise<void> =>
-    withGateway(
-      { GATEWAY_RUNTIME_KEY_TEMPLATE: '{tenant}/{id} %2F', GATEWAY_RUNTIME_API: api },
-      use,
-    );
-
   it.each([
     ['classic', `/in/${TYPE}/a%2F1/wake/send`],
     ['restate', `/in/restate/send/${TYPE}/a%2F1/wake`],

@@ -1,10 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  AUTHORIZED,
-  READ_TOKEN_SECRET,
-  startTestGateway,
-  type TestGateway,
-} from '../support/gateway.ts';
+import { AUTHORIZED, READ_TOKEN_SECRET, type TestGateway } from '../support/gateway.ts';
 import { rawAnswer } from '../support/raw-client.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { scriptedUpstream, testGateway } from '../support/scripted-gateway.ts';
@@ -122,10 +117,9 @@ describe('CORS', () => {
       });
     });
 
+    const alone = testGateway();
     it.each(['/streams/t/x', '/shapes/v1/shape'])('is there on the 502 of %s', async (path) => {
-      const alone = await startTestGateway();
       const answer = await ask(alone, `GET ${path}`, authorized, from(PAGE));
-      await alone.stop();
       expect(answer).toEqual({ status: 502, cors: open200, vary: [] });
     });
 

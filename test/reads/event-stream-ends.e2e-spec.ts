@@ -10,7 +10,8 @@ import { inTime } from './in-time.ts';
 const QUICK_MS = 2_500;
 const EVENTS = { 'content-type': 'text/event-stream' };
 const TTL_SECONDS = 0.5;
-const [STREAM] = EVENT_READS;
+const STREAM = EVENT_READS[0]?.target ?? String;
+const SHAPE = EVENT_READS[1]?.target ?? String;
 
 describe.each(MODES)('an end for one reader of $mode event streams', ({ isShared }) => {
   const sharing = sharingGateway(isShared);
@@ -21,22 +22,13 @@ describe.each(MODES)('an end for one reader of $mode event streams', ({ isShared
     return sharing.read(target, { headers: { authorization: `Bearer ${token}` } });
   };
 
-  interface Pair {
-    /** Resolves when the token of `short` has ended. */
-    untilExpired: () => Promise<void>;
-    requests: readonly HeldRequest[];
-    /** Its token ends in a moment. */
-    short: Reader;
-    long: Reader;
-  }
-  /** Two readers of a stream, both with its first bytes. */
-  async function openPair(targetOf: (name: string) => string, bytes: string): Promise<Pair> {
+  /** Two readers of a stream, both with its first bytes. The token of `short` ends in a moment. */
+  async function openPair(targetOf: (name: string) => string, bytes: string) {
     for (let ttlSeconds = TTL_SECONDS; ; ttlSeconds *= 2) {
-      const name = sharing.newName();
-      const requests = sharing.upstream.at(name);
-      const long = await readWithToken(targetOf(name), 60);
+      const { target, requests } = sharing.newRead(targetOf);
+      const long = await readWithToken(target, 60);
       const expiresAtMs = Date.now() + ttlSeconds * 1_000;
-      const short = await readWithToken(targetOf(name), ttlSeconds);
+      const short = await readWithToken(target, ttlSeconds);
       await sharing.takenIn();
       requests.each((request) => request.begin(200, EVENTS, bytes));
       await Promise.all([long.untilText(bytes), short.untilText(bytes)]);
@@ -64,10 +56,7 @@ describe.each(MODES)('an end for one reader of $mode event streams', ({ isShared
   it('waits for the control event of a stream, which the others go beyond', () =>
     inTime(QUICK_MS, async () => {
       const [data = '', control = ''] = event(1).split(/(?=event: control)/);
-      const { requests, short, long, untilExpired } = await openPair(
-        STREAM?.target ?? String,
-        data,
-      );
+      const { requests, short, long, untilExpired } = await openPair(STREAM, data);
       await untilExpired();
       writeAll(requests, `: ping\n\n${control.slice(0, 20)}`);
       await long.untilText(control.slice(0, 20));
@@ -81,10 +70,7 @@ describe.each(MODES)('an end for one reader of $mode event streams', ({ isShared
 
   it('waits for the end of a shape’s event', () =>
     inTime(QUICK_MS, async () => {
-      const { requests, short, long, untilExpired } = await openPair(
-        EVENT_READS[1]?.target ?? String,
-        'data: {"a"',
-      );
+      const { requests, short, long, untilExpired } = await openPair(SHAPE, 'data: {"a"');
       await untilExpired();
       writeAll(requests, ':1}\n\ndata: {"b":2}\n\n');
       expectText(await short.ended, 'data: {"a":1}\n\n', true);
@@ -95,7 +81,7 @@ describe.each(MODES)('an end for one reader of $mode event streams', ({ isShared
   it('is none in order where no boundary comes, and the others still go on', () =>
     inTime(QUICK_MS, async () => {
       const half = `${event(1)}event: data\ndata: {"one half`;
-      const { requests, short, long } = await openPair(STREAM?.target ?? String, half);
+      const { requests, short, long } = await openPair(STREAM, half);
       expectText(await short.ended, half, false);
       writeAll(requests, ' and the other"}\n\n');
       expect(await long.untilText('other"}\n\n')).toBe(`${half} and the other"}\n\n`);

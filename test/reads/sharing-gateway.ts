@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
-import { startTestGateway, READ_TOKEN_SECRET, type TestGateway } from '../support/gateway.ts';
+import { READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
+import { testGateway } from '../support/scripted-gateway.ts';
 import {
   type HeldRequests,
   startHeldUpstream,
@@ -49,62 +50,35 @@ export function numberedEvent(number: number, text = ''): string {
   return `event: data\ndata: {"seq":${number},"text":"${text}"}\n\n${control}`;
 }
 
-export interface SharingGateway {
-  gateway: TestGateway;
-  upstream: HeldUpstream;
-  isShared: boolean;
-  /** A name that no other read has, for its target. */
-  newName(): string;
-  /** A target of its own, and what the upstream gets of it. */
-  newRead(targetOf: (name: string) => string): { target: string; requests: HeldRequests };
-  /** Begins a read. */
-  read(target: string, options?: ReadOptions): Reader;
-  /** Begins so many equal reads, and resolves once the gateway has taken all of them in. */
-  park(count: number, target: string, options?: ReadOptions): Promise<Reader[]>;
-  /** How many requests so many readers of one read make at the upstream. */
-  requestsOf(readers: number): number;
-  /** Resolves once the gateway has taken in whatever was sent to it before. */
-  takenIn(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 let names = 0;
 const newName = (): string => `name-${names++}-`;
 
-/** A gateway with sharing on or off, before an upstream that answers on command; for the tests of a `describe`. */
-export function sharingGateway(
-  isShared: boolean,
-  env: Record<string, string> = {},
-): SharingGateway {
-  const sharing = {} as SharingGateway;
-  beforeAll(async () => {
-    const started = await startSharingGateway(isShared, env);
-    Object.defineProperties(sharing, Object.getOwnPropertyDescriptors(started));
-  });
-  afterAll(() => sharing.stop?.());
-  return sharing;
-}
+export type SharingGateway = ReturnType<typeof sharingGateway>;
 
-async function startSharingGateway(
-  isShared: boolean,
-  env: Record<string, string>,
-): Promise<SharingGateway> {
-  const upstream = await startHeldUpstream();
-  const gateway = await startTestGateway({
+/** A gateway with sharing on or off, before an upstream that answers on command; for the tests of a `describe`. */
+export function sharingGateway(isShared: boolean, env: Record<string, string> = {}) {
+  let upstream: HeldUpstream;
+  const readers = new Set<Reader>();
+  beforeAll(async () => void (upstream = await startHeldUpstream()));
+  afterAll(() => readers.forEach((reader) => reader.leave()));
+  const gateway = testGateway(() => ({
     GATEWAY_HISTORY_URL: `${upstream.url}/v1/stream`,
     GATEWAY_SYNC_URL: upstream.url,
     GATEWAY_SHARED_READS: String(isShared),
     // Longer than any test.
     GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '60000',
     ...env,
-  });
-  const readers = new Set<Reader>();
+  }));
+  afterAll(() => upstream?.stop());
+
+  /** Begins a read. */
   const read = (target: string, options: ReadOptions = {}): Reader => {
     const reader = new Reader(gateway.url + target, options);
     readers.add(reader);
     void reader.ended.then(() => readers.delete(reader));
     return reader;
   };
+  /** Resolves once the gateway has taken in whatever was sent to it before. */
   const takenIn = async (): Promise<void> => {
     await Promise.all([...readers].map((reader) => reader.sent()));
     // Node accepts one connection a turn, and a kept one overtakes those that wait: until none does.
@@ -116,26 +90,26 @@ async function startSharingGateway(
   };
   return {
     gateway,
-    upstream,
-    isShared,
+    get upstream(): HeldUpstream {
+      return upstream;
+    },
+    /** A name that no other read has, for its target. */
     newName,
-    newRead: (targetOf) => {
+    /** A target of its own, and what the upstream gets of it. */
+    newRead: (targetOf: (name: string) => string): { target: string; requests: HeldRequests } => {
       const name = newName();
       return { target: targetOf(name), requests: upstream.at(name) };
     },
     read,
-    park: async (count, target, options) => {
+    takenIn,
+    /** Begins so many equal reads, and resolves once the gateway has taken all of them in. */
+    park: async (count: number, target: string, options?: ReadOptions): Promise<Reader[]> => {
       const parked = Array.from({ length: count }, () => read(target, options));
       await takenIn();
       return parked;
     },
-    requestsOf: (count) => (isShared ? 1 : count),
-    takenIn,
-    stop: async () => {
-      for (const reader of readers) reader.leave();
-      await gateway.stop();
-      await upstream.stop();
-    },
+    /** How many requests so many readers of one read make at the upstream. */
+    requestsOf: (count: number): number => (isShared ? 1 : count),
   };
 }
 

@@ -11,12 +11,13 @@ const HIDDEN = `DELETE /streams/hidden HTTP/1.1\r\n${OWN}\r\n\r\n`;
 /** A write whose head comes in one read and whose body, another request, in the next. */
 const CARRIER = `POST /streams/carrier HTTP/1.1\r\n${OWN}\r\nContent-Length: ${HIDDEN.length}\r\n\r\n`;
 
+let answers: (() => void)[];
+const { gateway, upstream } = scriptedGateway((_, response) => {
+  answers.push(() => response.writeHead(200, { 'content-length': 2 }).end('ok'));
+});
+
 describe('a request with Upgrade', () => {
   let wire: Wire;
-  let answers: (() => void)[];
-  const { gateway, upstream } = scriptedGateway((_, response) => {
-    answers.push(() => response.writeHead(200, { 'content-length': 2 }).end('ok'));
-  });
   beforeEach(async () => {
     answers = [];
     wire = await openWire(gateway.port);
@@ -28,9 +29,7 @@ describe('a request with Upgrade', () => {
   const untilAsked = (times = 1): Promise<void> =>
     until(`the upstream is asked ${times} times`, () => answers.length >= times);
   /** The gateway has read all that was sent before. */
-  const untilRead = async (): Promise<void> => {
-    await fetch(`${gateway.url}/health`);
-  };
+  const untilRead = (): Promise<unknown> => fetch(`${gateway.url}/health`);
   const seen = (): string[] =>
     upstream.seen.map(({ method, target, body }) => `${method} ${target} ${body.toString()}`);
 
@@ -119,7 +118,6 @@ describe('a request with Upgrade', () => {
 });
 
 describe('a request with a thousand headers or more', () => {
-  const { gateway, upstream } = scriptedGateway((_, response) => void response.end('ok'));
   const MANY = 'a:\r\n'.repeat(1_000);
 
   // Node 22 hid the last headers, and obeyed them: the gateway sent a POST without its body, and took what followed an

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { handlers, object, serde } from '@restatedev/restate-sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { API_KEY, AUTHORIZED, startTestGateway } from '../support/gateway.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
 import { registerAgents, restateUrls } from '../support/restate.ts';
 import { rawAnswer } from '../support/raw-client.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { API_KEY, AUTHORIZED } from '../support/gateway.ts';
-import { parseRaw, rawAnswer, rawRequest, sendRaw } from '../support/raw-client.ts';
+import { parseRaw, rawAnswer, sendRaw } from '../support/raw-client.ts';
 import { scriptedGateway, testGateway } from '../support/scripted-gateway.ts';
 
 const KEY = `Authorization: Bearer ${API_KEY}`;
@@ -165,10 +165,8 @@ describe('headers through a proxied route', () => {
     it.each(['bad id', 'a'.repeat(129), '', 'a,b', 'é', '<script>', 'twice\r\nX-Request-Id: b'])(
       'replace the X-Request-Id %j, upstream and in the answer alike',
       async (id) => {
-        const { head } = await rawAnswer(gateway.port, 'GET /streams/x', [
-          KEY,
-          `X-Request-Id: ${id}`,
-        ]);
+        const headers = [KEY, `X-Request-Id: ${id}`];
+        const { head } = await rawAnswer(gateway.port, 'GET /streams/x', headers);
         const given = /^x-request-id: (.*)$/im.exec(head)?.[1];
         expect(given).toMatch(/^[0-9A-HJKMNP-TV-Z]{26}$/);
         expect(upstream.seen[0]?.headers['x-request-id']).toBe(given);

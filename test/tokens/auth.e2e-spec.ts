@@ -35,10 +35,8 @@ describe('credentials', () => {
 
     /** Status, challenge, caching and whole body of an answer. */
     async function refusal(line: string, ...headers: string[]): Promise<object> {
-      const { status, head, body } = await rawAnswer(gateway.port, line, [
-        'X-Request-Id: r1',
-        ...headers,
-      ]);
+      const all = ['X-Request-Id: r1', ...headers];
+      const { status, head, body } = await rawAnswer(gateway.port, line, all);
       const header = (name: string): string | undefined =>
         new RegExp(`^${name}: (.*)$`, 'im').exec(head)?.[1];
       return {

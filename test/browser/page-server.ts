@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { mintReadToken, type TokenRequest } from '../support/read-tokens.ts';
-import { listening } from '../support/scripted-upstream.ts';
+import { listening } from '../support/listening.ts';
 
 const MODULES = join(import.meta.dirname, '../../node_modules');
 const PACKAGES = join(import.meta.dirname, '../../packages');

@@ -16,11 +16,8 @@ import { startHistory, type RunningHistory } from '../support/history.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
 import { registerAgents, type RegisteredAgents } from '../support/restate.ts';
-import {
-  listening,
-  startScriptedUpstream,
-  type ScriptedUpstream,
-} from '../support/scripted-upstream.ts';
+import { listening } from '../support/listening.ts';
+import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { TLS_IDENTITY } from '../support/tls-identity.ts';
 
 const TYPE = 'cli-doctor-patient';

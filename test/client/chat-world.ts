@@ -10,7 +10,7 @@ import {
 } from '../../packages/client/src/server/index.ts';
 import { API_KEY, READ_TOKEN_SECRET } from '../support/gateway.ts';
 import { answer } from '../support/node-adapter.ts';
-import { listening } from '../support/scripted-upstream.ts';
+import { listening } from '../support/listening.ts';
 
 export interface ChatServer {
   port: number;

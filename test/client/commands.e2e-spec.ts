@@ -13,7 +13,8 @@ import {
   type RegisteredAgents,
 } from '../support/restate.ts';
 import { freePort } from '../support/runtime.ts';
-import { listening, startScriptedUpstream, type Script } from '../support/scripted-upstream.ts';
+import { listening } from '../support/listening.ts';
+import { startScriptedUpstream, type Script } from '../support/scripted-upstream.ts';
 
 const TYPE = 'client-commands';
 const recording = recordingAgent(TYPE);

@@ -6,7 +6,7 @@ import { answer } from '../../examples/chat/node-adapter.ts';
 import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
 import { ask, type Asked, type Sent } from '../client/chat-world.ts';
 import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
-import { listening } from '../support/scripted-upstream.ts';
+import { listening } from '../support/listening.ts';
 
 const SERVER = join(import.meta.dirname, '../../examples/chat/server.ts');
 const START_MS = 50_000;

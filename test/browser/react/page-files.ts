@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { listening } from '../../support/scripted-upstream.ts';
+import { listening } from '../../support/listening.ts';
 
 /** Serves a bundled page at any path but those below `/chat/`, which are those of its back end. */
 export function startPage(

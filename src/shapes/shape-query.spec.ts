@@ -89,6 +89,10 @@ describe('shapeQuery', () => {
       expect(forApiKey(`?${spelling}`, 'own secret&')).toBe('?secret=own%20secret%26');
     });
 
+    it('puts it alone into a query that is empty', () => {
+      expect(forApiKey('?', 'x')).toBe('?secret=x');
+    });
+
     it.each([
       'secret=x',
       'secret=x&secret=y&%73ecret=z',

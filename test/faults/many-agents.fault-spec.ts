@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AgentGateway, type TimelineEvent } from '../../packages/client/src/index.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+import { shareOf } from '../support/share.ts';
 
-const AGENTS = 1_000;
+const AGENTS = shareOf(1_000);
 const AT_ONCE = 50;
 const TYPES = ['assistant', 'echo'] as const;
-/** Only a hang takes this long. Two cores need half a minute. */
+/** Only a hang takes this long. Two cores need half a minute for all. */
 const HANG_MS = 300_000;
 
-describe('a thousand agents of the local system', () => {
+describe('many agents of the local system', () => {
   let dataDir: string;
   let system: LocalSystem;
   let gateway: AgentGateway;

@@ -42,7 +42,7 @@ export async function checkCopies(checks: Checks): Promise<void> {
     await assert.rejects(scaledAbove(5, {}, '--is-upgrade'), says);
   });
   await checks.check('a scaler switched on by docs/kubernetes.md keeps every copy', async () => {
-    // Helm has been made to forget the release, and installs it anew.
+    // Helm has been made to forget the release, and installs it again.
     const found = await scaledAbove(5, {});
     assert.equal(at(found, 'spec.replicas'), undefined);
   });

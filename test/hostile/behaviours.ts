@@ -19,8 +19,8 @@ export interface Planned {
 /** How an upstream treats a request, and what becomes of its answer. */
 export interface Behaviour {
   /**
-   * `exact` reaches the client unchanged; `refused` is replaced by an error of the gateway; `broken` begins, and the client
-   * must notice that it breaks; `lost` is right and may get lost, because the connection is reset behind it; `endless`
+   * `exact` reaches the client unchanged. `refused` is replaced by an error of the gateway. `broken` begins, and the client
+   * must notice that it breaks. `lost` is right and may get lost, because the connection is reset behind it. `endless`
    * begins and never ends.
    */
   kind: 'exact' | 'refused' | 'broken' | 'lost' | 'endless';

@@ -21,7 +21,7 @@ export interface Exchange {
   upstream?: { line: string; body: string; behaviour: Behaviour };
   /** The statuses of the gateway's own answers that are right. */
   own: readonly number[];
-  /** Nothing is asked behind it, because its connection may end or be held up. */
+  /** Nothing is asked behind it, because its connection may end or wait. */
   isLast?: boolean;
   /** Node's parser takes no head of it. */
   isUnparsed?: boolean;

@@ -17,7 +17,7 @@ class FakeReader {
   takenTo = 0;
   received = '';
   outcome: 'open' | 'whole' | 'ended' | 'broken' = 'open';
-  call = { context: {} };
+  call = { context: {}, setShare: () => undefined };
   private readonly stream: EventStream;
 
   constructor(stream: EventStream) {
@@ -35,8 +35,6 @@ class FakeReader {
   get self(): Reader {
     return this as unknown as Reader;
   }
-
-  setShare(): void {}
 
   begin(): void {
     this.sendNext();

@@ -63,7 +63,7 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
 
   /** Adds a reader that came after the response had begun. */
   join(reader: Reader): void {
-    reader.setShare('joined', this.read.call);
+    reader.call.setShare('joined', this.read.call);
     this.add(reader);
   }
 

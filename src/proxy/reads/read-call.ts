@@ -1,6 +1,7 @@
 import { accessOf } from '../../auth/request-access.ts';
 import type { HeaderList } from '../../platform/http/header-list.ts';
 import type { RequestContext } from '../../platform/server/request-context.ts';
+import type { ReadShare } from '../../platform/telemetry/read-share-metrics.ts';
 import { upstreamRequestHeaders } from '../headers/request-headers.ts';
 import type { ReadUpstream } from '../upstream/upstreams.ts';
 
@@ -22,6 +23,8 @@ export class ReadCall implements ReadCallParts {
   readonly target: string;
   readonly rawHeaders: readonly string[];
   readonly context: RequestContext;
+  share: ReadShare | undefined;
+  /** The headers, unless a request of another reader answers this one. They can be made again. */
   private made: HeaderList | undefined;
 
   /** Throws `malformed_path` if a mapped header is invalid. */
@@ -34,6 +37,16 @@ export class ReadCall implements ReadCallParts {
     this.made = this.headers;
   }
 
+  /**
+   * Notes which upstream request answers it, as far as is known: one of its own, or `first`, the request of another
+   * reader.
+   */
+  setShare(share: ReadShare, first?: ReadCall): void {
+    this.share = share;
+    this.context.sharedWith = first?.context;
+    if (first) this.made = undefined;
+  }
+
   /** Identifies the credential that opened the read, for the limits. */
   get credentialId(): string {
     return accessOf(this.context)?.credentialId ?? '';
@@ -43,10 +56,5 @@ export class ReadCall implements ReadCallParts {
   get headers(): HeaderList {
     const { made, rawHeaders, upstream, context } = this;
     return made ?? upstreamRequestHeaders(rawHeaders, upstream, context.requestId);
-  }
-
-  /** Forgets the headers, because a request of another reader answers this one. They can still be made again. */
-  forgetHeaders(): void {
-    this.made = undefined;
   }
 }

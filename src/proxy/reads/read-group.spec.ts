@@ -11,14 +11,14 @@ const MAX_WAITING_BYTES = 65_536;
 
 /** A reader as far as a group and its requests know it. */
 class FakeReader {
-  readonly call = { upstream: { protocol: { safeEvent: undefined } }, context: {} } as ReadCall;
+  readonly call = {
+    upstream: { protocol: { safeEvent: undefined } },
+    context: {},
+    setShare: (share: string) => void (this.share = share),
+  } as ReadCall;
   place: Reader['place'];
   share: string | undefined;
   outcome: 'waiting' | 'answered' | 'failed' | 'gone' = 'waiting';
-
-  setShare(share: string): void {
-    this.share = share;
-  }
 
   begin(): void {
     this.outcome = 'answered';

@@ -99,7 +99,7 @@ describe('Reader', () => {
 
   function newReader(): Reader {
     const context = new RequestContext('r1', '/x', '');
-    const call = { context, credentialId: 'c1' } as ReadCall;
+    const call = { context, credentialId: 'c1', share: 'first' } as ReadCall;
     call.context.live = 'sse';
     const counts = { count: (...count: unknown[]) => counted.push(count) };
     const answer = new ClientAnswer(response, call.context, RULES, held);
@@ -113,7 +113,6 @@ describe('Reader', () => {
       refused.push(error);
     });
     response.on('close', () => made.onClosed());
-    made.setShare('first');
     return made;
   }
 

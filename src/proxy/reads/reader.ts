@@ -3,7 +3,6 @@ import { TurnQueue } from '../../platform/collections/turn-queue.ts';
 import type { SlowClient } from '../../platform/memory/held-bytes.ts';
 import { overloaded } from '../../platform/errors/gateway-error.ts';
 import type { OpenRead } from '../../platform/server/request-context.ts';
-import type { ReadShare } from '../../platform/telemetry/read-share-metrics.ts';
 import type { BodySource, ReaderPlace } from './body-source.ts';
 import { joinedWithHead, type ClientAnswer } from './client-answer.ts';
 import type { Deadline } from './deadlines.ts';
@@ -19,25 +18,21 @@ const LAST_BYTES_MS = 30_000;
  * One client's read, from its admission to the end of its answer. Several may share what comes from the
  * upstream; each has its own client, deadlines and headers.
  *
- * It writes a few pieces at most, and further ones when the kernel has taken those. What waits meanwhile waits at the
- * source, which several readers may share: in the response of a client that has stopped, each piece of 50 bytes
- * would take several objects.
+ * It writes a few pieces at most, and further ones when the kernel has taken those. What waits meanwhile waits at the source,
+ * which several readers may share: in the response of a stopped client, each piece of 50 bytes would take several objects.
  */
 export class Reader implements UnorderedListItem, SlowClient, OpenRead {
   timedPlace: SlowClient['timedPlace'];
-  /** The reader's entry at its source. */
   listIndex: number | undefined;
   readonly call: ReadCall;
   /** What it must tell when it leaves. */
   place: ReaderPlace | undefined;
   private timeout: Deadline<Reader> | undefined;
-  /** Called off at the end of the read. */
   expiry: Deadline<Reader> | undefined;
   /** Positions in an event stream: after what was written, and after what the kernel has accepted. */
   writtenTo = 0;
   takenTo = 0;
   private source: BodySource | undefined;
-  private share: ReadShare | undefined;
   private readonly clientAnswer: ClientAnswer;
   private readonly service: Pick<ReadService, 'counts' | 'limits' | 'startTimeout'>;
   private readonly onRefused: (error: Error) => void;
@@ -60,16 +55,6 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
     this.clientAnswer = clientAnswer;
     this.service = service;
     this.onRefused = onRefused;
-  }
-
-  /**
-   * Notes which upstream request answers it, as far as is known: one of its own, or `first`, the request of another
-   * reader.
-   */
-  setShare(share: ReadShare, first?: ReadCall): void {
-    this.call.context.sharedWith = first?.context;
-    if (first) this.call.forgetHeaders();
-    this.share = share;
   }
 
   /** Its request, or another one after a response that was not for it, is sent or waits for its turn. */
@@ -137,9 +122,8 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
   }
 
   /**
-   * Ends the read from outside. If its response has not begun, the client gets the error. An event stream ends
-   * where its reader can resume, or breaks off if that place does not come. Any other response is finite and may
-   * finish.
+   * Ends the read from outside. If its response has not begun, the client gets the error. An event stream ends where its
+   * reader can resume, or breaks off if that place does not come. Any other response may finish.
    */
   endEarly(error: Error): void {
     if (this.stage === 'waiting') this.fail(error);
@@ -200,7 +184,8 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
    */
   private onWaited(): void {
     this.timeout?.callOff();
-    if (this.share) this.service.counts.count(this.call.context.live, this.share);
+    const { share, context } = this.call;
+    if (share) this.service.counts.count(context.live, share);
   }
 
   /** `bodyLength` is the length of a complete body. Returns false if the head cannot be sent. */

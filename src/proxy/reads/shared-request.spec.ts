@@ -17,7 +17,11 @@ const LOST = new GatewayError('upstream_unreachable', 'lost');
 
 /** A reader that takes the pieces of its source when the test says so. */
 class FakeReader {
-  readonly call = { context: {}, upstream: { protocol: durableStreams } } as ReadCall;
+  readonly call = {
+    context: {},
+    upstream: { protocol: durableStreams },
+    setShare: (share: string) => void (this.share = share),
+  } as ReadCall;
   place: Reader['place'];
   source: BodySource | undefined;
   share: string | undefined;
@@ -30,10 +34,6 @@ class FakeReader {
 
   get self(): Reader {
     return this as unknown as Reader;
-  }
-
-  setShare(share: string): void {
-    this.share = share;
   }
 
   awaitHead(): void {

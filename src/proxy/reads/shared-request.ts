@@ -48,8 +48,8 @@ export class SharedRequest implements ReadObserver, ReaderPlace {
     if (!first) return;
     this.read = this.sharing.prepare(first.call, this);
     for (const reader of this.readers) {
-      if (reader === first) reader.setShare(share);
-      else reader.setShare('joined', first.call);
+      if (reader === first) reader.call.setShare(share);
+      else reader.call.setShare('joined', first.call);
     }
     this.read.start();
   }
@@ -58,7 +58,7 @@ export class SharedRequest implements ReadObserver, ReaderPlace {
   join(reader: Reader): void {
     reader.place = this;
     this.readers.add(reader);
-    if (this.read) reader.setShare('joined', this.read.call);
+    if (this.read) reader.call.setShare('joined', this.read.call);
   }
 
   onHead(head: ReadHead): void {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { API_KEY, AUTHORIZED } from './credentials.ts';
+import { everyUpstream } from './nobody.ts';
 import { startScriptedUpstream } from './scripted-upstream.ts';
 
 /** What gives a gateway each series that rules and panels ask for. */
@@ -24,10 +25,7 @@ export async function startMonitoredTraffic(): Promise<MonitoredTraffic> {
   });
   return {
     env: {
-      GATEWAY_HISTORY_URL: url,
-      GATEWAY_SYNC_URL: url,
-      GATEWAY_RUNTIME_INGRESS_URL: url,
-      GATEWAY_RUNTIME_ADMIN_URL: url,
+      ...everyUpstream(url),
       GATEWAY_READ_TOKEN_JWKS: `${url}/keys`,
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
       // Without a file there is no series of the files of secrets.

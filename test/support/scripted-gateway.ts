@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import { beforeEach } from '@jest/globals';
+import { forAllTests } from './for-this-test.ts';
 import { startTestGateway, type TestGateway } from './gateway.ts';
+import { everyUpstream } from './nobody.ts';
 import { startScriptedUpstream, type Script, type ScriptedUpstream } from './scripted-upstream.ts';
 
 type Settings = Record<string, string>;
@@ -8,19 +10,15 @@ type Settings = Record<string, string>;
 export function testGateway(
   settings: () => Settings | Promise<Settings> = () => ({}),
 ): TestGateway {
-  const gateway = {} as TestGateway;
-  beforeAll(async () => void Object.assign(gateway, await startTestGateway(await settings())));
+  const gateway = forAllTests(async () => startTestGateway(await settings()));
   beforeEach(() => void (gateway.logLines.length = 0));
-  afterAll(() => gateway.stop?.());
   return gateway;
 }
 
 /** An upstream for the same tests. Each begins with one that has seen nothing. */
 export function scriptedUpstream(script: Script): ScriptedUpstream {
-  const upstream = {} as ScriptedUpstream;
-  beforeAll(async () => void Object.assign(upstream, await startScriptedUpstream(script)));
+  const upstream = forAllTests(() => startScriptedUpstream(script));
   beforeEach(() => void (upstream.seen.length = 0));
-  afterAll(() => upstream.stop?.());
   return upstream;
 }
 
@@ -31,10 +29,7 @@ export function scriptedGateway(
 ): { gateway: TestGateway; upstream: ScriptedUpstream } {
   const upstream = scriptedUpstream(script);
   const gateway = testGateway(() => ({
-    GATEWAY_HISTORY_URL: upstream.url,
-    GATEWAY_SYNC_URL: upstream.url,
-    GATEWAY_RUNTIME_INGRESS_URL: upstream.url,
-    GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
+    ...everyUpstream(upstream.url),
     ...settings(upstream.url),
   }));
   return { gateway, upstream };

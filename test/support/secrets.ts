@@ -1,4 +1,5 @@
 import { API_KEY } from './credentials.ts';
+import { everyUpstream } from './nobody.ts';
 import { rawRequest, sendRaw } from './raw-client.ts';
 
 /** A secret that a test puts into every place of a credential, to search for it where none may appear. */
@@ -30,10 +31,7 @@ export function secretsIn(text: string): string[] {
 export function secretSettings(upstreamUrl: string): Record<string, string> {
   return {
     GATEWAY_LOG_LEVEL: 'trace',
-    GATEWAY_HISTORY_URL: upstreamUrl,
-    GATEWAY_SYNC_URL: upstreamUrl,
-    GATEWAY_RUNTIME_ADMIN_URL: upstreamUrl,
-    GATEWAY_RUNTIME_INGRESS_URL: upstreamUrl,
+    ...everyUpstream(upstreamUrl),
     GATEWAY_RUNTIME_INGRESS_TOKEN: SECRET,
     GATEWAY_RUNTIME_ADMIN_TOKEN: SECRET,
     GATEWAY_HISTORY_TOKEN: SECRET,

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { forThisTest } from '../support/for-this-test.ts';
 import {
   API_KEY,
   API_KEY_NAME,
@@ -11,13 +10,15 @@ import {
   type TestGateway,
 } from '../support/gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
+import { openSocket } from '../support/open-socket.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
 import { ACCEPTED } from '../support/runtime.ts';
+import { logOf, scriptedUpstream } from '../support/scripted-gateway.ts';
 import { SECRET, secretsIn, secretSettings, sendSecrets } from '../support/secrets.ts';
 import {
   startRawUpstream,
   startScriptedUpstream,
-  type ScriptedUpstream,
+  type Script,
 } from '../support/scripted-upstream.ts';
 
 type LogLine = Record<string, unknown>;
@@ -60,7 +61,7 @@ async function linesOf(
   } finally {
     await gateway.stop();
   }
-  return gateway.logLines.map((line) => JSON.parse(line) as LogLine);
+  return logOf(gateway);
 }
 
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -68,16 +69,16 @@ const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 describe('the audit', () => {
   it('has who did what, and what came of it, of all that changes something', async () => {
     const named = 'a-key-that-has-a-name-and-a-scope';
-    const history = await startScriptedUpstream((request, response) => {
-      response.writeHead(request.method === 'DELETE' ? 404 : 201).end();
-    });
-    const runtime = await startScriptedUpstream((_, response) =>
-      response.writeHead(202).end(ACCEPTED),
-    );
+    const answering = async (script: Script): Promise<string> =>
+      forThisTest(await startScriptedUpstream(script)).url;
     const env = {
       GATEWAY_API_KEYS: `${API_KEY} name=operators,${named} name=agents scopes=streams:write`,
-      GATEWAY_HISTORY_URL: history.url,
-      GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
+      GATEWAY_HISTORY_URL: await answering(({ method }, response) =>
+        response.writeHead(method === 'DELETE' ? 404 : 201).end(),
+      ),
+      GATEWAY_RUNTIME_INGRESS_URL: await answering((_, response) =>
+        response.writeHead(202).end(ACCEPTED),
+      ),
       GATEWAY_LOG_LEVEL: 'info',
     };
     const token = await mintReadToken(READ_TOKEN_SECRET, {
@@ -89,13 +90,8 @@ describe('the audit', () => {
       const ask = async (method: string, path: string, key: string, id: string) => {
         const trace = id === 'r2' ? { traceparent: TRACEPARENT } : undefined;
         const headers = { authorization: `Bearer ${key}`, 'x-request-id': id, ...trace };
-        await (
-          await fetch(gateway.url + path, {
-            method,
-            headers,
-            body: method === 'POST' ? '{}' : null,
-          })
-        ).text();
+        const body = method === 'POST' ? '{}' : null;
+        await (await fetch(gateway.url + path, { method, headers, body })).text();
       };
       await ask('PUT', '/streams/x', named, 'r1');
       await ask('DELETE', '/streams/x', API_KEY, 'r2');
@@ -174,17 +170,12 @@ describe('the audit', () => {
       },
     ]);
     expect(audit(await linesOf({ ...env, GATEWAY_AUDIT_LOG: 'false' }, act))).toEqual([]);
-    await Promise.all([history.stop(), runtime.stop()]);
   });
 });
 
 describe('the line of a request', () => {
-  let upstream: ScriptedUpstream;
-  let answer: (request: IncomingMessage, response: ServerResponse) => void;
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream((request, response) => answer(request, response));
-  });
-  afterAll(() => upstream.stop());
+  let answer: Script;
+  const upstream = scriptedUpstream((...args) => answer(...args));
 
   const get = (gateway: TestGateway, path: string, headers = {}) =>
     fetch(gateway.url + path, { headers: { ...REQUEST_ID, ...headers } }).then((r) => r.text());
@@ -341,14 +332,15 @@ describe('a secret', () => {
   }
 
   it('of a client or of an upstream is not in the log when all goes well', async () => {
-    const upstream = await startScriptedUpstream((_request, response) => {
-      response.writeHead(202, { 'set-cookie': SECRET, 'x-token': SECRET });
-      response.end(`{"invocationId":"inv_1","secret":"${SECRET}"}`);
-    });
+    const upstream = forThisTest(
+      await startScriptedUpstream((_request, response) => {
+        response.writeHead(202, { 'set-cookie': SECRET, 'x-token': SECRET });
+        response.end(`{"invocationId":"inv_1","secret":"${SECRET}"}`);
+      }),
+    );
     const gateway = await startTestGateway(secretSettings(upstream.url));
     const sent = await sendSecrets(gateway.port);
     await gateway.stop();
-    await upstream.stop();
 
     const statuses = gateway.logLines.filter((line) => line.includes('"message":"request"'));
     // CONNECT, which has its own way in, used to leave no line.
@@ -366,24 +358,27 @@ describe('a secret', () => {
     ['is cut in its body', `HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n${SECRET}`],
     ['says nothing', 'nothing'],
   ])('is not in the log when an upstream %s', async (_, said) => {
-    const upstream = await startRawUpstream((socket) => {
-      if (said === undefined) socket.destroy();
-      else if (said !== 'nothing') socket.once('data', () => socket.end(said));
-      else socket.resume();
-    });
+    const upstream = forThisTest(
+      await startRawUpstream((socket) => {
+        if (said === undefined) socket.destroy();
+        else if (said !== 'nothing') socket.once('data', () => socket.end(said));
+        else socket.resume();
+      }),
+    );
     const gateway = await startTestGateway(
       secretSettings(said === '' ? 'http://127.0.0.1:1' : upstream.url),
     );
     await sendSecrets(gateway.port);
     await gateway.stop();
-    await upstream.stop();
 
     expect(gateway.logLines.some((line) => /"code":"upstream_\w+"/.test(line))).toBe(true);
     expectNoTrace(gateway);
   });
 
   it('in the address of a key set or in its answer is not in the log', async () => {
-    const keys = await startScriptedUpstream((_request, response) => response.end(SECRET));
+    const keys = forThisTest(
+      await startScriptedUpstream((_request, response) => response.end(SECRET)),
+    );
     const gateway = await startTestGateway({
       GATEWAY_LOG_LEVEL: 'trace',
       GATEWAY_READ_TOKEN_JWKS: `${keys.url}/keys?key=${SECRET}`,
@@ -394,7 +389,6 @@ describe('a secret', () => {
     });
     expect(response.status).toBe(503);
     await gateway.stop();
-    await keys.stop();
 
     expect(gateway.logLines.join('\n')).toContain('the JWK set cannot be read');
     expectNoTrace(gateway);
@@ -402,16 +396,9 @@ describe('a secret', () => {
 
   it('sent by a client that goes away in the middle is not in the log', async () => {
     const gateway = await startTestGateway({ GATEWAY_LOG_LEVEL: 'trace' });
-    const socket = connect(gateway.port, '127.0.0.1');
-    await once(socket, 'connect');
-    socket.write(
-      rawRequest(
-        'POST /api/spawn',
-        [`Authorization: Bearer ${API_KEY}`, 'Content-Length: 99'],
-        SECRET,
-      ),
-    );
-    socket.end();
+    const socket = await openSocket(gateway.port);
+    const headers = [`Authorization: Bearer ${API_KEY}`, 'Content-Length: 99'];
+    socket.end(rawRequest('POST /api/spawn', headers, SECRET));
     await once(socket.resume(), 'close');
     await gateway.stop();
 

@@ -1,35 +1,31 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { Family } from '../support/exposition.ts';
+import { forThisTest } from '../support/for-this-test.ts';
 import { API_KEY, API_KEY_NAME, AUTHORIZED, READ_TOKEN_SECRET } from '../support/gateway.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { everyUpstream } from '../support/nobody.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { ACCEPTED, PREVIOUSLY } from '../support/runtime.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { scriptedUpstream } from '../support/scripted-gateway.ts';
+import type { Script } from '../support/scripted-upstream.ts';
 
 const STREAMS = '/streams/{*path}';
 
-let upstream: ScriptedUpstream;
-let answer: (request: IncomingMessage, response: ServerResponse) => void;
+let answer: Script;
+const upstream = scriptedUpstream((...args) => answer(...args));
 let gateway: MeasuredGateway;
 
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((request, response) => answer(request, response));
-});
-afterAll(() => upstream.stop());
 beforeEach(async () => {
   answer = (_request, response) => response.end('{}');
-  gateway = await startMeasuredGateway({
-    GATEWAY_HISTORY_URL: upstream.url,
-    GATEWAY_SYNC_URL: upstream.url,
-    GATEWAY_RUNTIME_INGRESS_URL: upstream.url,
-    GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
+  const settings = {
+    ...everyUpstream(upstream.url),
     GATEWAY_MAX_BODY_BYTES: '100',
     GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '1500',
-  });
+  };
+  gateway = forThisTest(await startMeasuredGateway(settings));
 });
-afterEach(() => gateway.stop());
 
 async function ask(path: string, init: RequestInit = {}): Promise<number> {
   const headers = { ...AUTHORIZED, ...(init.headers as Record<string, string>) };

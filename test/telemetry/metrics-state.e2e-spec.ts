@@ -1,37 +1,30 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
 import { processMemory } from '../../src/platform/memory/process-memory.ts';
+import { forThisTest } from '../support/for-this-test.ts';
 import { AUTHORIZED } from '../support/gateway.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
 import { startRawUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 import { openWire } from '../support/wire.ts';
 
-const cleanups: (() => Promise<unknown> | void)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-async function start(env: Record<string, string> = {}): Promise<MeasuredGateway> {
-  const gateway = await startMeasuredGateway(env);
-  cleanups.push(() => gateway.stop());
-  return gateway;
-}
+const start = async (env: Record<string, string> = {}): Promise<MeasuredGateway> =>
+  forThisTest(await startMeasuredGateway(env));
 
 /** A history store that answers when the test says so. */
 async function startHolding(): Promise<{ url: string; held: ServerResponse[] }> {
   const held: ServerResponse[] = [];
-  const upstream = await startScriptedUpstream((request: IncomingMessage, response) => {
+  const upstream = await startScriptedUpstream((request, response) => {
     if (request.url?.includes('live=sse')) {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('event: control\ndata: {}\n\n');
     }
     held.push(response);
   });
-  cleanups.push(() => upstream.stop());
-  return { url: upstream.url, held };
+  return { ...forThisTest(upstream), held };
 }
 
 /** Begins reads and leaves them open. Returns a function that ends all of them. */
@@ -105,26 +98,23 @@ describe('reads under way', () => {
   // Those that got a request of their own, as the answer was too large to share, counted as joined too.
   it('that had to part from others are counted once, as apart', async () => {
     const LARGE = Buffer.alloc(1_500_000);
-    const arrivals = [1, 2, 3].map(() => Promise.withResolvers<void>());
-    const open: ServerResponse[] = [];
-    const upstream = await startScriptedUpstream((_request, response) => {
-      arrivals[open.push(response) - 1]?.resolve();
-    });
-    cleanups.push(() => upstream.stop());
-    const gateway = await start({ GATEWAY_HISTORY_URL: upstream.url });
+    const { url, held } = await startHolding();
+    const arrived = (count: number): Promise<void> =>
+      until(`the store has ${count} reads`, () => held.length === count);
+    const gateway = await start({ GATEWAY_HISTORY_URL: url });
     const get = async (): Promise<number> => {
       const response = await fetch(`${gateway.url}/streams/a`, { headers: AUTHORIZED });
       return (await response.arrayBuffer()).byteLength;
     };
     const first = get();
-    await arrivals[0]?.promise;
+    await arrived(1);
     const others = [get(), get()];
     await gateway.until('gateway_open_reads', {}, 3);
-    open[0]?.end('small');
-    await arrivals[1]?.promise;
-    open[1]?.end(LARGE);
-    await arrivals[2]?.promise;
-    open[2]?.end(LARGE);
+    held[0]?.end('small');
+    await arrived(2);
+    held[1]?.end(LARGE);
+    await arrived(3);
+    held[2]?.end(LARGE);
     expect(await Promise.all([first, ...others])).toEqual([5, LARGE.length, LARGE.length]);
     const count = (share: string) =>
       gateway.value('gateway_shared_reads_total', { mode: 'catch-up', share });
@@ -301,8 +291,9 @@ describe('an upstream', () => {
 
 describe('the key set of read tokens', () => {
   it('is available and has an age where it could be had', async () => {
-    const keys = await startScriptedUpstream((_request, response) => response.end('{"keys":[]}'));
-    cleanups.push(() => keys.stop());
+    const keys = forThisTest(
+      await startScriptedUpstream((_request, response) => response.end('{"keys":[]}')),
+    );
     const gateway = await start({ GATEWAY_READ_TOKEN_JWKS: `${keys.url}/keys` });
     await gateway.until('gateway_token_keys_available', {}, 1);
     const ageSeconds = await gateway.value('gateway_token_keys_age_seconds');

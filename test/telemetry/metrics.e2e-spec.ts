@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parseExposition, sampleValue } from '../support/exposition.ts';
+import { forAllTests, forThisTest } from '../support/for-this-test.ts';
 import { AUTHORIZED } from '../support/gateway.ts';
-import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { startMeasuredGateway } from '../support/measured-gateway.ts';
 
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8';
 const OPENMETRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
@@ -12,18 +13,16 @@ const PROMETHEUS_ACCEPT =
   'text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
 
 describe('/metrics of the management port', () => {
-  let gateway: MeasuredGateway;
+  const gateway = forAllTests(startMeasuredGateway);
   const ask = (headers: Record<string, string> = {}): Promise<Response> =>
     fetch(`${gateway.managementUrl}/metrics`, { headers });
 
   beforeAll(async () => {
-    gateway = await startMeasuredGateway();
     // Something of every kind, so that every family has a series.
     await fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
     await fetch(`${gateway.url}/streams/x?live=sse`, { headers: AUTHORIZED });
     await gateway.until('gateway_problems_total', { code: 'upstream_unreachable' }, 2);
   });
-  afterAll(() => gateway.stop());
 
   it('is in the text format, for no cache, and asks for no credential', async () => {
     const response = await ask();
@@ -98,11 +97,10 @@ describe('/metrics of the management port', () => {
   });
 
   it('counts one gateway alone where a process has several', async () => {
-    const other = await startMeasuredGateway();
+    const other = forThisTest(await startMeasuredGateway());
     const labels = { code: 'upstream_unreachable' };
     expect(await other.value('gateway_problems_total', labels)).toBe(0);
     expect(await gateway.value('gateway_problems_total', labels)).toBe(2);
-    await other.stop();
   });
 
   it('has every declared route from the start on, as nothing yet', async () => {

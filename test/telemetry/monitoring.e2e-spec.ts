@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parseYaml } from '../helm/yaml.ts';
 import type { Family, Sample } from '../support/exposition.ts';
-import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { startMeasuredGateway } from '../support/measured-gateway.ts';
 import {
   readChartFile,
   readDashboard,
@@ -11,7 +12,7 @@ import {
   type Panel,
 } from '../support/monitoring-files.ts';
 import { parseQuery, selects, type Selector } from '../support/promql.ts';
-import { startMonitoredTraffic, type MonitoredTraffic } from '../support/monitored-traffic.ts';
+import { startMonitoredTraffic } from '../support/monitored-traffic.ts';
 
 /** The labels that Prometheus adds to every series. */
 const TARGET_LABELS = new Set(['job', 'instance', 'namespace', 'service', 'pod', 'container']);
@@ -70,23 +71,17 @@ const inPages: Named[] = ['observability.md', 'metrics.md', 'alerts.md', 'kubern
   },
 );
 
-let traffic: MonitoredTraffic;
-let gateway: MeasuredGateway;
+const traffic = forAllTests(startMonitoredTraffic);
+const gateway = forAllTests(() => startMeasuredGateway(traffic.env));
 /** All metrics of a gateway that has served every kind of request. */
 let families: Family[];
 let samples: Sample[];
 
 beforeAll(async () => {
-  traffic = await startMonitoredTraffic();
-  gateway = await startMeasuredGateway(traffic.env);
   await traffic.use(gateway.url);
   await gateway.until('gateway_commands_total', { verb: 'send', outcome: 'accepted' }, 1);
   families = await gateway.metrics();
   samples = families.flatMap((family) => family.samples);
-});
-afterAll(async () => {
-  await gateway?.stop();
-  await traffic?.stop();
 });
 
 describe('every query', () => {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { describe, expect, it } from '@jest/globals';
+import { AUTHORIZED, startTestGateway } from '../support/gateway.ts';
 import { ACCEPTED } from '../support/runtime.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { logOf, scriptedGateway } from '../support/scripted-gateway.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const TRACED = {
@@ -33,24 +33,9 @@ const ROUTES = [
   ['POST', '/api/t/default/a/chat/a1/control', '{"verb":"pause"}'],
 ] as const;
 
-let upstream: ScriptedUpstream;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  upstream = await startScriptedUpstream((_request, response) =>
-    response.writeHead(202).end(ACCEPTED),
-  );
-  gateway = await startTestGateway({
-    GATEWAY_HISTORY_URL: upstream.url,
-    GATEWAY_SYNC_URL: upstream.url,
-    GATEWAY_RUNTIME_INGRESS_URL: upstream.url,
-    GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
-  });
-});
-afterAll(async () => {
-  await gateway?.stop();
-  await upstream?.stop();
-});
+const { gateway, upstream } = scriptedGateway((_request, response) =>
+  response.writeHead(202).end(ACCEPTED),
+);
 
 /** Sends a request through a gateway without tracing and returns the trace headers that the upstream received. */
 async function passedOn(method: string, path: string, headers: object, body?: string) {
@@ -85,8 +70,7 @@ describe('the log', () => {
     await (await ask('"},{"message":"forged')).text();
     await own.stop();
 
-    const lines = own.logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines.map(({ message, code, traceId }) => ({ message, code, traceId }))).toEqual(
+    expect(logOf(own).map(({ message, code, traceId }) => ({ message, code, traceId }))).toEqual(
       [TRACE_ID, undefined, undefined].flatMap((traceId) =>
         [
           { message: expect.stringContaining('could not be reached'), traceId },

@@ -1,16 +1,18 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.ts';
+import { forAllTests, forThisTest } from '../support/for-this-test.ts';
 import { AUTHORIZED } from '../support/gateway.ts';
 import { parseExposition } from '../support/exposition.ts';
-import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { startMeasuredGateway } from '../support/measured-gateway.ts';
+import { openSocket } from '../support/open-socket.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
 import { ACCEPTED } from '../support/runtime.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { scriptedUpstream } from '../support/scripted-gateway.ts';
+import type { Script } from '../support/scripted-upstream.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = 'b7ad6b7169203331';
@@ -25,14 +27,11 @@ const READ = {
 };
 
 let collector: Collector;
-let upstream: ScriptedUpstream;
-let answer: (request: IncomingMessage, response: ServerResponse) => void;
-let gateway: MeasuredGateway;
-
-beforeAll(async () => {
-  collector = await Collector.start();
-  upstream = await startScriptedUpstream((request, response) => answer(request, response));
-  gateway = await startMeasuredGateway({
+let answer: Script;
+beforeAll(async () => void (collector = await Collector.start()));
+const upstream = scriptedUpstream((...args) => answer(...args));
+const gateway = forAllTests(() =>
+  startMeasuredGateway({
     GATEWAY_HISTORY_URL: `${upstream.url}/v1/stream`,
     GATEWAY_SYNC_URL: upstream.url,
     GATEWAY_SYNC_SECRET: 'very-secret',
@@ -40,13 +39,9 @@ beforeAll(async () => {
     GATEWAY_RUNTIME_ADMIN_URL: `${upstream.url}/admin`,
     GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '2000',
     ...collector.environment,
-  });
-});
-afterAll(async () => {
-  await gateway?.stop();
-  await upstream?.stop();
-  await collector?.stop();
-});
+  }),
+);
+afterAll(() => collector?.stop());
 
 let requests = 0;
 
@@ -61,8 +56,7 @@ async function ask(method: string, path: string, headers = {}, body?: string) {
   return { id, status: response.status, text: await response.text() };
 }
 
-const accept = (_request: unknown, response: ServerResponse): void =>
-  void response.writeHead(202).end(ACCEPTED);
+const accept: Script = (_request, response) => response.writeHead(202).end(ACCEPTED);
 
 describe('the spans of a request', () => {
   it('are one of the gateway’s own and one for its upstream, which is told of the latter', async () => {
@@ -188,9 +182,9 @@ describe('the spans of a request', () => {
 
   it('of a command that is sent again are one for each attempt', async () => {
     let attempts = 0;
-    answer = (request, response) => {
+    answer = (request, ...rest) => {
       if (attempts++ === 0) request.socket.resetAndDestroy();
-      else accept(request, response);
+      else accept(request, ...rest);
     };
     const { id, status } = await ask('POST', '/api/a/chat/a1/send', { 'idempotency-key': 'k1' });
     expect(status).toBe(202);
@@ -327,7 +321,7 @@ describe('a request that fails', () => {
   it('because its client has gone is no error, nor is its call', async () => {
     const parked = Promise.withResolvers<void>();
     answer = () => parked.resolve();
-    const socket = connect(gateway.port, '127.0.0.1');
+    const socket = await openSocket(gateway.port);
     const headers = [`Authorization: ${AUTHORIZED.authorization}`, 'X-Request-Id: trace-gone'];
     socket.write(rawRequest('GET /streams/t/x?live=long-poll', headers));
     await parked.promise;
@@ -421,15 +415,11 @@ describe('the exemplars of the latency histograms', () => {
   // The log names the trace of every caller, also where the gateway itself records none.
   it('are not there without a collector', async () => {
     answer = (_request, response) => response.end('events');
-    const own = await startMeasuredGateway({ GATEWAY_HISTORY_URL: upstream.url });
-    try {
-      await fetch(`${own.url}/streams/t/x`, { headers: { ...AUTHORIZED, ...TRACED } });
-      const text = await exposed('application/openmetrics-text', own);
-      const samples = parseExposition(text, 'openmetrics').flatMap((family) => family.samples);
-      expect(samples.filter(({ traceId }) => traceId !== undefined)).toEqual([]);
-    } finally {
-      await own.stop();
-    }
+    const own = forThisTest(await startMeasuredGateway({ GATEWAY_HISTORY_URL: upstream.url }));
+    await fetch(`${own.url}/streams/t/x`, { headers: { ...AUTHORIZED, ...TRACED } });
+    const text = await exposed('application/openmetrics-text', own);
+    const samples = parseExposition(text, 'openmetrics').flatMap((family) => family.samples);
+    expect(samples.filter(({ traceId }) => traceId !== undefined)).toEqual([]);
   });
 });
 

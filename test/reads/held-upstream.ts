@@ -1,6 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { Changes } from '../support/changes.ts';
+import { listening } from '../support/listening.ts';
+import { awaited } from '../support/until.ts';
 
 type Headers = Record<string, string | string[]>;
 
@@ -77,29 +78,23 @@ export const WITNESS = 'witness';
 /** A real HTTP server that holds every request until the test gives the response. */
 export async function startHeldUpstream(): Promise<HeldUpstream> {
   const all: HeldRequest[] = [];
-  const waiting = new Set<() => void>();
+  const changes = new Changes();
   const handlers = new Map<string, (request: HeldRequest) => void>();
-  const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     if (request.url?.includes(WITNESS)) return void response.end(WITNESS);
     const held = new HeldRequest(request, response);
     all.push(held);
-    for (const look of waiting) look();
+    changes.tell();
     for (const [name, handle] of handlers) if (held.target.includes(name)) handle(held);
   });
   server.keepAliveTimeout = 60_000;
   let accepted = 0;
-  server.on('connection', (socket: Socket) => {
-    accepted++;
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  server.on('connection', () => accepted++);
+  const { url, stop } = await listening(server);
 
   const named = (name: string): HeldRequest[] => all.filter(({ target }) => target.includes(name));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     get accepted() {
       return accepted;
     },
@@ -108,26 +103,15 @@ export async function startHeldUpstream(): Promise<HeldUpstream> {
         return named(name);
       },
       nth: (number) =>
-        new Promise((resolve) => {
-          const look = (): void => {
-            const found = named(name)[number - 1];
-            if (!found) return;
-            waiting.delete(look);
-            resolve(found);
-          };
-          waiting.add(look);
-          look();
-        }),
+        awaited(
+          () => `request ${number} of ${name}, after ${named(name).length}`,
+          changes.found(() => named(name)[number - 1]),
+        ),
       each: (handle) => {
         handlers.set(name, handle);
         for (const request of named(name)) if (!request.response.headersSent) handle(request);
       },
     }),
-    stop: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
+    stop,
   };
 }

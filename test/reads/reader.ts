@@ -6,6 +6,7 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import type { Socket } from 'node:net';
+import { Changes } from '../support/changes.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
 
 export interface ReadOptions {
@@ -32,7 +33,7 @@ export class Reader {
   private readonly request: ClientRequest;
   private response: IncomingMessage | undefined;
   private readonly pieces: Buffer[] = [];
-  private readonly waiting = new Set<() => void>();
+  private readonly changes = new Changes();
   private isOver = false;
   private isPaused = false;
 
@@ -45,7 +46,7 @@ export class Reader {
       this.request.once('close', () => {
         this.answer.body = Buffer.concat(this.pieces);
         this.isOver = true;
-        this.wake();
+        this.changes.tell();
         resolve(this.answer);
       });
     });
@@ -99,22 +100,15 @@ export class Reader {
     response.on('error', () => undefined);
     response.on('data', (piece: Buffer) => {
       this.pieces.push(piece);
-      this.wake();
+      this.changes.tell();
     });
     if (this.isPaused) response.pause();
     response.once('close', () => (this.answer.isWhole = response.complete));
-    this.wake();
+    this.changes.tell();
   }
 
-  private async until(isThere: () => boolean): Promise<void> {
-    while (!isThere() && !this.isOver) {
-      await new Promise<void>((resolve) => this.waiting.add(resolve));
-    }
-  }
-
-  private wake(): void {
-    for (const resolve of this.waiting) resolve();
-    this.waiting.clear();
+  private until(isThere: () => boolean): Promise<void> {
+    return this.changes.until(() => isThere() || this.isOver);
   }
 }
 

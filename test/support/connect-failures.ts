@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Changes } from './changes.ts';
+import { awaited } from './until.ts';
 
 /** What undici publishes. */
 interface ConnectMessage {
@@ -24,7 +25,11 @@ export function countConnectFailures(url: string): ConnectFailures {
   };
   const failures: ConnectFailures = {
     count: 0,
-    until: (count) => changes.until(() => failures.count >= count),
+    until: (count) =>
+      awaited(
+        () => `${count} failures to connect to ${host}, after ${failures.count}`,
+        changes.until(() => failures.count >= count),
+      ),
     stop: () => unsubscribe('undici:client:connectError', onFailure),
   };
   subscribe('undici:client:connectError', onFailure);

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stream, type Offset } from '@durable-streams/client';
 import { Changes } from './changes.ts';
+import type { NumberedEvent } from './numbered-events.ts';
+import { awaited } from './until.ts';
+
+export type { NumberedEvent };
 
 export interface ReaderOptions {
   url: string;
@@ -9,11 +13,6 @@ export interface ReaderOptions {
   authorization?: () => Promise<string>;
   live: 'long-poll' | 'sse';
   fetch?: typeof fetch;
-}
-
-/** The fields of a timeline's event that a reader checks. */
-export interface NumberedEvent {
-  seq: number;
 }
 
 /** The problems with the order of the events. */
@@ -44,7 +43,11 @@ export class TimelineReader<Event extends NumberedEvent> {
 
   /** Resolves once so many events have been read. */
   until(count: number): Promise<void> {
-    return this.changes.until(() => this.events.length >= count);
+    const read = this.changes.until(() => this.events.length >= count);
+    return awaited(
+      () => `${count} events of ${this.options.url}, after ${this.events.length}`,
+      read,
+    );
   }
 
   async stop(): Promise<void> {

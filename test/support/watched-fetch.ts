@@ -1,4 +1,5 @@
 import { Changes } from './changes.ts';
+import { awaited } from './until.ts';
 
 /** A response as a client's `fetch` received it. */
 export interface SeenAnswer {
@@ -28,7 +29,8 @@ export function watchedFetch(): WatchedFetch {
     answers,
     next: (matches) => {
       const from = answers.length;
-      return changes.found(() => answers.slice(from).find(matches));
+      const found = changes.found(() => answers.slice(from).find(matches));
+      return awaited(() => `an answer for which ${String(matches)}`, found);
     },
     statuses: () => answers.map(({ status }) => status),
   };

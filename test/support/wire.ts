@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { resetConnection } from '../../src/platform/http/reset-connection.ts';
+import { Changes } from './changes.ts';
 import { awaited } from './until.ts';
 
 /** A TCP connection on which a test sends and reads single bytes. Text is latin1: one byte per character. */
@@ -10,7 +11,8 @@ export class Wire {
   received = '';
   /** How the other side ended it: `end` in order, `reset` broken off. */
   readonly ended: Promise<'end' | 'reset'>;
-  private readonly waiters = new Set<() => void>();
+  private readonly changes = new Changes();
+  private isOver = false;
 
   /** `asksForReset`: an end is taken for one in order only where a byte more can be written. */
   constructor(socket: Socket, asksForReset = false) {
@@ -18,7 +20,7 @@ export class Wire {
     socket.setEncoding('latin1');
     socket.on('data', (chunk: string) => {
       this.received += chunk;
-      this.wake();
+      this.changes.tell();
     });
     this.ended = new Promise((resolve) => {
       socket.once('end', () => {
@@ -29,7 +31,10 @@ export class Wire {
       socket.once('error', () => resolve('reset'));
       socket.once('close', (hadError) => resolve(hadError ? 'reset' : 'end'));
     });
-    void this.ended.then(() => this.wake());
+    void this.ended.then(() => {
+      this.isOver = true;
+      this.changes.tell();
+    });
   }
 
   /** Writes bytes, and resolves once the system has taken them. */
@@ -46,13 +51,9 @@ export class Wire {
       typeof expected === 'string'
         ? this.received.includes(expected)
         : expected.test(this.received);
-    let hasEnded = false;
-    void this.ended.then(() => (hasEnded = true));
-    while (!isThere()) {
-      if (hasEnded) throw new Error(`ended without ${String(expected)}: ${this.received}`);
-      const change = new Promise<void>((resolve) => this.waiters.add(resolve));
-      await awaited(() => `${String(expected)} comes, after ${this.received}`, change);
-    }
+    const change = this.changes.until(() => isThere() || this.isOver);
+    await awaited(() => `${String(expected)} comes, after ${this.received}`, change);
+    if (!isThere()) throw new Error(`ended without ${String(expected)}: ${this.received}`);
     return this.received;
   }
 
@@ -64,11 +65,6 @@ export class Wire {
   /** Breaks it off, as a process does that is killed. */
   reset(): void {
     resetConnection(this.socket);
-  }
-
-  private wake(): void {
-    for (const waiter of this.waiters) waiter();
-    this.waiters.clear();
   }
 }
 

@@ -1,14 +1,18 @@
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { problem } from '../support/ask-raw.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
+import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { openSocket } from '../support/open-socket.ts';
 import { rawRequest, sendRaw } from '../support/raw-client.ts';
 import { ACCEPTED } from '../support/runtime.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
+import { openWire } from '../support/wire.ts';
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
 /** So long that a busy machine reaches no phase of it before the test has done what belongs to the phase before. */
@@ -25,23 +29,19 @@ describe('the drain', () => {
   let gateway: GatewayChild;
   /** Requests that the upstream has and has not answered, by their target. */
   let held: Map<string, ServerResponse>;
-  const arrivals = new EventEmitter();
   let signalledAtMs = 0;
   const sinceSignalMs = (): number => performance.now() - signalledAtMs;
 
   beforeEach(async () => {
     held = new Map();
-    upstream = await startScriptedUpstream((request, response) => {
-      const target = request.url ?? '';
-      if (!target.includes('held')) return void response.end(ACCEPTED);
-      held.set(target, response);
-      arrivals.emit('arrival');
-    });
+    upstream = forThisTest(
+      await startScriptedUpstream(({ url: target = '' }, response) => {
+        if (target.includes('held')) held.set(target, response);
+        else response.end(ACCEPTED);
+      }),
+    );
     gateway = await startGatewayChild({ env: environment(upstream.url) });
-  });
-  afterEach(async () => {
-    await gateway.kill();
-    await upstream.stop();
+    afterThisTest(() => gateway.kill());
   });
 
   const terminate = (): void => {
@@ -49,11 +49,8 @@ describe('the drain', () => {
     gateway.signal('SIGTERM');
   };
   const untilHeld = async (target: string): Promise<ServerResponse> => {
-    for (;;) {
-      const response = held.get(target);
-      if (response) return response;
-      await once(arrivals, 'arrival');
-    }
+    await until(`${target} is held`, () => held.has(target));
+    return held.get(target)!;
   };
   const ready = (): Promise<number> => readiness(gateway);
 
@@ -143,14 +140,10 @@ describe('the drain', () => {
       expect(headers).toMatch(/\r\nRetry-After: 1\r\n/i);
       expect(headers).toMatch(/\r\nCache-Control: no-store\r\n/i);
       expect(headers).toMatch(/\r\nConnection: close\r\n/i);
-      expect(JSON.parse(body)).toEqual({
-        type: 'urn:agent-gateway:error:draining',
-        title: 'This gateway is shutting down',
-        status: 503,
-        detail: 'This copy of the gateway is shutting down; try again.',
-        code: 'draining',
-        requestId: /\r\nX-Request-Id: (\S+)\r\n/i.exec(headers)?.[1],
-      });
+      const title = 'This gateway is shutting down';
+      const detail = 'This copy of the gateway is shutting down; try again.';
+      const requestId = /\r\nX-Request-Id: (\S+)\r\n/i.exec(headers)?.[1];
+      expect(JSON.parse(body)).toEqual(problem(503, 'draining', title, detail, requestId));
     }
     // At the hard deadline they would have had no answer.
     const times = answers.map(({ atMs }) => atMs);
@@ -195,44 +188,35 @@ describe('the drain', () => {
   });
 
   it('turns what comes on a kept connection after the soft deadline away', async () => {
-    const kept = await open();
-    const answers: string[] = [];
-    kept.on('data', (chunk: Buffer) => answers.push(chunk.toString('latin1')));
+    const kept = await openWire(gateway.port);
     // A request under way keeps the connection; another one is sent behind it.
-    kept.write(request('POST /api/a/held/1/send', 'Content-Length: 0'));
+    await kept.write(request('POST /api/a/held/1/send', 'Content-Length: 0'));
     const runtime = await untilHeld('/held/1/wake/send');
     const parked = fetchWhole('/streams/held');
     await untilHeld('/held');
     terminate();
     // Its answer comes at the soft deadline.
     expect((await parked).headers).toMatch(/^HTTP\/1\.1 503 /);
-    kept.write(request('POST /api/a/echo/2/send', 'Content-Length: 2') + '{}');
+    await kept.write(request('POST /api/a/echo/2/send', 'Content-Length: 2') + '{}');
     // The gateway has read it before it answers what came later. The answers on one connection come in the order of the requests.
     expect(await ready()).toBe(503);
     runtime.end(ACCEPTED);
-    await once(kept, 'close');
-    const text = answers.join('');
-    expect([...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status)).toEqual([
-      '202',
-      '503',
-    ]);
+    await kept.over();
+    expect(kept.received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 202', 'HTTP/1.1 503']);
     expect(upstream.seen.map(({ target }) => target)).toEqual(['/held/1/wake/send', '/held']);
   });
 
   it('answers every pipelined request that it took, and closes behind the last', async () => {
-    const kept = await open();
-    const answers: string[] = [];
-    kept.on('data', (chunk: Buffer) => answers.push(chunk.toString('latin1')));
-    const command = (id: string) =>
-      `POST /api/a/held/${id}/send HTTP/1.1\r\nHost: x\r\n${KEY}\r\nContent-Length: 0\r\n\r\n`;
-    kept.write(command('1') + command('2') + command('3'));
+    const kept = await openWire(gateway.port);
+    const command = (id: string) => request(`POST /api/a/held/${id}/send`, 'Content-Length: 0');
+    await kept.write(command('1') + command('2') + command('3'));
     const taken = [];
     for (const id of ['1', '2', '3']) taken.push(await untilHeld(`/held/${id}/wake/send`));
     terminate();
     await untilUnready(gateway);
     for (const runtime of taken) runtime.end(ACCEPTED);
-    await once(kept, 'close');
-    const heads = answers.join('').match(/HTTP\/1\.1 \d+ |\r\nConnection: \S+/gi);
+    await kept.over();
+    const heads = kept.received.match(/HTTP\/1\.1 \d+ |\r\nConnection: \S+/gi);
     expect(heads?.map((head) => head.trim().toLowerCase())).toEqual([
       'http/1.1 202',
       'connection: keep-alive',
@@ -244,17 +228,15 @@ describe('the drain', () => {
   });
 
   it('lets a request finish whose head was half there when the listener closed', async () => {
-    const slow = await open();
-    slow.write('GET /streams/a HTTP/1.1\r\nHost: x\r\n');
+    const slow = await openWire(gateway.port);
+    await slow.write('GET /streams/a HTTP/1.1\r\nHost: x\r\n');
     const other = await open();
     terminate();
     // Idle connections are closed now.
     await once(other.resume(), 'close');
-    let answer = '';
-    slow.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')));
-    slow.write(`${KEY}\r\n\r\n`);
-    await once(slow, 'close');
-    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    await slow.write(`${KEY}\r\n\r\n`);
+    await slow.over();
+    expect(slow.received).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   it('ends at once at a second signal', async () => {
@@ -263,7 +245,7 @@ describe('the drain', () => {
     terminate();
     await untilUnready(gateway);
     // Two signals within half a second are one. The gateway has had the first.
-    await sleepUntil(sinceSignalMs() + 600);
+    await sleep(600);
     gateway.signal('SIGTERM');
     expect(await gateway.exited).toEqual({ code: 1, signal: null });
     expect(sinceSignalMs()).toBeLessThan(SOFT_DEADLINE_MS);
@@ -287,12 +269,11 @@ describe('the drain', () => {
     path: string,
     method = 'GET',
   ): Promise<{ headers: string; body: string }> {
-    const socket = await open();
-    let answer = '';
-    socket.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')));
+    const wire = await openWire(gateway.port);
     const length = method === 'POST' ? ['Content-Length: 0'] : [];
-    socket.write(request(`${method} ${path}`, ...length));
-    await new Promise((resolve) => socket.once('close', resolve));
+    await wire.write(request(`${method} ${path}`, ...length));
+    await wire.over();
+    const answer = wire.received;
     const headEnd = answer.indexOf('\r\n\r\n');
     return headEnd === -1
       ? { headers: answer, body: '' }
@@ -311,10 +292,6 @@ describe('the drain', () => {
     used.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
     await answered;
     return [unused, used];
-  }
-
-  function sleepUntil(atMs: number): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, atMs - sinceSignalMs()));
   }
 });
 

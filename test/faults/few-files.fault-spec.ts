@@ -1,36 +1,32 @@
-import { EventEmitter, once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { connect } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
 import { API_KEY } from '../support/credentials.ts';
+import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { until } from '../support/until.ts';
 
 const FILES = 200;
 const CLIENTS = 150;
-
-const closings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closings.splice(0).toReversed()) await close();
-});
 
 async function start(env: Record<string, string> = {}): Promise<GatewayChild> {
   const gateway = await startGatewayChild({
     env,
     wrapper: ['/bin/sh', '-c', `ulimit -n ${FILES}; exec "$@"`, 'sh'],
   });
-  closings.push(() => gateway.kill());
+  afterThisTest(() => gateway.kill());
   return gateway;
 }
 
 /** Sends a read that parks, on a connection of its own. Resolves with the status, or 0 if the connection is closed. */
-function park(port: number, sockets: Socket[]): Promise<number> {
+function park(port: number, index: number): Promise<number> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
-    sockets.push(socket);
+    afterThisTest(() => socket.destroy());
     socket.on('error', () => undefined);
     socket.on('close', () => resolve(0));
     socket.once('data', (answer) => resolve(Number(answer.toString('latin1').slice(9, 12))));
-    const target = `/streams/x${sockets.length}?offset=1&live=long-poll`;
+    const target = `/streams/x${index}?offset=1&live=long-poll`;
     socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`);
   });
 }
@@ -38,24 +34,17 @@ function park(port: number, sockets: Socket[]): Promise<number> {
 describe('with few files to open', () => {
   // Reads were 502 and connections reset, liveness had no answer, and in the end the process failed.
   it('turns clients away at the caps, and answers the probes', async () => {
-    const progress = new EventEmitter();
     let parked = 0;
-    const upstream = await startScriptedUpstream(() => {
-      parked++;
-      progress.emit('step');
-    });
-    closings.push(() => upstream.stop());
+    const upstream = forThisTest(await startScriptedUpstream(() => void parked++));
     const gateway = await start({ GATEWAY_HISTORY_URL: upstream.url });
-    const sockets: Socket[] = [];
-    closings.push(() => sockets.forEach((socket) => socket.destroy()));
     const statuses: number[] = [];
     for (let i = 0; i < CLIENTS; i++) {
-      void park(gateway.port, sockets).then((status) => {
-        statuses.push(status);
-        progress.emit('step');
-      });
+      void park(gateway.port, i).then((status) => statuses.push(status));
     }
-    while (parked + statuses.length < CLIENTS) await once(progress, 'step');
+    await until(
+      () => `${CLIENTS} clients are parked (${parked}) or answered (${statuses.length})`,
+      () => parked + statuses.length >= CLIENTS,
+    );
 
     expect(parked).toBeGreaterThan(10);
     // Closed unheard beyond 110 % of the cap.

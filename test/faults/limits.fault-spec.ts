@@ -1,9 +1,10 @@
-import { EventEmitter, once } from 'node:events';
-import type { Server } from 'node:http';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { choosePorts } from '../../local/stack/ports.ts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { problem } from '../support/ask-raw.ts';
+import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
+import { API_KEY, AUTHORIZED } from '../support/gateway.ts';
+import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import { openSocket } from '../support/open-socket.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
@@ -12,71 +13,56 @@ const OTHER_KEY = 'another-api-key-0123456789';
 
 describe('limits', () => {
   let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
+  let gateway: MeasuredGateway;
   /** The answers that the history store has not given yet. */
   let parked: (() => void)[];
-  const upstreamEvents = new EventEmitter();
-  const sockets: Socket[] = [];
 
   const start = async (env: Record<string, string>): Promise<void> => {
-    const { management } = await choosePorts({ management: 0 });
-    gateway = await startTestGateway({
+    const settings = {
       GATEWAY_HISTORY_URL: upstream.url,
-      GATEWAY_API_KEYS: `${AUTHORIZED.authorization.slice('Bearer '.length)},${OTHER_KEY}`,
-      GATEWAY_MANAGEMENT_PORT: String(management),
-      ...env,
-    });
+      GATEWAY_API_KEYS: `${API_KEY},${OTHER_KEY}`,
+    };
+    gateway = forThisTest(await startMeasuredGateway({ ...settings, ...env }));
   };
   const read = (path: string, key?: string): Promise<Response> =>
     fetch(`${gateway.url}/streams/${path}`, {
       headers: key ? { authorization: `Bearer ${key}` } : AUTHORIZED,
     });
   /** Resolves once the upstream has so many requests. */
-  const untilParked = async (count: number): Promise<void> => {
-    while (parked.length < count) await once(upstreamEvents, 'parked');
-  };
+  const untilParked = (count: number): Promise<void> =>
+    until(`${count} requests are parked`, () => parked.length >= count);
 
   beforeEach(async () => {
     parked = [];
-    upstream = await startScriptedUpstream((request, response) => {
-      if (!request.url?.includes('parked')) {
-        response.end('at once');
-        return;
-      }
-      parked.push(() => response.end('in the end'));
-      upstreamEvents.emit('parked');
-    });
-  });
-  afterEach(async () => {
-    for (const socket of sockets.splice(0)) socket.destroy();
-    await gateway.stop();
-    await upstream.stop();
+    upstream = forThisTest(
+      await startScriptedUpstream((request, response) => {
+        if (request.url?.includes('parked')) parked.push(() => response.end('in the end'));
+        else response.end('at once');
+      }),
+    );
   });
 
-  const overloaded = (detail: string, requestId: string | null) => ({
-    type: 'urn:agent-gateway:error:overloaded',
-    title: 'The gateway is at its limit',
-    status: 503,
-    detail,
-    code: 'overloaded',
-    requestId,
-  });
+  /** Expects that a read is refused with this problem, and may be tried again in a second. */
+  async function expectRefusal(
+    refused: Response,
+    ...[status, code, title, detail]: [number, string, string, string]
+  ): Promise<void> {
+    expect(refused.status).toBe(status);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(refused.headers.get('cache-control')).toBe('no-store');
+    const id = refused.headers.get('x-request-id') ?? '';
+    expect(await refused.json()).toEqual(problem(status, code, title, detail, id));
+  }
+  const expectOverload = (refused: Response, detail: string): Promise<void> =>
+    expectRefusal(refused, 503, 'overloaded', 'The gateway is at its limit', detail);
 
   it('turns a read beyond the cap of all away, answers the open ones, and keeps the management port', async () => {
     await start({ GATEWAY_MAX_OPEN_READS: '2' });
     const open = [read('parked/1'), read('parked/2', OTHER_KEY)];
     await untilParked(2);
 
-    const refused = await read('third');
-    expect(refused.status).toBe(503);
-    expect(refused.headers.get('retry-after')).toBe('1');
-    expect(refused.headers.get('cache-control')).toBe('no-store');
-    expect(await refused.json()).toEqual(
-      overloaded(
-        'The gateway has too many reads open; try again in a moment.',
-        refused.headers.get('x-request-id'),
-      ),
-    );
+    const tooMany = 'The gateway has too many reads open; try again in a moment.';
+    await expectOverload(await read('third'), tooMany);
     expect((await fetch(`${gateway.managementUrl}/health/ready`)).status).toBe(200);
     expect((await fetch(`${gateway.managementUrl}/health/live`)).status).toBe(200);
     // A write is no read.
@@ -113,15 +99,8 @@ describe('limits', () => {
     const open = read('parked/1');
     await untilParked(1);
 
-    const refused = await read('second');
-    expect(refused.status).toBe(503);
-    expect(refused.headers.get('retry-after')).toBe('1');
-    expect(await refused.json()).toEqual(
-      overloaded(
-        'Too many reads are open with this credential; try again in a moment.',
-        refused.headers.get('x-request-id'),
-      ),
-    );
+    const tooMany = 'Too many reads are open with this credential; try again in a moment.';
+    await expectOverload(await read('second'), tooMany);
     expect((await read('second', OTHER_KEY)).status).toBe(200);
     for (const finish of parked) finish();
     expect(await (await open).text()).toBe('in the end');
@@ -141,7 +120,7 @@ describe('limits', () => {
     expect((await fetch(`${gateway.managementUrl}/health/ready`)).status).toBe(200);
 
     first.destroy();
-    await serverSees(1);
+    await gateway.until('gateway_connections', {}, 1);
     const fourth = await openConnection();
     expect(await ask(fourth, '/health')).toMatch(/^HTTP\/1\.1 200 /);
     for (const finish of parked) finish();
@@ -162,8 +141,7 @@ describe('limits', () => {
     expect(await ask(idle[0]!, '/health')).toMatch(/^HTTP\/1\.1 200 /);
     for (const finish of parked) finish();
     for (const reader of readers) expect(await nextAnswer(reader)).toMatch(/^HTTP\/1\.1 200 /);
-    const metrics = await (await fetch(`${gateway.managementUrl}/metrics`)).text();
-    expect(metrics).toContain('gateway_clients_ended_total{reason="idle"} 2\n');
+    expect(await gateway.value('gateway_clients_ended_total', { reason: 'idle' })).toBe(2);
   });
 
   it('drops a connection far beyond the cap unheard', async () => {
@@ -178,18 +156,8 @@ describe('limits', () => {
   it('answers 429 beyond the rate of a credential, and not to another one', async () => {
     await start({ GATEWAY_RATE_LIMIT_PER_SECOND: '1' });
     expect((await read('a')).status).toBe(200);
-    const refused = await read('a');
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get('retry-after')).toBe('1');
-    expect(refused.headers.get('cache-control')).toBe('no-store');
-    expect(await refused.json()).toEqual({
-      type: 'urn:agent-gateway:error:rate_limited',
-      title: 'Too many requests',
-      status: 429,
-      detail: 'Too many requests with this credential; wait as long as Retry-After says.',
-      code: 'rate_limited',
-      requestId: refused.headers.get('x-request-id'),
-    });
+    const detail = 'Too many requests with this credential; wait as long as Retry-After says.';
+    await expectRefusal(await read('a'), 429, 'rate_limited', 'Too many requests', detail);
     expect(upstream.seen).toHaveLength(1);
     expect((await read('a', OTHER_KEY)).status).toBe(200);
   });
@@ -225,7 +193,7 @@ describe('limits', () => {
 
   async function openConnection(): Promise<Socket> {
     const socket = await openSocket(gateway.port);
-    sockets.push(socket);
+    afterThisTest(() => socket.destroy());
     return socket;
   }
 
@@ -247,17 +215,5 @@ describe('limits', () => {
 
   async function nextAnswer(socket: Socket): Promise<string> {
     return String(socket.read() ?? (await once(socket, 'data'))[0]);
-  }
-
-  async function serverSees(connections: number): Promise<void> {
-    const server = gateway.running.app.getHttpServer() as Server;
-    const open = (): Promise<number> =>
-      new Promise((resolve, reject) =>
-        server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
-      );
-    await until(
-      `the server has ${connections} connections`,
-      async () => (await open()) <= connections,
-    );
   }
 });

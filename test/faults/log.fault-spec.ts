@@ -6,10 +6,19 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { choosePorts } from '../../local/stack/ports.ts';
+import { READY_TIMEOUT_MS, untilReady } from '../../local/stack/process.ts';
+import { afterThisTest } from '../support/for-this-test.ts';
+import { launchGateway } from '../support/gateway-child.ts';
+import { measuresAt } from '../support/measured-gateway.ts';
 import { openSocket } from '../support/open-socket.ts';
-import { startWritingTo, type WritingGateway } from './log-output.ts';
+import { untilAccepting } from '../support/until-accepting.ts';
+import { Pipeline } from './pipeline.ts';
 
+/** Makes a log line of about 700 bytes. */
+const REQUEST = `GET /nothing/${'a'.repeat(490)} HTTP/1.1\r\nHost: gateway.test\r\n\r\n`;
+const REQUESTS_AT_ONCE = 8;
 /** Lines of about 700 bytes each: more than 4 MiB. */
 const FLOOD = 9_600;
 const MAX_WAITING_BYTES = 4_194_304;
@@ -20,19 +29,41 @@ type Line = { message: string; droppedLines?: number };
 
 let folder: string;
 let pipes = 0;
-const closings: (() => unknown)[] = [];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gateway-log-'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
-afterEach(async () => {
-  for (const close of closings.splice(0).toReversed()) await close();
-});
 
-async function start(path: string, env: Record<string, string> = {}): Promise<WritingGateway> {
-  const gateway = await startWritingTo(path, { GATEWAY_DRAIN_TIMEOUT_MS: '1000', ...env });
-  closings.push(() => gateway.process.kill());
-  return gateway;
+/** A built gateway whose standard output goes to a path. */
+async function start(path: string, env: Record<string, string> = {}) {
+  const { port, management } = await choosePorts({ port: 0, management: 0 });
+  const { gateway } = await launchGateway({
+    env: {
+      GATEWAY_PORT: String(port),
+      GATEWAY_MANAGEMENT_PORT: String(management),
+      GATEWAY_DRAIN_TIMEOUT_MS: '1000',
+      ...env,
+    },
+    wrapper: ['/bin/sh', '-c', `exec "$@" >> ${path}`, 'sh'],
+  });
+  afterThisTest(() => gateway.kill());
+  // What it logs nobody reads, so only its ports tell.
+  await untilReady(gateway, READY_TIMEOUT_MS, async () => {
+    await untilAccepting(port);
+    await untilAccepting(management);
+  });
+  return {
+    port,
+    ...measuresAt(`http://127.0.0.1:${management}`),
+    exited: gateway.exited,
+    signal: (signal: NodeJS.Signals) => process.kill(gateway.pid, signal),
+    /** Sends so many requests, each with a line in the log, and reads their answers. */
+    request: async (count: number) => {
+      const pipeline = await Pipeline.open(port, REQUEST);
+      await pipeline.send(count, REQUESTS_AT_ONCE);
+      pipeline.close();
+    },
+  };
 }
 
 /** A pipe that this process holds open without reading. */
@@ -45,7 +76,7 @@ function makePipe(): { path: string; fd: number } {
 
 function makeUnreadPipe(): string {
   const { path, fd } = makePipe();
-  closings.push(() => closeSync(fd));
+  afterThisTest(() => closeSync(fd));
   return path;
 }
 
@@ -65,22 +96,22 @@ describe.each([
   it('drops and counts lines beyond a bound, and holds up neither requests nor the end', async () => {
     const gateway = await start(output());
     await gateway.request(FLOOD);
-    await gateway.until(DROPPED, (lines) => lines > 0);
-    expect(await gateway.metric(WAITING)).toBeLessThanOrEqual(MAX_WAITING_BYTES);
+    await gateway.until(DROPPED, {}, (lines) => lines > 0);
+    expect(await gateway.value(WAITING)).toBeLessThanOrEqual(MAX_WAITING_BYTES);
     gateway.signal('SIGTERM');
-    expect(await gateway.process.exited).toEqual({ code: 0, signal: null });
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
   });
 
   it('does not hold up a second signal', async () => {
     const gateway = await start(output(), { GATEWAY_DRAIN_TIMEOUT_MS: '4000' });
     await gateway.request(FLOOD);
     const idle = await openSocket(gateway.port);
-    closings.push(() => idle.destroy());
+    afterThisTest(() => idle.destroy());
     gateway.signal('SIGTERM');
     // Idle connections are closed after a fifth of the time.
     await once(idle.resume(), 'close');
     gateway.signal('SIGTERM');
-    expect(await gateway.process.exited).toEqual({ code: 1, signal: null });
+    expect(await gateway.exited).toEqual({ code: 1, signal: null });
   });
 });
 
@@ -88,11 +119,11 @@ describe('a log whose reader is away', () => {
   it('continues where it stopped when the reader is back, and tells how many lines are missing', async () => {
     const { path, fd } = makePipe();
     const reader = new Socket({ fd, readable: true, writable: false });
-    closings.push(() => reader.destroy());
+    afterThisTest(() => reader.destroy());
     reader.pause();
     const gateway = await start(path);
     await gateway.request(FLOOD);
-    await gateway.until(DROPPED, (lines) => lines > 0);
+    await gateway.until(DROPPED, {}, (lines) => lines > 0);
 
     const lines: Line[] = [];
     const stopped = Promise.withResolvers<void>();
@@ -100,8 +131,8 @@ describe('a log whose reader is away', () => {
       lines.push(JSON.parse(line) as Line);
       if (lines.at(-1)?.message === 'the gateway has stopped') stopped.resolve();
     });
-    await gateway.until(WAITING, (bytes) => bytes === 0);
-    const dropped = await gateway.metric(DROPPED);
+    await gateway.until(WAITING, {}, 0);
+    const dropped = await gateway.value(DROPPED);
     await gateway.request(8);
     gateway.signal('SIGTERM');
     await stopped.promise;
@@ -114,7 +145,7 @@ describe('a log whose reader is away', () => {
     closeSync(fd);
     await gateway.request(80);
     gateway.signal('SIGTERM');
-    expect(await gateway.process.exited).toEqual({ code: 0, signal: null });
+    expect(await gateway.exited).toEqual({ code: 0, signal: null });
   });
 });
 
@@ -127,17 +158,17 @@ describe('a log in a file on a full disk', () => {
     async () => {
       const disk = await mkdtemp(join(folder, 'disk-'));
       mount(['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
-      closings.push(() => execFileSync('umount', [disk]));
+      afterThisTest(() => execFileSync('umount', [disk]));
       const file = join(disk, 'log');
       const gateway = await start(file);
       await gateway.request(FLOOD);
-      await gateway.until(DROPPED, (lines) => lines > 0);
+      await gateway.until(DROPPED, {}, (lines) => lines > 0);
 
       mount(['-o', 'remount,size=16m', disk]);
-      await gateway.until(WAITING, (bytes) => bytes === 0);
-      const dropped = await gateway.metric(DROPPED);
+      await gateway.until(WAITING, {}, 0);
+      const dropped = await gateway.value(DROPPED);
       gateway.signal('SIGTERM');
-      expect(await gateway.process.exited).toEqual({ code: 0, signal: null });
+      expect(await gateway.exited).toEqual({ code: 0, signal: null });
 
       const text = await readFile(file, 'utf8');
       const lines = text.split('\n').slice(0, -1);

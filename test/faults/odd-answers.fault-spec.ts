@@ -1,7 +1,8 @@
 import { get } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
-import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { startGatewayChild } from '../support/gateway-child.ts';
 import { startRawUpstream } from '../support/scripted-upstream.ts';
 
 const LENGTH = 'Content-Length: 2';
@@ -48,23 +49,18 @@ const ODD_HEADS: Record<string, string[]> = {
 };
 
 describe('answers that no upstream should give', () => {
-  let gateway: GatewayChild;
-  let upstream: Awaited<ReturnType<typeof startRawUpstream>>;
   let answer = Buffer.alloc(0);
-
-  beforeAll(async () => {
-    upstream = await startRawUpstream((socket) => {
+  const upstream = forAllTests(() =>
+    startRawUpstream((socket) => {
       // Its end is the body's where no length tells.
       socket.once('data', () => socket.end(answer));
-    });
-    gateway = await startGatewayChild({
+    }),
+  );
+  const gateway = forAllTests(() =>
+    startGatewayChild({
       env: { GATEWAY_HISTORY_URL: upstream.url, GATEWAY_RUNTIME_ADMIN_URL: upstream.url },
-    });
-  });
-  afterAll(async () => {
-    await gateway?.stop();
-    await upstream?.stop();
-  });
+    }),
+  );
 
   /** The status, or `broken` where the answer has no end. */
   function ask(path: string, headers: Record<string, string>): Promise<number | 'broken'> {

@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { choosePorts } from '../../local/stack/ports.ts';
 import { startCatalog, type Catalog } from '../support/catalog.ts';
 import { Random } from '../soak/random.ts';
 import { CatalogReader, RowChanger } from '../soak/catalog.ts';
 import { API_KEY, AUTHORIZED, READ_TOKEN_SECRET } from '../support/credentials.ts';
+import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { startHaproxy, type RunningHaproxy } from '../support/haproxy.ts';
 import { startHistory, type RunningHistory } from '../support/history.ts';
 import { ReadToken } from '../support/read-token.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { TimelineReader } from '../support/timeline-reader.ts';
-import { startRollingGateways, type RollingGateways } from './rolling-gateways.ts';
+import { until } from '../support/until.ts';
 
 const DRAIN_MS = 2_500;
 const COPIES = 3;
@@ -30,7 +33,10 @@ describe('three gateways behind a load balancer, drained and replaced by turns w
   let runtime: ScriptedUpstream;
   let history: RunningHistory;
   let catalog: Catalog;
-  let gateways: RollingGateways;
+  let haproxy: RunningHaproxy;
+  /** The settings of each copy, and those that run now. */
+  let settings: Record<string, string>[];
+  const copies: GatewayChild[] = [];
 
   beforeAll(async () => {
     let invocations = 0;
@@ -44,26 +50,45 @@ describe('three gateways behind a load balancer, drained and replaced by turns w
     });
     history = await startHistory({ longPollTimeoutMs: 60_000 });
     catalog = await startCatalog({ port: 0, databasePath: ':memory:' });
-    gateways = await startRollingGateways(COPIES, {
+    const places = Array.from({ length: COPIES }, () => ({ port: 0, managementPort: 0 }));
+    for (const place of places) Object.assign(place, await choosePorts(place));
+    settings = places.map(({ port, managementPort }) => ({
       GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
       GATEWAY_HISTORY_URL: history.url,
       GATEWAY_SYNC_URL: catalog.url,
       GATEWAY_DRAIN_TIMEOUT_MS: String(DRAIN_MS),
-    });
+      GATEWAY_PORT: String(port),
+      GATEWAY_MANAGEMENT_PORT: String(managementPort),
+    }));
+    for (const env of settings) copies.push(await startGatewayChild({ env }));
+    haproxy = await startHaproxy(places);
   });
   afterAll(async () => {
-    await gateways?.stop();
+    await haproxy?.stop();
+    await Promise.all(copies.map((gateway) => gateway.kill()));
     await catalog?.stop();
     await history?.stop();
     await runtime?.stop();
   });
+
+  /** SIGTERM, and another one in its place. */
+  async function replace(index: number): Promise<void> {
+    copies[index]!.signal('SIGTERM');
+    expect(await copies[index]!.exited).toEqual({ code: 0, signal: null });
+    const next = await startGatewayChild({ env: settings[index] });
+    copies[index] = next;
+    // Traffic returns only behind the load balancer's readiness check.
+    await until('the load balancer asks the gateway', () =>
+      next.log.some(({ message }) => message === 'request'),
+    );
+  }
 
   it('lose no command, break no answer, and let every client resume without loss or repetition', async () => {
     const over = new AbortController();
     const { signal } = over;
     const streams = Array.from(
       { length: STREAMS },
-      (_, index) => `${gateways.url}/streams/t/default/rolling/${index}`,
+      (_, index) => `${haproxy.url}/streams/t/default/rolling/${index}`,
     );
     for (const stream of streams) expect(await status(stream, 'PUT')).toBe(201);
     let minted = 0;
@@ -84,7 +109,7 @@ describe('three gateways behind a load balancer, drained and replaced by turns w
         return new TimelineReader({ url, authorization, live: LIVES[index % 2]! });
       }),
     );
-    const catalogReader = new CatalogReader(gateways.url, 'rolling');
+    const catalogReader = new CatalogReader(haproxy.url, 'rolling');
     const rows = new RowChanger(catalog.url, 'rolling');
     const random = new Random(1);
 
@@ -93,7 +118,7 @@ describe('three gateways behind a load balancer, drained and replaced by turns w
     const load = [
       ...Array.from({ length: COMMANDS_AT_ONCE }, async () => {
         while (!signal.aborted) {
-          answers.push(await status(`${gateways.url}/api/a/echo/e1/send`, 'POST', '{}'));
+          answers.push(await status(`${haproxy.url}/api/a/echo/e1/send`, 'POST', '{}'));
           await sleep(random.between(0, 50));
         }
       }),
@@ -108,7 +133,7 @@ describe('three gateways behind a load balancer, drained and replaced by turns w
       rows.run(5, signal),
     ];
     for (let turn = 0; turn < REPLACEMENTS; turn++) {
-      expect(await gateways.replace(turn % COPIES)).toEqual({ code: 0, signal: null });
+      await replace(turn % COPIES);
     }
     over.abort();
     await Promise.all(load);
@@ -128,11 +153,11 @@ describe('three gateways behind a load balancer, drained and replaced by turns w
     // Each of these has been through a few tokens, and more than one read.
     expect(minted).toBeGreaterThan(STREAMS * TOKEN_READERS_OF_STREAM * 3);
     for (const { restarts } of tokenReaders.flat()) expect(restarts).toBeGreaterThan(0);
-    const failed = gateways.copies.flatMap(({ log }) =>
+    const failed = copies.flatMap(({ log }) =>
       log.filter(({ level }) => level === 'error' || level === 'fatal'),
     );
     expect(failed).toEqual([]);
-    while (catalogReader.value !== rows.value) await sleep(20);
+    await until('the catalog is read to its end', () => catalogReader.value === rows.value);
     catalogReader.stop();
     expect(catalogReader.errors).toEqual([]);
     expect(catalogReader.steppedBack).toEqual([]);

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
+import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { measuresAt } from '../support/measured-gateway.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { ADDRESS_FOR_FAR_CLIENT, canBeFar, makeFarClient, type FarClient } from './far-client.ts';
-import { until } from '../support/until.ts';
 
 const STALL_TIMEOUT_MS = 1_000;
 const EVENT = `data: ${'x'.repeat(300)}\n\nevent: control\ndata: {}\n\n`;
@@ -17,13 +18,15 @@ describe('a client that vanishes while events flow (needs root and iproute2)', (
   let upstream: ScriptedUpstream;
   let gateway: GatewayChild;
   let client: FarClient;
-  let events: NodeJS.Timeout;
 
   beforeEach(async () => {
-    upstream = await startScriptedUpstream((_request, response: ServerResponse) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      events = setInterval(() => response.write(EVENT), EVENT_INTERVAL_MS);
-    });
+    upstream = forThisTest(
+      await startScriptedUpstream((_request, response: ServerResponse) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        const events = setInterval(() => response.write(EVENT), EVENT_INTERVAL_MS);
+        response.once('close', () => clearInterval(events));
+      }),
+    );
     gateway = await startGatewayChild({
       env: {
         GATEWAY_HOST: '0.0.0.0',
@@ -31,17 +34,10 @@ describe('a client that vanishes while events flow (needs root and iproute2)', (
         GATEWAY_CLIENT_STALL_TIMEOUT_MS: String(STALL_TIMEOUT_MS),
       },
     });
+    afterThisTest(() => gateway.kill());
     client = makeFarClient();
+    afterThisTest(() => client.remove());
   });
-  afterEach(async () => {
-    clearInterval(events);
-    await client?.remove();
-    await gateway?.kill();
-    await upstream?.stop();
-  });
-
-  const metrics = async (): Promise<string> =>
-    (await fetch(`${gateway.managementUrl}/metrics`)).text();
 
   itWithFarClients.each([
     ['a shared event stream', 'offset=1_0'],
@@ -55,10 +51,9 @@ describe('a client that vanishes while events flow (needs root and iproute2)', (
     const freed = new Promise((resolve) => upstreamSocket?.once('close', resolve));
     client.vanish();
     await freed;
-    await until('the connection is gone', async () =>
-      (await metrics()).includes('gateway_connections 0\n'),
-    );
-    expect(await metrics()).toContain('gateway_open_reads 0\n');
-    expect(await metrics()).toContain('gateway_clients_ended_total{reason="stalled"} 1\n');
+    const { until, value } = measuresAt(gateway.managementUrl);
+    await until('gateway_connections', {}, 0);
+    expect(await value('gateway_open_reads')).toBe(0);
+    expect(await value('gateway_clients_ended_total', { reason: 'stalled' })).toBe(1);
   });
 });

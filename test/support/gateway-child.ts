@@ -54,21 +54,7 @@ export type LogLine = Record<string, unknown> & { message: string };
 
 /** Runs the built gateway in a process of its own, on free ports unless the environment sets them. */
 export async function startGatewayChild(options: GatewayChildOptions = {}): Promise<GatewayChild> {
-  const log: LogLine[] = [];
-  const output: string[] = [];
-  const { node = process.execPath, nodeArgs = [], main = GATEWAY_MAIN, wrapper = [] } = options;
-  const args = [...wrapper, node, ...nodeArgs, main];
-  const gateway = startProcess({
-    name: 'gateway',
-    command: args.shift()!,
-    args,
-    env: options.onlyEnv ?? (await gatewayEnvironment(options.env)),
-    onLine: (line) => {
-      output.push(line);
-      const parsed = parseLine(line);
-      if (parsed) log.push(parsed);
-    },
-  });
+  const { gateway, log, output } = await launchGateway(options);
   const line = await untilReady(gateway, READY_TIMEOUT_MS, () =>
     gateway.waitForLine((text) => parseLine(text)?.message === 'the gateway listens'),
   );
@@ -87,6 +73,28 @@ export async function startGatewayChild(options: GatewayChildOptions = {}): Prom
     kill: () => gateway.kill(),
     residentBytes: () => residentBytes(gateway.pid),
   };
+}
+
+/** The same, without waiting until it listens. */
+export async function launchGateway(
+  options: GatewayChildOptions,
+): Promise<{ gateway: RunningProcess; log: LogLine[]; output: string[] }> {
+  const log: LogLine[] = [];
+  const output: string[] = [];
+  const { node = process.execPath, nodeArgs = [], main = GATEWAY_MAIN, wrapper = [] } = options;
+  const args = [...wrapper, node, ...nodeArgs, main];
+  const gateway = startProcess({
+    name: 'gateway',
+    command: args.shift()!,
+    args,
+    env: options.onlyEnv ?? (await gatewayEnvironment(options.env)),
+    onLine: (line) => {
+      output.push(line);
+      const parsed = parseLine(line);
+      if (parsed) log.push(parsed);
+    },
+  });
+  return { gateway, log, output };
 }
 
 export async function residentBytes(pid: number): Promise<number> {

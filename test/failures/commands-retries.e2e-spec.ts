@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { problem } from '../support/ask-raw.ts';
+import { forThisTest } from '../support/for-this-test.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startMeasuredGateway } from '../support/measured-gateway.ts';
 import {
@@ -21,25 +23,15 @@ const DOUBT =
   '; nothing is known of the command. With an Idempotency-Key it can be repeated safely.';
 const UNKNOWN_TYPE = '{"message":"service not found"}';
 
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
+const gatewayTo = async (url: string, budgetMs: number): Promise<TestGateway> =>
+  forThisTest(
+    await startTestGateway({
+      GATEWAY_RUNTIME_INGRESS_URL: url,
+      GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: String(budgetMs),
+    }),
+  );
 
-async function gatewayTo(url: string, budgetMs: number): Promise<TestGateway> {
-  const gateway = await startTestGateway({
-    GATEWAY_RUNTIME_INGRESS_URL: url,
-    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: String(budgetMs),
-  });
-  cleanups.push(() => gateway.stop());
-  return gateway;
-}
-
-async function startRuntime(script: Script) {
-  const runtime = await startScriptedUpstream(script);
-  cleanups.push(() => runtime.stop());
-  return runtime;
-}
+const startRuntime = async (script: Script) => forThisTest(await startScriptedUpstream(script));
 
 describe('a connection that is lost before the answer', () => {
   it('is followed by the same command again, where it has a key', async () => {
@@ -85,17 +77,12 @@ describe('a connection that is lost before the answer', () => {
     const runtime = await startRuntime(() => void runtime.stop());
     const gateway = await gatewayTo(runtime.url, 1_500);
     const { status, body, retryAfter } = await sendCommand(gateway.url, KEYED);
+    const title = 'An upstream could not be reached';
+    const detail = `The connection to the runtime was lost before it answered${DOUBT}`;
     expect({ status, retryAfter, body }).toEqual({
       status: 502,
       retryAfter: null,
-      body: {
-        type: 'urn:agent-gateway:error:upstream_unreachable',
-        title: 'An upstream could not be reached',
-        status: 502,
-        detail: `The connection to the runtime was lost before it answered${DOUBT}`,
-        code: 'upstream_unreachable',
-        requestId: 'to-a1',
-      },
+      body: problem(502, 'upstream_unreachable', title, detail, 'to-a1'),
     });
     expect(runtime.seen).toHaveLength(1);
   });
@@ -113,21 +100,15 @@ describe('an answer that is cut', () => {
     ],
   ])('within %s is followed by the command again, where it has a key', async (_, bytes) => {
     let requests = 0;
-    const runtime = await startRawUpstream((socket) => {
-      socket.once('data', () => {
-        requests += 1;
-        const whole = `HTTP/1.1 202 A\r\nContent-Length: ${PREVIOUSLY.length}\r\n\r\n${PREVIOUSLY}`;
-        socket.end(requests === 3 ? whole : bytes);
-      });
-    });
-    cleanups.push(() => runtime.stop());
+    const whole = `HTTP/1.1 202 A\r\nContent-Length: ${PREVIOUSLY.length}\r\n\r\n${PREVIOUSLY}`;
+    const runtime = forThisTest(
+      await startRawUpstream((socket) => {
+        socket.once('data', () => socket.end(++requests === 3 ? whole : bytes));
+      }),
+    );
     const gateway = await gatewayTo(runtime.url, 15_000);
     expect(await sendCommand(gateway.url, KEYED)).toMatchObject({ status: 202, isReplay: true });
     expect(requests).toBe(3);
-
-    requests = 0;
-    const { status, body } = await sendCommand(gateway.url);
-    expect([status, body.code, requests]).toEqual([502, 'upstream_invalid_response', 1]);
   });
 });
 
@@ -187,17 +168,19 @@ describe('a runtime that does not know its services yet', () => {
   /** A gateway whose runtime has just returned from an outage, in which a command waited. */
   async function afterOutage(script: Script, headers: Record<string, string>) {
     const port = await freePort();
-    const gateway = await startMeasuredGateway({
-      GATEWAY_RUNTIME_INGRESS_URL: `http://127.0.0.1:${port}`,
-      GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '600000',
-    });
-    cleanups.push(() => gateway.stop());
+    const gateway = forThisTest(
+      await startMeasuredGateway({
+        GATEWAY_RUNTIME_INGRESS_URL: `http://127.0.0.1:${port}`,
+        GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '600000',
+      }),
+    );
     const command = sendCommand(gateway.url, headers);
     await gateway.until('gateway_waiting_commands', {}, 1);
-    const runtime = await listenAsRuntime(port, (request, response) =>
-      script(request, response, Buffer.alloc(0)),
+    const runtime = forThisTest(
+      await listenAsRuntime(port, (request, response) =>
+        script(request, response, Buffer.alloc(0)),
+      ),
     );
-    cleanups.push(() => runtime.stop());
     return { gateway, runtime, command };
   }
 

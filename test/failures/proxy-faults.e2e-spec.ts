@@ -1,23 +1,16 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  it,
-  jest,
-} from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Reader } from '../../src/proxy/reads/reader.ts';
+import { problem } from '../support/ask-raw.ts';
+import { afterThisTest, forAllTests, forThisTest } from '../support/for-this-test.ts';
 import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
+import { logOf, testGateway } from '../support/scripted-gateway.ts';
 import { startRawUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startUnacceptingServer } from '../support/unaccepting-server.ts';
 import { openWire, openWireThatTellsResets, Wire } from '../support/wire.ts';
-import { until } from '../support/until.ts';
 
 const KEY = `Authorization: Bearer ${API_KEY}`;
 /** Far above every deadline of these tests. Only a hang takes this long. */
@@ -46,16 +39,8 @@ const DOUBT: Record<string, string> = {
   PATCH: ' The change may have been made. Look with GET before you repeat it.',
 };
 
-function badGateway(code: keyof typeof TITLES, detail: string): object {
-  return {
-    type: `urn:agent-gateway:error:${code}`,
-    title: TITLES[code],
-    status: 502,
-    detail,
-    code,
-    requestId: 'faults-1',
-  };
-}
+const badGateway = (code: keyof typeof TITLES, detail: string): object =>
+  problem(502, code, TITLES[code], detail, 'faults-1');
 
 const UNSENT = {
   ...badGateway(
@@ -78,27 +63,20 @@ const lost = (method: string): object =>
     : badGateway('upstream_unreachable', LOST + DOUBT[method]);
 
 describe('an upstream that fails', () => {
-  let upstream: Awaited<ReturnType<typeof startRawUpstream>>;
-  let gateway: TestGateway;
   /** What the upstream does with a connection. */
   let play: (wire: Wire) => unknown = () => undefined;
   let connections = 0;
-
-  beforeAll(async () => {
-    upstream = await startRawUpstream((socket) => {
+  const upstream = forAllTests(() =>
+    startRawUpstream((socket) => {
       connections++;
       play(new Wire(socket));
-    });
-    gateway = await startTestGateway(settings(upstream.url));
-  });
+    }),
+  );
+  const gateway = testGateway(() => settings(upstream.url));
   afterEach(() => {
     connections = 0;
     // Nothing that an upstream does is the gateway's own failure.
     expect(gateway.logLines.filter((line) => line.includes('internal_error'))).toEqual([]);
-  });
-  afterAll(async () => {
-    await gateway?.stop();
-    await upstream?.stop();
   });
 
   function settings(url: string): Record<string, string> {
@@ -143,54 +121,40 @@ describe('an upstream that fails', () => {
 
   describe('before its answer', () => {
     it.each(['GET', 'POST', 'DELETE'])('and refuses connections: %s', async (method) => {
-      const alone = await startTestGateway();
-      try {
-        const answer = await ask(method, { of: alone });
-        expect([answer.status, answer.json]).toEqual([502, UNSENT]);
-        expect(answer.headers.get('content-type')).toBe('application/problem+json');
-        expect(answer.headers.get('cache-control')).toBe('no-store');
-        expect(answer.headers.get('access-control-allow-origin')).toBe(
-          method === 'GET' ? '*' : null,
-        );
-      } finally {
-        await alone.stop();
-      }
+      const answer = await ask(method, { of: forThisTest(await startTestGateway()) });
+      expect([answer.status, answer.json]).toEqual([502, UNSENT]);
+      expect(answer.headers.get('content-type')).toBe('application/problem+json');
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      const origin = method === 'GET' ? '*' : null;
+      expect(answer.headers.get('access-control-allow-origin')).toBe(origin);
     });
 
     it('and has a name that nobody knows', async () => {
       const lost = await startTestGateway(settings('http://nobody.invalid:1/v1/stream'));
-      try {
-        const answer = await ask('GET', { of: lost });
-        expect([answer.status, answer.json]).toEqual([502, UNSENT]);
-        expect(JSON.stringify(answer.json)).not.toContain('nobody');
-      } finally {
-        await lost.stop();
-      }
+      const answer = await ask('GET', { of: forThisTest(lost) });
+      expect([answer.status, answer.json]).toEqual([502, UNSENT]);
+      expect(JSON.stringify(answer.json)).not.toContain('nobody');
     });
 
     it('and takes no connection in time', async () => {
-      const server = await startUnacceptingServer();
-      const deaf = await startTestGateway({
-        ...settings(server.url),
-        GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: String(CONNECT_TIMEOUT_MS),
-      });
-      try {
-        for (const method of ['GET', 'POST']) {
-          const answer = await ask(method, { of: deaf });
-          expect([answer.status, answer.json]).toEqual([502, UNSENT]);
-          expect(answer.tookMs).toBeGreaterThan(CONNECT_TIMEOUT_MS - 20);
-          expect(answer.tookMs).toBeLessThan(HANG_MS);
-        }
-        // Of a read it was "Error", with neither message nor code.
-        const [line] = deaf.logLines.map((text) => JSON.parse(text) as { err?: unknown });
-        expect(line?.err).toMatchObject({
-          code: 'ETIMEDOUT',
-          message: `no connection within ${CONNECT_TIMEOUT_MS} ms`,
-        });
-      } finally {
-        await deaf.stop();
-        await server.stop();
+      const server = forThisTest(await startUnacceptingServer());
+      const deaf = forThisTest(
+        await startTestGateway({
+          ...settings(server.url),
+          GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: String(CONNECT_TIMEOUT_MS),
+        }),
+      );
+      for (const method of ['GET', 'POST']) {
+        const answer = await ask(method, { of: deaf });
+        expect([answer.status, answer.json]).toEqual([502, UNSENT]);
+        expect(answer.tookMs).toBeGreaterThan(CONNECT_TIMEOUT_MS - 20);
+        expect(answer.tookMs).toBeLessThan(HANG_MS);
       }
+      // Of a read it was "Error", with neither message nor code.
+      expect(logOf(deaf)[0]?.['err']).toMatchObject({
+        code: 'ETIMEDOUT',
+        message: `no connection within ${CONNECT_TIMEOUT_MS} ms`,
+      });
     });
 
     // It was blamed on the upstream, as upstream_invalid_response at level warn; thrown behind the head of an answer it
@@ -199,10 +163,11 @@ describe('an upstream that fails', () => {
       ['head', 'begin', [500, 'internal_error']],
       ['body', 'write', [200, undefined]],
     ] as const)('is not blamed for a fault of our own at its %s', async (_at, step, expected) => {
-      const own = await startTestGateway(settings(upstream.url));
+      const own = forThisTest(await startTestGateway(settings(upstream.url)));
       const fault = jest.spyOn(Reader.prototype, step).mockImplementationOnce(() => {
         throw new Error('a fault of our own');
       });
+      afterThisTest(() => fault.mockRestore());
       play = async (wire) => {
         await wire.until('\r\n\r\n');
         await wire.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n');
@@ -210,21 +175,16 @@ describe('an upstream that fails', () => {
         await wire.write('hello');
       };
       const answerArrived = Promise.withResolvers<void>();
-      try {
-        const answer = await fetch(`${own.url}/streams/x`, { headers: AUTHORIZED });
-        answerArrived.resolve();
-        const body = await answer.json().catch(() => ({}));
-        expect([answer.status, (body as { code?: string }).code]).toEqual(expected);
-        const lines = own.logLines.map((line) => JSON.parse(line) as Record<string, unknown>);
-        expect(lines.find(({ level }) => level === 'error')).toMatchObject({
-          code: 'internal_error',
-          err: { message: 'a fault of our own', stack: expect.stringContaining('Reader') },
-        });
-        expect(lines.filter(({ level }) => level === 'warn')).toEqual([]);
-      } finally {
-        fault.mockRestore();
-        await own.stop();
-      }
+      const answer = await fetch(`${own.url}/streams/x`, { headers: AUTHORIZED });
+      answerArrived.resolve();
+      const body = await answer.json().catch(() => ({}));
+      expect([answer.status, (body as { code?: string }).code]).toEqual(expected);
+      const lines = logOf(own);
+      expect(lines.find(({ level }) => level === 'error')).toMatchObject({
+        code: 'internal_error',
+        err: { message: 'a fault of our own', stack: expect.stringContaining('Reader') },
+      });
+      expect(lines.filter(({ level }) => level === 'warn')).toEqual([]);
     });
 
     it.each([
@@ -521,44 +481,31 @@ describe('an upstream that fails', () => {
       const answer = fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
       await expect(answer.then((whole) => whole.text())).rejects.toThrow();
     });
-
-    it('has fetch reject the body, and the log say that it broke', async () => {
-      play = answering(CHUNKED, close);
-      const path = '/streams/broken-1';
-      const answer = await fetch(gateway.url + path, { headers: AUTHORIZED });
-      expect(answer.status).toBe(200);
-      await expect(answer.text()).rejects.toThrow('terminated');
-      const lineOf = () =>
-        gateway.logLines.map((text) => JSON.parse(text)).find((line) => line.path === path);
-      await until('the read is in the log', lineOf);
-      expect(lineOf()).toMatchObject({ status: 200, broken: true });
-    });
   });
 });
 
 describe('the connections to an upstream', () => {
   it('are kept: 200 requests one after the other need one for reads and one for writes', async () => {
     const accepted = new Set<Socket>();
-    const upstream = await startScriptedUpstream((request, response) => {
-      accepted.add(request.socket);
-      response.end('ok');
-    });
-    const gateway = await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url });
-    try {
-      for (let n = 0; n < 200; n++) {
-        const method = n % 4 === 3 ? 'POST' : 'GET';
-        const answer = await fetch(`${gateway.url}/streams/x`, { method, headers: AUTHORIZED });
-        expect(await answer.text()).toBe('ok');
-      }
-      expect(accepted.size).toBe(2);
-    } finally {
-      await gateway.stop();
-      await upstream.stop();
+    const upstream = forThisTest(
+      await startScriptedUpstream((request, response) => {
+        accepted.add(request.socket);
+        response.end('ok');
+      }),
+    );
+    const gateway = forThisTest(await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url }));
+    for (let n = 0; n < 200; n++) {
+      const method = n % 4 === 3 ? 'POST' : 'GET';
+      const answer = await fetch(`${gateway.url}/streams/x`, { method, headers: AUTHORIZED });
+      expect(await answer.text()).toBe('ok');
     }
+    expect(accepted.size).toBe(2);
   });
 
   it('are all given back once the gateway stops', async () => {
-    const upstream = await startScriptedUpstream((_request, response) => response.end('ok'));
+    const upstream = forThisTest(
+      await startScriptedUpstream((_request, response) => response.end('ok')),
+    );
     const gateway = await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url });
     await fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED }).then((answer) =>
       answer.text(),
@@ -568,30 +515,23 @@ describe('the connections to an upstream', () => {
     await gateway.stop();
     await closed;
     expect(upstream.openSockets.size).toBe(0);
-    await upstream.stop();
   });
 
   describe('that the upstream closes when they are used again', () => {
-    let upstream: Awaited<ReturnType<typeof startRawUpstream>>;
     let gateway: TestGateway;
     /** Requests as they came, with the number of their connection. */
     let seen: [connection: number, line: string][] = [];
     let how: (wire: Wire) => unknown = () => undefined;
-
-    beforeAll(async () => {
-      let connections = 0;
-      upstream = await startRawUpstream((socket) => {
-        const wire = new Wire(socket);
-        const number = ++connections;
-        void serve(wire, number).catch(() => undefined);
-      });
-    });
+    let connections = 0;
+    const upstream = forAllTests(() =>
+      startRawUpstream((socket) => {
+        void serve(new Wire(socket), ++connections).catch(() => undefined);
+      }),
+    );
     beforeEach(async () => {
       seen = [];
-      gateway = await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url });
+      gateway = forThisTest(await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url }));
     });
-    afterEach(() => gateway.stop());
-    afterAll(() => upstream?.stop());
 
     /** Answers the first request of a connection, and breaks it off at the second. */
     async function serve(wire: Wire, connection: number): Promise<void> {
@@ -651,23 +591,17 @@ describe('the connections to an upstream', () => {
 
   it('are let go before the upstream closes them, as its Keep-Alive tells', async () => {
     const closed = Promise.withResolvers<void>();
-    const upstream = await startRawUpstream((socket) => {
-      const wire = new Wire(socket);
-      void wire.ended.then(() => closed.resolve());
-      void wire
-        .until('\r\n\r\n')
-        .then(() =>
-          wire.write('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 2\r\n\r\nok'),
-        );
-    });
-    const gateway = await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url });
-    try {
-      const answer = await fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
-      expect(await answer.text()).toBe('ok');
-      await closed.promise;
-    } finally {
-      await gateway.stop();
-      await upstream.stop();
-    }
+    const bytes = 'HTTP/1.1 200 OK\r\nKeep-Alive: timeout=2\r\nContent-Length: 2\r\n\r\nok';
+    const upstream = forThisTest(
+      await startRawUpstream((socket) => {
+        const wire = new Wire(socket);
+        void wire.ended.then(() => closed.resolve());
+        void wire.until('\r\n\r\n').then(() => wire.write(bytes));
+      }),
+    );
+    const gateway = forThisTest(await startTestGateway({ GATEWAY_HISTORY_URL: upstream.url }));
+    const answer = await fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
+    expect(await answer.text()).toBe('ok');
+    await closed.promise;
   });
 });

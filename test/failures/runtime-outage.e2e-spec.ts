@@ -1,9 +1,11 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { problem } from '../support/ask-raw.ts';
 import { countConnectFailures, type ConnectFailures } from '../support/connect-failures.ts';
+import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
 import { AUTHORIZED } from '../support/gateway.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { openSocket } from '../support/open-socket.ts';
 import { ACCEPTED, freePort, KEYED, listenAsRuntime, sendCommand } from '../support/runtime.ts';
 import { startRawUpstream } from '../support/scripted-upstream.ts';
 import { startUnacceptingServer } from '../support/unaccepting-server.ts';
@@ -11,22 +13,18 @@ import { startUnacceptingServer } from '../support/unaccepting-server.ts';
 /** Longer than a test: what waits for it waits for something else. */
 const FOREVER_MS = '600000';
 
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-async function gatewayTo(url: string, env: Record<string, string> = {}): Promise<MeasuredGateway> {
-  const gateway = await startMeasuredGateway({ GATEWAY_RUNTIME_INGRESS_URL: url, ...env });
-  cleanups.push(() => gateway.stop());
-  return gateway;
-}
+const gatewayTo = async (url: string, env: Record<string, string> = {}): Promise<MeasuredGateway> =>
+  forThisTest(await startMeasuredGateway({ GATEWAY_RUNTIME_INGRESS_URL: url, ...env }));
 
 function connectFailures(url: string): ConnectFailures {
   const failures = countConnectFailures(url);
-  cleanups.push(async () => failures.stop());
+  afterThisTest(() => failures.stop());
   return failures;
 }
+
+/** A runtime on this port, which accepts commands or does as the script says. */
+const returning = async (...args: Parameters<typeof listenAsRuntime>) =>
+  forThisTest(await listenAsRuntime(...args));
 
 const waiting = (gateway: MeasuredGateway, count: number): Promise<void> =>
   gateway.until('gateway_waiting_commands', {}, count);
@@ -52,20 +50,21 @@ async function waitingCommands(
   return { port, gateway, ids, commands };
 }
 
-const unsent = (id: string) => ({
-  status: 502,
+const refusal = (
+  id: string,
+  ...[status, code, title, detail]: [number, string, string, string]
+) => ({
+  status,
   isReplay: false,
   retryAfter: '1',
-  body: {
-    type: 'urn:agent-gateway:error:upstream_unreachable',
-    title: 'An upstream could not be reached',
-    status: 502,
-    detail: 'The server behind this route could not be reached, so nothing was sent; try again.',
-    code: 'upstream_unreachable',
-    requestId: `to-${id}`,
-    sent: false,
-  },
+  body: problem(status, code, title, detail, `to-${id}`),
 });
+const unsent = (id: string) => {
+  const detail =
+    'The server behind this route could not be reached, so nothing was sent; try again.';
+  const told = refusal(id, 502, 'upstream_unreachable', 'An upstream could not be reached', detail);
+  return { ...told, body: { ...told.body, sent: false } };
+};
 
 describe('an outage of the runtime', () => {
   // Every command asked for itself and waited 14.7 s for its 502, while all others knew.
@@ -99,10 +98,9 @@ describe('an outage of the runtime', () => {
     const { port, gateway, ids, commands } = await waitingCommands(201, (i) =>
       i % 2 ? {} : KEYED,
     );
-    const runtime = await listenAsRuntime(port, (_, response) => {
+    const runtime = await returning(port, (_, response) => {
       setTimeout(() => response.writeHead(202).end(ACCEPTED), 5);
     });
-    cleanups.push(() => runtime.stop());
     for (const { status } of await Promise.all(commands)) expect(status).toBe(202);
     const targets = ids.map((id) => `/chat/${id}/wake/send`);
     expect(runtime.targets.toSorted()).toEqual(targets.sort());
@@ -116,11 +114,10 @@ describe('an outage of the runtime', () => {
     const { port, commands } = await waitingCommands(61, () => ({}));
     const open: (() => void)[] = [];
     const all = Promise.withResolvers<void>();
-    const runtime = await listenAsRuntime(port, (_, response) => {
+    const runtime = await returning(port, (_, response) => {
       open.push(() => response.writeHead(202).end(ACCEPTED));
       if (open.length === 61) all.resolve();
     });
-    cleanups.push(() => runtime.stop());
     await all.promise;
     for (const answer of open) answer();
     for (const { status } of await Promise.all(commands)) expect(status).toBe(202);
@@ -132,8 +129,7 @@ describe('an outage of the runtime', () => {
       GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '0',
     });
     expect(await sendCommand(gateway.url)).toEqual(unsent('a1'));
-    const runtime = await listenAsRuntime(port);
-    cleanups.push(() => runtime.stop());
+    const runtime = await returning(port);
     await gateway.until('gateway_runtime_outage_seconds', {}, 0);
     expect((await sendCommand(gateway.url)).status).toBe(202);
   });
@@ -141,11 +137,12 @@ describe('an outage of the runtime', () => {
   it('is one for a server that takes connections and then breaks off their handshake', async () => {
     let connections = 0;
     const more = Promise.withResolvers<void>();
-    const server = await startRawUpstream((socket) => {
-      if (++connections === 5) more.resolve();
-      socket.destroy();
-    });
-    cleanups.push(() => server.stop());
+    const server = forThisTest(
+      await startRawUpstream((socket) => {
+        if (++connections === 5) more.resolve();
+        socket.destroy();
+      }),
+    );
     const gateway = await gatewayTo(`https://127.0.0.1:${server.port}`, {
       GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '0',
     });
@@ -171,8 +168,7 @@ describe('an outage of the runtime', () => {
     const staying = sendCommand(gateway.url, {}, 'stays');
     await waiting(gateway, 3);
 
-    const runtime = await listenAsRuntime(port);
-    cleanups.push(() => runtime.stop());
+    const runtime = await returning(port);
     expect((await staying).status).toBe(202);
     await gateway.until('gateway_open_commands', {}, 0);
     expect(runtime.targets.sort()).toEqual(['/chat/keyed/wake/send', '/chat/stays/wake/send']);
@@ -205,8 +201,7 @@ describe('a runtime that takes no connection', () => {
     ['without a key', {}],
     ['with a key', KEYED],
   ])('is away after the time to connect, for a command %s', async (_, headers) => {
-    const server = await startUnacceptingServer();
-    cleanups.push(() => server.stop());
+    const server = forThisTest(await startUnacceptingServer());
     const gateway = await gatewayTo(server.url, {
       GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: '100',
       GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '200',
@@ -219,8 +214,7 @@ describe('a runtime that takes no connection', () => {
   });
 
   it('gets the commands that wait when it takes connections again', async () => {
-    const server = await startUnacceptingServer();
-    cleanups.push(() => server.stop());
+    const server = forThisTest(await startUnacceptingServer());
     const gateway = await gatewayTo(server.url, {
       GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: '300',
       GATEWAY_RUNTIME_OUTAGE_WAIT_MS: FOREVER_MS,
@@ -239,8 +233,7 @@ describe('a runtime that takes no connection', () => {
     // A command that waited for a connection once heard nothing of the end of its time.
     ['with a key', KEYED],
   ])('is given up at the end of the budget of a command %s', async (_, headers) => {
-    const server = await startUnacceptingServer();
-    cleanups.push(() => server.stop());
+    const server = forThisTest(await startUnacceptingServer());
     const gateway = await gatewayTo(server.url, {
       GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: '60000',
       GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '400',
@@ -249,8 +242,7 @@ describe('a runtime that takes no connection', () => {
   });
 
   it('gets nothing of a command whose time was up before the connection came', async () => {
-    const server = await startUnacceptingServer();
-    cleanups.push(() => server.stop());
+    const server = forThisTest(await startUnacceptingServer());
     const gateway = await gatewayTo(server.url, {
       GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: '60000',
       GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '200',
@@ -264,10 +256,11 @@ describe('commands in progress', () => {
   // At 40 commands a second and a cap of 400, readers got 503 through 20 s of outage and 75 s after it.
   it('take a quarter of the connections at most, and readers the others', async () => {
     const port = await freePort();
-    const history = await startRawUpstream((socket) => {
-      socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
-    });
-    cleanups.push(() => history.stop());
+    const history = forThisTest(
+      await startRawUpstream((socket) => {
+        socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+      }),
+    );
     const gateway = await gatewayTo(`http://127.0.0.1:${port}`, {
       GATEWAY_HISTORY_URL: history.url,
       GATEWAY_MAX_CONNECTIONS: '20',
@@ -278,37 +271,24 @@ describe('commands in progress', () => {
     expect(await gateway.value('gateway_open_commands')).toBe(5);
     expect(await gateway.value('gateway_open_commands_limit')).toBe(5);
 
-    expect(await sendCommand(gateway.url, KEYED, 'more')).toEqual({
-      status: 503,
-      isReplay: false,
-      retryAfter: '1',
-      body: {
-        type: 'urn:agent-gateway:error:overloaded',
-        title: 'The gateway is at its limit',
-        status: 503,
-        detail: 'The gateway has too many commands in progress; try again in a moment.',
-        code: 'overloaded',
-        requestId: 'to-more',
-      },
-    });
+    const detail = 'The gateway has too many commands in progress; try again in a moment.';
+    expect(await sendCommand(gateway.url, KEYED, 'more')).toEqual(
+      refusal('more', 503, 'overloaded', 'The gateway is at its limit', detail),
+    );
     const refused = { limit: 'open_commands' };
     await gateway.until('gateway_limit_refusals_total', refused, 1);
     const read = await fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
     expect([read.status, await read.text()]).toEqual([200, 'ok']);
 
-    const runtime = await listenAsRuntime(port);
-    cleanups.push(() => runtime.stop());
+    const runtime = await returning(port);
     for (const { status } of await Promise.all(commands)) expect(status).toBe(202);
     await gateway.until('gateway_open_commands', {}, 0);
     expect((await sendCommand(gateway.url, KEYED, 'more')).status).toBe(202);
   });
 
   it('count from before their body has come, and not after their client has left', async () => {
-    const runtime = await listenAsRuntime(await freePort());
-    cleanups.push(() => runtime.stop());
     const gateway = await gatewayTo('http://127.0.0.1:1', { GATEWAY_MAX_CONNECTIONS: '4' });
-    const slow = connect(gateway.port, '127.0.0.1');
-    slow.on('error', () => undefined);
+    const slow = await openSocket(gateway.port);
     slow.write(
       'POST /api/a/chat/slow/send HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n' +
         `Authorization: ${AUTHORIZED.authorization}\r\n\r\nhalf`,

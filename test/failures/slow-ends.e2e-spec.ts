@@ -1,44 +1,41 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED, READ_TOKEN_SECRET } from '../support/credentials.ts';
+import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { openSocket } from '../support/open-socket.ts';
+import { everyUpstream } from '../support/nobody.ts';
+import { pour } from '../support/pour.ts';
 import { rawRequest } from '../support/raw-client.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+
+const EVENT = `data: ${'x'.repeat(200)}\n\nevent: control\ndata: {"streamNextOffset":"1"}\n\n`;
 
 /**
  * A source that was paused hands over what it has even after it is destroyed. Written behind the end of the answer
  * that was an error without a listener, and the process ended.
  */
 describe('an event stream of a slow reader that is ended from outside', () => {
-  let upstream: ScriptedUpstream;
   let gateway: GatewayChild;
-  const sockets: Socket[] = [];
 
   beforeEach(async () => {
-    upstream = await startScriptedUpstream((_request, response) => flood(response));
-    gateway = await startGatewayChild({
-      env: {
-        GATEWAY_HISTORY_URL: upstream.url,
-        GATEWAY_SYNC_URL: upstream.url,
-        GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
-        GATEWAY_DRAIN_TIMEOUT_MS: '1000',
-      },
-    });
-  });
-  afterEach(async () => {
-    for (const socket of sockets.splice(0)) socket.destroy();
-    await gateway.kill();
-    await upstream.stop();
+    const { url } = forThisTest(
+      await startScriptedUpstream((_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        pour(response, EVENT.repeat(100));
+      }),
+    );
+    const env = { ...everyUpstream(url), GATEWAY_DRAIN_TIMEOUT_MS: '1000' };
+    gateway = await startGatewayChild({ env });
+    afterThisTest(() => gateway.kill());
   });
 
   /** A client that takes the beginning of what it asked for, and then nothing. */
   async function stoppedReader(path: string, credential: string): Promise<Socket> {
     const socket = await openSocket(gateway.port);
-    sockets.push(socket);
+    afterThisTest(() => socket.destroy());
     socket.write(rawRequest(`GET ${path}`, [`Authorization: ${credential}`]));
     await once(socket, 'readable');
     return socket;
@@ -83,17 +80,3 @@ describe('an event stream of a slow reader that is ended from outside', () => {
     expect(gateway.log.filter(({ level }) => level === 'fatal' || level === 'error')).toEqual([]);
   });
 });
-
-/** Sends events as fast as the reader takes them. */
-function flood(response: ServerResponse): void {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const event = `data: ${'x'.repeat(200)}\n\nevent: control\ndata: {"streamNextOffset":"1"}\n\n`;
-  const write = (): void => {
-    if (response.destroyed) return;
-    let isTaken = true;
-    for (let i = 0; i < 100 && isTaken; i++) isTaken = response.write(event);
-    if (isTaken) setImmediate(write);
-    else response.once('drain', write);
-  };
-  write();
-}

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { choosePorts } from '../../local/stack/ports.ts';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
+import { AUTHORIZED } from '../support/gateway.ts';
+import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
 import { openSocket } from '../support/open-socket.ts';
+import { pour } from '../support/pour.ts';
 import { rawRequest } from '../support/raw-client.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
@@ -18,47 +20,31 @@ const itOnLinux = process.platform === 'linux' ? it : it.skip;
 /** A client that stopped in the middle of an answer kept it, and its upstream connection, for good. */
 describe('a client that takes nothing of what waits for it', () => {
   let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
-  const sockets: Socket[] = [];
+  let gateway: MeasuredGateway;
   let answer: (response: ServerResponse) => void;
 
   beforeEach(async () => {
-    const { management } = await choosePorts({ management: 0 });
-    upstream = await startScriptedUpstream((_request, response) => answer(response));
-    gateway = await startTestGateway({
-      GATEWAY_HISTORY_URL: upstream.url,
-      GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
-      GATEWAY_CLIENT_STALL_TIMEOUT_MS: '1200',
-      GATEWAY_MANAGEMENT_PORT: String(management),
-    });
-  });
-  afterEach(async () => {
-    for (const socket of sockets.splice(0)) socket.destroy();
-    await gateway.stop();
-    await upstream.stop();
+    upstream = forThisTest(await startScriptedUpstream((_request, response) => answer(response)));
+    gateway = forThisTest(
+      await startMeasuredGateway({
+        GATEWAY_HISTORY_URL: upstream.url,
+        GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
+        GATEWAY_CLIENT_STALL_TIMEOUT_MS: '1200',
+      }),
+    );
   });
 
   /** A client that has sent a request and reads only what the test reads. */
   async function client(request: string): Promise<Socket> {
     const socket = await openSocket(gateway.port);
-    sockets.push(socket);
+    afterThisTest(() => socket.destroy());
     socket.pause();
     socket.write(request);
     return socket;
   }
 
-  const sendLarge = (response: ServerResponse): void => {
-    const piece = Buffer.alloc(MIB, 'x');
-    let left = LARGE_BYTES;
-    const write = (): void => {
-      while (left > 0) {
-        left -= piece.length;
-        if (!response.write(piece)) return void response.once('drain', write);
-      }
-      response.end();
-    };
-    write();
-  };
+  const sendLarge = (response: ServerResponse): void =>
+    pour(response, Buffer.alloc(MIB, 'x'), LARGE_BYTES / MIB);
   /** A client that reads nothing of a large answer. */
   async function stopIn(
     line: string,
@@ -71,10 +57,8 @@ describe('a client that takes nothing of what waits for it', () => {
     });
     return { stopped: await client(rawRequest(line, [KEY])), upstreamClosed };
   }
-  const ended = async (): Promise<string | undefined> => {
-    const text = await (await fetch(`${gateway.managementUrl}/metrics`)).text();
-    return /^gateway_clients_ended_total\{reason="stalled"\} (\d+)$/m.exec(text)?.[1];
-  };
+  const STALLED = { reason: 'stalled' };
+  const ended = () => gateway.value('gateway_clients_ended_total', STALLED);
 
   it.each([
     ['a read', 'GET /streams/large'],
@@ -83,7 +67,7 @@ describe('a client that takes nothing of what waits for it', () => {
   ])('is broken off with its upstream request, in the answer to %s', async (_, line) => {
     const { stopped, upstreamClosed } = await stopIn(line);
     await upstreamClosed;
-    expect(await ended()).toBe('1');
+    expect(await ended()).toBe(1);
     const closed = new Promise((resolve) => stopped.once('close', resolve));
     stopped.resume();
     await closed;
@@ -108,7 +92,7 @@ describe('a client that takes nothing of what waits for it', () => {
     const event = `data: ${'x'.repeat(16_000)}\n\nevent: control\ndata: {}\n\n`;
     // Slowly enough that it is not too far behind the other one at any time.
     const feed = setInterval(() => open.forEach((events) => events.write(event)), 2);
-    while ((await ended()) === '0' && !gateway.logLines.some((line) => /slow_reader/.test(line))) {
+    while ((await ended()) === 0 && !gateway.logLines.some((line) => /slow_reader/.test(line))) {
       await once(quick, 'data');
     }
     clearInterval(feed);
@@ -124,7 +108,7 @@ describe('a client that takes nothing of what waits for it', () => {
     const request = `GET /streams/x HTTP/1.1\r\nHost: g\r\n${KEY}\r\n\r\n`;
     const stopped = await client(request.repeat(8));
     await once(stopped, 'readable');
-    await until('it is broken off', async () => (await ended()) === '1');
+    await gateway.until('gateway_clients_ended_total', STALLED, 1);
   });
 
   it('is not one that takes some now and then, nor one for whom nothing is there', async () => {
@@ -144,14 +128,14 @@ describe('a client that takes nothing of what waits for it', () => {
     for (let others = 1; others <= 3; others++) {
       const { upstreamClosed } = await stopIn('GET /streams/large');
       await upstreamClosed;
-      expect(await ended()).toBe(String(others));
+      expect(await ended()).toBe(others);
     }
     clearInterval(dripping);
     expect(drip.destroyed).toBe(false);
 
     answer = () => undefined;
     const parked = await client(rawRequest('GET /streams/p?offset=1&live=long-poll', [KEY]));
-    while (upstream.seen.length < 5) await new Promise((next) => setImmediate(next));
+    await until('the fifth read is at the upstream', () => upstream.seen.length === 5);
     const { upstreamClosed } = await stopIn('GET /streams/large');
     await upstreamClosed;
     expect(parked.destroyed).toBe(false);

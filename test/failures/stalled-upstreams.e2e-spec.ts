@@ -1,36 +1,25 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { AUTHORIZED } from '../support/gateway.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
+import { until } from '../support/until.ts';
 
 const STALL_TIMEOUT_MS = 300;
 
 /** 100 reads and 50 registry calls whose upstream stopped in the middle of an answer had no end. */
 describe('an upstream that stops in the middle of a body', () => {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
   let responses: ServerResponse[];
-
-  beforeEach(async () => {
-    responses = [];
-    upstream = await startScriptedUpstream((request, response) => {
+  const { gateway } = scriptedGateway(
+    (request, response) => {
       responses.push(response);
       const type = request.url?.includes('sse') ? 'text/event-stream' : 'application/json';
       response.writeHead(200, { 'content-type': type });
       response.write(type === 'application/json' ? '[1,' : 'event: control\ndata: {}\n\n');
-    });
-    gateway = await startTestGateway({
-      GATEWAY_HISTORY_URL: upstream.url,
-      GATEWAY_SYNC_URL: upstream.url,
-      GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
-      GATEWAY_UPSTREAM_STALL_TIMEOUT_MS: String(STALL_TIMEOUT_MS),
-    });
-  });
-  afterEach(async () => {
-    await gateway.stop();
-    await upstream.stop();
-  });
+    },
+    () => ({ GATEWAY_UPSTREAM_STALL_TIMEOUT_MS: String(STALL_TIMEOUT_MS) }),
+  );
+  beforeEach(() => void (responses = []));
 
   const ask = (path: string, method = 'GET'): Promise<Response> =>
     fetch(`${gateway.url}${path}`, {
@@ -52,7 +41,7 @@ describe('an upstream that stops in the middle of a body', () => {
       },
       () => 'broken off',
     );
-    while (responses.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await until('the upstream is asked', () => responses.length > 0);
     const closed = once(responses[0]!, 'close');
     expect(await outcome).toMatch(/broken off|"code":"upstream_invalid_response"/);
     await closed;

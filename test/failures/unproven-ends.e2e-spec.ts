@@ -1,45 +1,28 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import {
-  createServer,
-  getCACertificates,
-  setDefaultCACertificates,
-  type Server,
-  type TLSSocket,
-} from 'node:tls';
+import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
-import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { listening } from '../support/listening.ts';
+import { startMeasuredGateway } from '../support/measured-gateway.ts';
 import { TLS_IDENTITY } from '../support/tls-identity.ts';
 
 /** Anybody on the way can end a connection, and so made a part of a body the whole of it. */
 describe('a body over TLS that only the end of its connection ends', () => {
   const trusted = getCACertificates('default');
-  const sockets = new Set<TLSSocket>();
-  let upstream: Server;
-  let gateway: MeasuredGateway;
-
-  beforeAll(async () => {
-    setDefaultCACertificates([...trusted, TLS_IDENTITY.cert]);
-    upstream = createServer(TLS_IDENTITY, (socket) => {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\n[1,2'));
-    });
-    upstream.listen(0, 'localhost');
-    await once(upstream, 'listening');
-    const url = `https://localhost:${(upstream.address() as AddressInfo).port}`;
-    gateway = await startMeasuredGateway({
-      GATEWAY_HISTORY_URL: url,
-      GATEWAY_RUNTIME_ADMIN_URL: url,
-    });
+  beforeAll(() => setDefaultCACertificates([...trusted, TLS_IDENTITY.cert]));
+  const upstream = forAllTests(() =>
+    listening(
+      createServer(TLS_IDENTITY, (socket) => {
+        socket.on('error', () => undefined);
+        socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\n\r\n[1,2'));
+      }),
+    ),
+  );
+  const gateway = forAllTests(() => {
+    const url = `https://localhost:${upstream.port}`;
+    return startMeasuredGateway({ GATEWAY_HISTORY_URL: url, GATEWAY_RUNTIME_ADMIN_URL: url });
   });
-  afterAll(async () => {
-    await gateway?.stop();
-    for (const socket of sockets) socket.destroy();
-    upstream?.close();
-    setDefaultCACertificates(trusted);
-  });
+  afterAll(() => setDefaultCACertificates(trusted));
 
   // Toward the client all were broken off; metrics took those of `http-proxy` for good ends.
   it.each([

@@ -1,23 +1,14 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { createServer, type RequestListener } from 'node:http';
+import { describe, expect, it } from '@jest/globals';
 import { addRealUpstream } from '../support/contract/real-upstreams.ts';
 import { watchContract } from '../support/contract/contract-watch.ts';
+import { forThisTest } from '../support/for-this-test.ts';
+import { listening } from '../support/listening.ts';
 
 /** Stands for the history store of the simulated gateway. */
 const REAL_STORE = 'http://127.0.0.1:2/v1/stream';
 const DOUBLE = 'http://127.0.0.1:1';
 addRealUpstream(REAL_STORE);
-
-const servers: Server[] = [];
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  }
-});
 
 const REQUEST_ID = { 'x-request-id': 'r1' };
 const OWN = { ...REQUEST_ID, 'cache-control': 'no-store' };
@@ -91,11 +82,9 @@ async function play(
     response.once('close', closed.resolve);
     listener(request, response);
   });
-  servers.push(server);
   const check = watchContract(server, { streams });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, check, closed: closed.promise };
+  const { url } = forThisTest(await listening(server));
+  return { url, check, closed: closed.promise };
 }
 
 /** The violations that an error names, without the names of their tests. */

@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { forThisTest } from '../support/for-this-test.ts';
+import { listening } from '../support/listening.ts';
 import { listeningPorts } from '../support/listening-ports.ts';
 import {
   runMain,
@@ -239,17 +241,11 @@ describe('npm run local', () => {
     const first = await start();
     const agentsPort = Number(/agents listening on \S+:(\d+)/.exec(first.said.join('\n'))?.[1]);
     await first.process.stop();
-    const occupant = await listenOn(agentsPort);
-    try {
-      const second = await start();
-      const moved = /port (\d+) \(agents\) is taken: using (\d+)/.exec(second.said.join('\n'));
-      expect(moved?.[1]).toBe(String(agentsPort));
-      expect(second.said.join('\n')).toContain(
-        `agents listening on http://127.0.0.1:${moved?.[2]}`,
-      );
-    } finally {
-      occupant.close();
-    }
+    forThisTest(await listening(createServer(), agentsPort));
+    const second = (await start()).said.join('\n');
+    const moved = /port (\d+) \(agents\) is taken: using (\d+)/.exec(second);
+    expect(moved?.[1]).toBe(String(agentsPort));
+    expect(second).toContain(`agents listening on http://127.0.0.1:${moved?.[2]}`);
   });
 
   it('ends with exit code 1 and the reason when a part dies three times in a minute', async () => {
@@ -356,10 +352,4 @@ async function sendRaw(port: number, text: string): Promise<string> {
   let answer = '';
   for await (const chunk of socket.setEncoding('latin1')) answer += chunk;
   return answer;
-}
-
-async function listenOn(port: number): Promise<Server> {
-  const server = createServer().listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
 }

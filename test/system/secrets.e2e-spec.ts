@@ -1,7 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { scriptedUpstream } from '../support/scripted-gateway.ts';
+import {
+  startScriptedUpstream,
+  type Script,
+  type ScriptedUpstream,
+} from '../support/scripted-upstream.ts';
 import {
   SECRET,
   secretSettings,
@@ -18,7 +24,7 @@ describe('the program', () => {
     'writes no secret of a client or an upstream anywhere, from its start to its end',
     async () => {
       let count = 0;
-      const upstream = await startScriptedUpstream((_request, response) => {
+      const script: Script = (_request, response) => {
         // In turn: an answer, an error, one that breaks off, one that is no good.
         const turn = count++ % 4;
         if (turn === 3) response.socket?.end(`HTTP/1.1 200 ${SECRET}\r\n${SECRET}\0\r\n\r\n`);
@@ -31,10 +37,9 @@ describe('the program', () => {
           if (turn === 2) response.write(SECRET, () => response.destroy());
           else response.end(`{"invocationId":"inv_${SECRET}","message":"${SECRET}"}`);
         }
-      });
-      const gateway = await startGatewayChild({
-        env: secretSettings(upstream.url),
-      });
+      };
+      const upstream = forThisTest(await startScriptedUpstream(script));
+      const gateway = await startGatewayChild({ env: secretSettings(upstream.url) });
       const sent = await sendSecrets(gateway.port);
       await sendMalformedSecrets(gateway.port);
       const metrics = await fetch(`${gateway.managementUrl}/metrics?token=${SECRET}`, {
@@ -43,7 +48,6 @@ describe('the program', () => {
       const text = await metrics.text();
       gateway.signal('SIGTERM');
       expect(await gateway.exited).toEqual({ code: 0, signal: null });
-      await upstream.stop();
 
       expect(metrics.status).toBe(200);
       expect(secretsIn(text)).toEqual([]);
@@ -64,27 +68,20 @@ const CREDENTIALS = {
 const FORMER_TOKEN = 'credential-of-the-whole-runtime';
 
 describe('the credentials of the upstreams', () => {
-  const upstreams = {} as Record<'ingress' | 'admin' | 'history' | 'sync', ScriptedUpstream>;
-  let gateway: GatewayChild | undefined;
-
-  beforeAll(async () => {
-    for (const name of ['ingress', 'admin', 'history', 'sync'] as const) {
-      upstreams[name] = await startScriptedUpstream((_request, response) =>
-        response.writeHead(202).end('{"invocationId":"inv_1"}'),
-      );
-    }
-  }, END_TIMEOUT_MS);
-  afterEach(async () => {
-    await gateway?.kill();
-    for (const { seen } of Object.values(upstreams)) seen.length = 0;
-  });
-  afterAll(async () => {
-    for (const upstream of Object.values(upstreams)) await upstream.stop();
-  });
+  const upstream = (): ScriptedUpstream =>
+    scriptedUpstream((_request, response) =>
+      response.writeHead(202).end('{"invocationId":"inv_1"}'),
+    );
+  const upstreams = {
+    ingress: upstream(),
+    admin: upstream(),
+    history: upstream(),
+    sync: upstream(),
+  };
 
   /** Starts the program and sends something to each upstream. */
   async function useAll(env: Record<string, string>): Promise<GatewayChild> {
-    gateway = await startGatewayChild({
+    const gateway = await startGatewayChild({
       env: {
         GATEWAY_RUNTIME_INGRESS_URL: upstreams.ingress.url,
         GATEWAY_RUNTIME_ADMIN_URL: upstreams.admin.url,
@@ -93,6 +90,7 @@ describe('the credentials of the upstreams', () => {
         ...env,
       },
     });
+    afterThisTest(() => gateway.kill());
     for (const [method, path, body] of [
       ['POST', '/api/spawn', '{"type":"chat"}'],
       ['POST', '/api/a/chat/a1/send', 'hello'],

@@ -1,6 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import {
   copyFile,
   cp,
@@ -13,13 +12,15 @@ import {
   rm,
   writeFile,
 } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { isSupported } from '../../src/platform/process/own-node.ts';
+import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
 import { GATEWAY_MAIN, startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { API_KEY, AUTHORIZED, startTestGateway } from '../support/gateway.ts';
+import { listening } from '../support/listening.ts';
 import { openSocket } from '../support/open-socket.ts';
 import { rawRequest } from '../support/raw-client.ts';
 import { canRecordModules, recordModules } from '../support/recorded-modules.ts';
@@ -29,19 +30,13 @@ const END_TIMEOUT_MS = 20_000;
 /** The required settings, on free ports. */
 const REQUIRED = { GATEWAY_API_KEYS: API_KEY, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0' };
 
-/** Resources that a test has opened. They are closed after the test, also if it fails. */
-const closings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closings.splice(0)) await close();
-});
-
 /** Runs the program with the required settings and these variables alone, until it listens. */
 async function startProgram(
   env: Record<string, string> = {},
   node?: string,
 ): Promise<GatewayChild> {
   const gateway = await startGatewayChild({ onlyEnv: { ...REQUIRED, ...env }, node });
-  closings.push(() => gateway.kill());
+  afterThisTest(() => gateway.kill());
   return gateway;
 }
 
@@ -52,9 +47,13 @@ interface Ending {
 }
 
 /** Runs the program until it exits by itself. */
-function run(env: Record<string, string>, node = process.execPath): Promise<Ending> {
+function run(
+  env: Record<string, string>,
+  node = process.execPath,
+  main = GATEWAY_MAIN,
+): Promise<Ending> {
   return new Promise((resolve) => {
-    execFile(node, [GATEWAY_MAIN], { env, timeout: END_TIMEOUT_MS }, (error, stdout, stderr) => {
+    execFile(node, [main], { env, timeout: END_TIMEOUT_MS }, (error, stdout, stderr) => {
       resolve({ code: Number(error?.code ?? 0), stdout, stderr });
     });
   });
@@ -76,7 +75,6 @@ describe('the start', () => {
     expect(gateway.output).toHaveLength(1);
     const health = await fetch(`${gateway.url}/health`);
     expect(health.status).toBe(200);
-    await gateway.kill();
   });
 
   // Terminus loaded @nestjs/swagger, which is installed for development, for its own decorators: the start took twice as long.
@@ -84,7 +82,7 @@ describe('the start', () => {
     'loads no package, because they are in the program',
     async () => {
       const record = await recordModules();
-      closings.push(() => record.remove());
+      afterThisTest(() => record.remove());
       const gateway = await startProgram(record.environment);
       await gateway.kill();
       const loaded = await record.loaded();
@@ -98,13 +96,11 @@ describe('the start', () => {
     const file = join(folder, 'keys');
     const digest = createHash('sha256').update('the-hashed-key-of-the-file').digest('hex');
     await writeFile(file, `the-plain-key-of-the-file\nsha256:${digest}\n`);
-    const history = await startScriptedUpstream((_request, response) => response.end());
-    closings.push(() => history.stop());
-    const gateway = await startTestGateway({
-      GATEWAY_API_KEYS_FILE: file,
-      GATEWAY_HISTORY_URL: history.url,
-    });
-    closings.push(() => gateway.stop());
+    const { url } = forThisTest(
+      await startScriptedUpstream((_request, response) => response.end()),
+    );
+    const settings = { GATEWAY_API_KEYS_FILE: file, GATEWAY_HISTORY_URL: url };
+    const gateway = forThisTest(await startTestGateway(settings));
     const keys = [API_KEY, 'the-plain-key-of-the-file', 'the-hashed-key-of-the-file'];
     const statuses = [...keys, digest, `sha256:${digest}`].map(async (key) => {
       const headers = { authorization: `Bearer ${key}` };
@@ -163,7 +159,6 @@ describe('the start', () => {
       },
       expect.objectContaining({ level: 'info', message: 'the gateway listens' }),
     ]);
-    await gateway.kill();
   });
 
   it.each([
@@ -177,10 +172,7 @@ describe('the start', () => {
   ])(
     'ends with exit code 1 and a plain message when %s is taken, with %j',
     async (setting, more, reason) => {
-      const other = createServer().listen(0, '127.0.0.1');
-      closings.push(() => other.close());
-      await once(other, 'listening');
-      const { port } = other.address() as AddressInfo;
+      const { port } = forThisTest(await listening(createServer()));
       const env = { ...REQUIRED, GATEWAY_HOST: '127.0.0.1', [setting]: String(port), ...more };
       const { code, stderr } = await run(env);
       expect({ code, stderr }).toEqual({
@@ -207,8 +199,7 @@ describe('what Node has compiled', () => {
 
   /** A copy of the built gateway in a folder of its own. */
   async function copyOfDist(): Promise<string> {
-    const folder = await mkdtemp(join(tmpdir(), 'gateway-dist-'));
-    closings.push(() => rm(folder, { recursive: true }));
+    const folder = await newFolder();
     const root = dirname(dirname(GATEWAY_MAIN));
     const filter = (path: string): boolean => !path.includes('.compile-cache');
     await cp(join(root, 'dist'), join(folder, 'dist'), { recursive: true, filter });
@@ -216,11 +207,8 @@ describe('what Node has compiled', () => {
     return join(folder, 'dist');
   }
 
-  const said = (dist: string): Promise<string> =>
-    new Promise((resolve) => {
-      const args = [join(dist, 'main.js')];
-      execFile(process.execPath, args, { env: {} }, (_error, _out, stderr) => resolve(stderr));
-    });
+  const said = async (dist: string): Promise<string> =>
+    (await run({}, process.execPath, join(dist, 'main.js'))).stderr;
 
   it('is kept beside the program for its next start', async () => {
     const dist = await copyOfDist();
@@ -254,11 +242,9 @@ describe('the end', () => {
 
   it('comes with exit code 0 whatever the connections are doing', async () => {
     const arrived = Promise.withResolvers<void>();
-    const silent = await startScriptedUpstream(() => arrived.resolve());
-    closings.push(() => silent.stop());
+    const silent = forThisTest(await startScriptedUpstream(() => arrived.resolve()));
     const gateway = await start({ GATEWAY_HISTORY_URL: silent.url });
-    const url = `http://127.0.0.1:${gateway.port}/streams/x?live=long-poll`;
-    const parked = fetch(url, { headers: AUTHORIZED });
+    const parked = fetch(`${gateway.url}/streams/x?live=long-poll`, { headers: AUTHORIZED });
     await arrived.promise;
     await open(gateway.port, '');
     await open(gateway.port, 'GET /health HTTP/1.1\r\nHost: half');
@@ -343,11 +329,7 @@ describe('on a Node that is too old', () => {
     for (const file of ['main.js', 'own-node.js']) {
       await copyFile(join(dirname(GATEWAY_MAIN), file), join(folder, 'dist', file));
     }
-    const ending = await new Promise((resolve) => {
-      execFile(String(oldNode), [join(folder, 'dist/main.js')], (error, stdout, stderr) =>
-        resolve({ code: error?.code, stdout, stderr }),
-      );
-    });
+    const ending = await run({}, oldNode, join(folder, 'dist/main.js'));
     const version = execFileSync(String(oldNode), ['--version'], { encoding: 'utf8' }).trim();
     expect(ending).toEqual({
       code: 1,
@@ -359,13 +341,13 @@ describe('on a Node that is too old', () => {
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-start-'));
-  closings.push(() => rm(folder, { recursive: true }));
+  afterThisTest(() => rm(folder, { recursive: true }));
   return folder;
 }
 
 async function open(port: number, bytes: string): Promise<void> {
   const socket = await openSocket(port);
-  closings.push(() => socket.destroy());
+  afterThisTest(() => socket.destroy());
   socket.write(bytes);
 }
 

@@ -1,35 +1,26 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { basename, dirname, join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
 import { GATEWAY_MAIN, startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { Collector } from '../support/collector.ts';
-import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { canRecordModules, recordModules } from '../support/recorded-modules.ts';
+import { logOf } from '../support/scripted-gateway.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { SECRET, secretsIn, secretSettings, sendSecrets } from '../support/secrets.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const CALLER = 'b7ad6b7169203331';
 
-/** Resources that a test has opened. They are closed in reverse order, also if the test fails. */
-const closings: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closings.splice(0).reverse()) await close();
-});
-
-async function newCollector(): Promise<Collector> {
-  const collector = await Collector.start();
-  closings.push(() => collector.stop());
-  return collector;
-}
+const newCollector = async (): Promise<Collector> => forThisTest(await Collector.start());
 
 async function newGateway(env: Record<string, string>): Promise<TestGateway> {
   const gateway = await startTestGateway(env);
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= gateway.stop());
-  closings.push(stop);
-  return { ...gateway, stop };
+  return forThisTest({ ...gateway, stop });
 }
 
 async function health(url: string, id: string): Promise<void> {
@@ -93,8 +84,9 @@ describe('the export of spans', () => {
     ['always_off', '1', '01', '00'],
   ])('by the sampler %s of %s makes of the flags %s those of %s', async (name, arg, came, goes) => {
     const collector = await newCollector();
-    const upstream = await startScriptedUpstream((_request, response) => response.end());
-    closings.push(() => upstream.stop());
+    const upstream = forThisTest(
+      await startScriptedUpstream((_request, response) => response.end()),
+    );
     const gateway = await newGateway({
       ...collector.environment,
       GATEWAY_HISTORY_URL: upstream.url,
@@ -118,11 +110,12 @@ describe('the export of spans', () => {
 describe('a secret', () => {
   it('of a client, an upstream or the gateway is in no span, nor in the log', async () => {
     const collector = await newCollector();
-    const upstream = await startScriptedUpstream((_request, response) => {
-      response.writeHead(202, { 'set-cookie': SECRET, 'x-token': SECRET });
-      response.end(`{"invocationId":"inv_1","secret":"${SECRET}"}`);
-    });
-    closings.push(() => upstream.stop());
+    const upstream = forThisTest(
+      await startScriptedUpstream((_request, response) => {
+        response.writeHead(202, { 'set-cookie': SECRET, 'x-token': SECRET });
+        response.end(`{"invocationId":"inv_1","secret":"${SECRET}"}`);
+      }),
+    );
     const gateway = await newGateway({
       ...secretSettings(upstream.url),
       ...collector.environment,
@@ -160,11 +153,8 @@ describe('a secret', () => {
   });
 });
 
-function warnings({ logLines }: TestGateway): unknown[] {
-  return logLines
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter(({ level }) => level === 'warn');
-}
+const warnings = (gateway: TestGateway): unknown[] =>
+  logOf(gateway).filter(({ level }) => level === 'warn');
 
 describe('a collector', () => {
   it('that is down fails no request, and is told of in one line', async () => {
@@ -215,27 +205,20 @@ describe('a collector', () => {
 });
 
 describe('the program', () => {
-  const REQUIRED = {
-    GATEWAY_API_KEYS: API_KEY,
-    GATEWAY_PORT: '0',
-    GATEWAY_MANAGEMENT_PORT: '0',
-    GATEWAY_HISTORY_URL: 'http://127.0.0.1:1',
-  };
-
   async function start(env: Record<string, string>): Promise<GatewayChild> {
-    const gateway = await startGatewayChild({ onlyEnv: { ...REQUIRED, ...env } });
-    closings.push(() => gateway.kill());
+    const gateway = await startGatewayChild({ env });
+    afterThisTest(() => gateway.kill());
     return gateway;
   }
 
   /** Whether a gateway that has answered has loaded `file` of the program. */
   async function hasLoaded(file: string, env: Record<string, string>): Promise<boolean> {
     const record = await recordModules();
-    closings.push(() => record.remove());
+    afterThisTest(() => record.remove());
     const gateway = await start({ ...record.environment, ...env });
     const traceparent = `00-${TRACE_ID}-${CALLER}-01`;
     const headers = { ...AUTHORIZED, traceparent };
-    const response = await fetch(`http://127.0.0.1:${gateway.port}/streams/x`, { headers });
+    const response = await fetch(`${gateway.url}/streams/x`, { headers });
     expect(response.status).toBe(502);
     await gateway.kill();
     const loaded = await record.loaded();
@@ -283,7 +266,7 @@ describe('the program', () => {
       // Enough for a busy machine: connections that are idle are closed after a fifth of it.
       GATEWAY_DRAIN_TIMEOUT_MS: '10000',
     });
-    await health(`http://127.0.0.1:${gateway.port}`, 'r1');
+    await health(gateway.url, 'r1');
     gateway.signal('SIGTERM');
     expect(await gateway.exited).toMatchObject({ code: 0 });
     expect(idsOf(collector)).toEqual(['r1']);
@@ -298,7 +281,7 @@ describe('the program', () => {
       // Longer than the test may take: only the gateway's own limit ends the wait.
       OTEL_EXPORTER_OTLP_TIMEOUT: '600000',
     });
-    await health(`http://127.0.0.1:${gateway.port}`, 'r1');
+    await health(gateway.url, 'r1');
     gateway.signal('SIGTERM');
     expect(await gateway.exited).toMatchObject({ code: 0 });
     expect(gateway.log.at(-1)).toMatchObject({ message: 'the gateway has stopped' });

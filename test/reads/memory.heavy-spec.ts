@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Socket } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
-import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { afterThisTest, forAllTests } from '../support/for-this-test.ts';
+import { startGatewayChild } from '../support/gateway-child.ts';
+import { openSocket } from '../support/open-socket.ts';
+import { pour } from '../support/pour.ts';
 import { rawRequest } from '../support/raw-client.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { scriptedUpstream } from '../support/scripted-gateway.ts';
 import { EVENT_READS, MODES, numberedEvent } from './sharing-gateway.ts';
 
 const KEY = `Authorization: ${AUTHORIZED.authorization}`;
@@ -17,46 +20,28 @@ const GROWTH_BYTES = 80 * MIB;
 const SLOW_READERS = 30;
 
 describe.each(MODES)('the memory under $mode reads', ({ isShared }) => {
-  let upstream: ScriptedUpstream;
-  let gateway: GatewayChild;
-  const sockets: Socket[] = [];
-
-  beforeAll(async () => {
-    const piece = Buffer.alloc(MIB, 'x');
-    const event = Buffer.from(numberedEvent(1, 'x'.repeat(MIB / 4)));
-    upstream = await startScriptedUpstream((request, response) => {
-      const isEvents = request.url?.includes('live') === true;
-      if (isEvents) response.setHeader('content-type', 'text/event-stream');
-      const [bytes, unit] = isEvents ? [EVENTS_BYTES, event] : [LARGE_BYTES, piece];
-      let left = Math.ceil(bytes / unit.length);
-      const write = (): void => {
-        while (left-- > 0) if (!response.write(unit)) return void response.once('drain', write);
-        response.end();
-      };
-      write();
-    });
-    gateway = await startGatewayChild({
+  const piece = Buffer.alloc(MIB, 'x');
+  const event = Buffer.from(numberedEvent(1, 'x'.repeat(MIB / 4)));
+  const upstream = scriptedUpstream((request, response) => {
+    const isEvents = request.url?.includes('live') === true;
+    if (isEvents) response.setHeader('content-type', 'text/event-stream');
+    const [bytes, unit] = isEvents ? [EVENTS_BYTES, event] : [LARGE_BYTES, piece];
+    pour(response, unit, Math.ceil(bytes / unit.length));
+  });
+  const gateway = forAllTests(() =>
+    startGatewayChild({
       env: {
         GATEWAY_HISTORY_URL: upstream.url,
         GATEWAY_SYNC_URL: upstream.url,
         GATEWAY_SHARED_READS: String(isShared),
       },
-    });
-  });
-  afterEach(() => {
-    for (const socket of sockets.splice(0)) socket.destroy();
-  });
-  afterAll(async () => {
-    await gateway?.stop();
-    await upstream?.stop();
-  });
+    }),
+  );
 
   /** Asks, takes the first bytes, and then nothing more. */
   async function slowReader(target: string): Promise<Socket> {
-    const socket = connect({ port: gateway.port, host: '127.0.0.1' });
-    sockets.push(socket);
-    socket.on('error', () => undefined);
-    await once(socket, 'connect');
+    const socket = await openSocket(gateway.port);
+    afterThisTest(() => socket.destroy());
     socket.write(rawRequest(`GET ${target}`, [KEY]));
     await once(socket, 'readable');
     return socket;
@@ -95,12 +80,11 @@ describe.each(MODES)('the memory under $mode reads', ({ isShared }) => {
 
   it('does not grow with an event stream, be its readers quick or slow', async () => {
     const target = EVENT_READS[0]?.target('memory') ?? '';
-    const unit = Buffer.byteLength(numberedEvent(1, 'x'.repeat(MIB / 4)));
     const before = await gateway.residentBytes();
     const quick = readMeasured(target, before);
     for (let i = 0; i < SLOW_READERS; i++) await slowReader(target);
     const { bytes, grown } = await quick;
-    expect(bytes).toBe(Math.ceil(EVENTS_BYTES / unit) * unit);
+    expect(bytes).toBe(Math.ceil(EVENTS_BYTES / event.length) * event.length);
     expect(grown).toBeLessThan(GROWTH_BYTES);
   });
 });

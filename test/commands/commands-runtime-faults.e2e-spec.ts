@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { problem } from '../support/ask-raw.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { ACCEPTED } from '../support/runtime.ts';
 import { scriptedGateway, testGateway } from '../support/scripted-gateway.ts';
@@ -210,21 +211,18 @@ describe('a whole answer of the runtime', () => {
 describe('a connection that misbehaves', () => {
   let requests: number;
   let behave: (socket: Socket) => void;
-  let runtime: Awaited<ReturnType<typeof startRawUpstream>>;
-
-  beforeAll(async () => {
-    runtime = await startRawUpstream((socket) => {
+  const runtime = forAllTests(() =>
+    startRawUpstream((socket) => {
       socket.on('data', (chunk: Buffer) => {
         if (chunk.includes('POST ')) requests += 1;
         behave(socket);
       });
-    });
-  });
+    }),
+  );
   const gateway = testGateway(() => ({
     GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
     GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: String(BUDGET_MS),
   }));
-  afterAll(() => runtime.stop());
 
   /** Sends a command without key over it, and expects that it is sent once. */
   async function sendOver(behaviour: (socket: Socket) => void): Promise<Response> {

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { object, type ObjectContext } from '@restatedev/restate-sdk';
+import { forAllTests, forThisTest } from '../support/for-this-test.ts';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { problem } from '../support/ask-raw.ts';
 import { rawAnswer } from '../support/raw-client.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
-import { registerAgents, restateUrls, type RegisteredAgents } from '../support/restate.ts';
+import { registerAgents, restateUrls } from '../support/restate.ts';
 import { ACCEPTED } from '../support/runtime.ts';
 import { testGateway } from '../support/scripted-gateway.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
@@ -19,12 +20,8 @@ const jsonOnly = object({
   name: 'commands-json-only',
   handlers: { wake: async (_context: ObjectContext, _input: unknown) => {} },
 });
-let agents: RegisteredAgents;
-beforeAll(async () => {
-  agents = await registerAgents([probe.service, wakeOnly, jsonOnly]);
-});
+forAllTests(() => registerAgents([probe.service, wakeOnly, jsonOnly]));
 const gateway = testGateway(() => ({ GATEWAY_RUNTIME_INGRESS_URL: restateUrls().ingressUrl }));
-afterAll(() => agents.stop());
 
 interface Accepted {
   url: string;
@@ -306,9 +303,9 @@ describe('the address of a command', () => {
     ['classic', `/in/${TYPE}/a%2F1/wake/send`],
     ['restate', `/in/restate/send/${TYPE}/a%2F1/wake`],
   ])('has the path of GATEWAY_RUNTIME_API=%s', async (api, path) => {
-    const runtime = await startScriptedUpstream((_request, response) => {
-      response.writeHead(202).end(ACCEPTED);
-    });
+    const runtime = forThisTest(
+      await startScriptedUpstream((_request, response) => response.writeHead(202).end(ACCEPTED)),
+    );
     const settings = {
       GATEWAY_RUNTIME_INGRESS_URL: `${runtime.url}/in`,
       GATEWAY_RUNTIME_KEY_TEMPLATE: 'a/{id}',
@@ -318,7 +315,6 @@ describe('the address of a command', () => {
       await accepted(post(`/api/a/${TYPE}/1/send`, '', {}, to));
       expect(runtime.seen.map(({ target }) => target)).toEqual([path]);
     });
-    await runtime.stop();
   });
 
   it.each([

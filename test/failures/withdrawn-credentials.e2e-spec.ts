@@ -1,10 +1,11 @@
 import { createSecretKey, generateKeyPairSync, randomUUID } from 'node:crypto';
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exportJWK, SignJWT } from 'jose';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { forThisTest } from '../support/for-this-test.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { until } from '../support/until.ts';
 import { startHeldUpstream, WITNESS, type HeldUpstream } from '../reads/held-upstream.ts';
 import { numberedEvent } from '../reads/sharing-gateway.ts';
@@ -42,25 +43,22 @@ describe('a credential that is withdrawn', () => {
     });
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gateway-withdrawn-'));
+    folder = forThisTest(await newFolder()).path;
     await write('keys', `${KEEP} ${ALL}\n${GOES} name=goes`);
     await write('secrets', SECRETS.join('\n'));
     await write('jwks', await jwkSet(0, 1));
-    upstream = await startHeldUpstream();
-    gateway = await startTestGateway({
-      GATEWAY_HISTORY_URL: upstream.url,
-      GATEWAY_SYNC_URL: upstream.url,
-      GATEWAY_API_KEYS: '',
-      GATEWAY_API_KEYS_FILE: file('keys'),
-      GATEWAY_READ_TOKEN_SECRETS: '',
-      GATEWAY_READ_TOKEN_SECRETS_FILE: file('secrets'),
-      GATEWAY_READ_TOKEN_JWKS: file('jwks'),
-    });
-  });
-  afterEach(async () => {
-    await gateway?.stop();
-    await upstream?.stop();
-    await rm(folder, { recursive: true });
+    upstream = forThisTest(await startHeldUpstream());
+    gateway = forThisTest(
+      await startTestGateway({
+        GATEWAY_HISTORY_URL: upstream.url,
+        GATEWAY_SYNC_URL: upstream.url,
+        GATEWAY_API_KEYS: '',
+        GATEWAY_API_KEYS_FILE: file('keys'),
+        GATEWAY_READ_TOKEN_SECRETS: '',
+        GATEWAY_READ_TOKEN_SECRETS_FILE: file('secrets'),
+        GATEWAY_READ_TOKEN_JWKS: file('jwks'),
+      }),
+    );
   });
 
   const read = (credential: string, target = LONG_POLL): Reader =>

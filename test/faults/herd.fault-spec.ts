@@ -1,11 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { startChildStore, type ChildStore } from '../support/child-store.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
+import { afterThisTest, forAllTests, forThisTest } from '../support/for-this-test.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { Readers } from '../support/readers.ts';
 import { TLS_IDENTITY } from '../support/tls-identity.ts';
 
@@ -16,26 +17,19 @@ const PAUSE_MS = 1.5 * CONNECT_TIMEOUT_MS;
 
 /** Half of 6,000 reads got 502 before a healthy store: they waited behind others for a connection. */
 describe('thousands of readers who come at once', () => {
-  let folder: string;
+  const folder = forAllTests(newFolder);
   let certificate: string;
-  let store: ChildStore | undefined;
-  let gateway: GatewayChild | undefined;
-  let readers: Readers | undefined;
+  let store: ChildStore;
+  let gateway: GatewayChild;
+  let readers: Readers;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gateway-herd-'));
-    certificate = join(folder, 'ca.pem');
+    certificate = join(folder.path, 'ca.pem');
     await writeFile(certificate, TLS_IDENTITY.cert);
   });
-  afterEach(async () => {
-    readers?.stop();
-    await gateway?.kill();
-    await store?.stop();
-  });
-  afterAll(() => rm(folder, { recursive: true }));
 
   async function start(protocol: 'http' | 'https'): Promise<Readers> {
-    store = await startChildStore('events-store-main.ts', protocol);
+    store = forThisTest(await startChildStore('events-store-main.ts', protocol));
     gateway = await startGatewayChild({
       env: {
         NODE_EXTRA_CA_CERTS: certificate,
@@ -45,25 +39,27 @@ describe('thousands of readers who come at once', () => {
         GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL: String(2 * READERS),
       },
     });
+    afterThisTest(() => gateway.kill());
     readers = new Readers({
       port: gateway.port,
       credential: AUTHORIZED.authorization,
       live: 'long-poll',
       target: (index) => `/streams/t/${index}?offset=1_0&live=long-poll`,
     });
+    afterThisTest(() => readers.stop());
     return readers;
   }
 
   /** All wait at the store, are answered, and wait again. */
   async function expectEvents(rounds: number): Promise<void> {
     for (let round = 1; round <= rounds; round++) {
-      const before = Number(readers?.events);
-      await store?.untilAsked(before + READERS);
-      store?.answer(100);
-      await readers?.until(() => Number(readers?.events) >= before + READERS);
+      const before = readers.events;
+      await store.untilAsked(before + READERS);
+      store.answer(100);
+      await readers.until(() => readers.events >= before + READERS);
     }
-    expect([...(readers?.statuses ?? [])]).toEqual([]);
-    expect(readers?.count('gone')).toBe(0);
+    expect([...readers.statuses]).toEqual([]);
+    expect(readers.count('gone')).toBe(0);
   }
 
   it.each(['https', 'http'] as const)('are all let in, before an %s store', async (protocol) => {
@@ -73,9 +69,9 @@ describe('thousands of readers who come at once', () => {
 
   it.each(['gateway', 'store'])('are all let in when the %s stops for a while', async (who) => {
     await (await start('http')).add(READERS / 2, READERS / 2);
-    const pid = Number(who === 'gateway' ? gateway?.pid : store?.pid);
+    const { pid } = who === 'gateway' ? gateway : store;
     process.kill(pid, 'SIGSTOP');
-    const rest = readers?.add(READERS / 2, READERS / 2);
+    const rest = readers.add(READERS / 2, READERS / 2);
     // The pause is the fault.
     await after(PAUSE_MS);
     process.kill(pid, 'SIGCONT');
@@ -87,9 +83,9 @@ describe('thousands of readers who come at once', () => {
   it('keep their connections to the store from one event to the next', async () => {
     await (await start('http')).add(READERS, READERS);
     await expectEvents(1);
-    await store?.untilAsked(2 * READERS);
-    const opened = Number(store?.accepted);
+    await store.untilAsked(2 * READERS);
+    const opened = store.accepted;
     await expectEvents(4);
-    expect(store?.accepted).toBe(opened);
+    expect(store.accepted).toBe(opened);
   });
 });

@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
+import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { startNameServer, type NameServer } from '../support/name-server.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { newFolder } from '../support/new-folder.ts';
+import { ACCEPTED } from '../support/runtime.ts';
+import { scriptedUpstream } from '../support/scripted-gateway.ts';
 import { until } from '../support/until.ts';
 
 /** The C library would wait for 150 s in all. */
@@ -34,24 +36,16 @@ const itWithOwnFiles = canHaveOwnFiles() ? it : it.skip;
 describe('the names of upstreams (needs root)', () => {
   let folder: string;
   let names: NameServer;
-  let upstream: ScriptedUpstream;
-  let gateway: GatewayChild | undefined;
+  const upstream = scriptedUpstream((request, response) => {
+    const isCommand = request.url?.endsWith('/send') === true;
+    response.writeHead(isCommand ? 202 : 200, { 'content-type': 'application/json' });
+    response.end(isCommand ? ACCEPTED : '[]');
+  });
+  let gateway: GatewayChild;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gateway-names-'));
-    upstream = await startScriptedUpstream((request, response) => {
-      const isCommand = request.url?.endsWith('/send') === true;
-      response.writeHead(isCommand ? 202 : 200, { 'content-type': 'application/json' });
-      response.end(isCommand ? '{"invocationId":"inv_1","status":"Accepted"}' : '[]');
-    });
-    if (canHaveOwnFiles()) names = await startNameServer();
-  });
-  afterEach(async () => {
-    await gateway?.kill();
-    gateway = undefined;
-    await upstream.stop();
-    await names?.stop();
-    await rm(folder, { recursive: true });
+    folder = forThisTest(await newFolder()).path;
+    names = forThisTest(await startNameServer());
   });
 
   /** A gateway whose system finds names with these files. */
@@ -64,13 +58,14 @@ describe('the names of upstreams (needs root)', () => {
       env: { GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: LONG_MS, ...env },
       wrapper: ['unshare', '--mount', 'sh', '-c', mount, 'sh'],
     });
+    afterThisTest(() => gateway.kill());
     return gateway;
   }
 
   const at = (name: string): string => `http://${name}:${upstream.port}`;
 
   async function statusOf(path: string, init: RequestInit = {}): Promise<number> {
-    const response = await fetch(`${gateway?.url}${path}`, { ...init, headers: AUTHORIZED });
+    const response = await fetch(`${gateway.url}${path}`, { ...init, headers: AUTHORIZED });
     await response.arrayBuffer();
     return response.status;
   }
@@ -113,7 +108,7 @@ describe('the names of upstreams (needs root)', () => {
     // One look-up at a time for a name, however many ask for it.
     const silent = names.asked.filter(({ name, type }) => name.startsWith('silent.') && type === 1);
     expect(silent.length).toBeLessThan(5);
-    gateway?.signal('SIGKILL');
+    gateway.signal('SIGKILL');
     await Promise.allSettled(waits);
   });
 

@@ -1,11 +1,12 @@
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { SignJWT } from 'jose';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { forThisTest } from '../support/for-this-test.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { newFolder } from '../support/new-folder.ts';
+import { logOf, scriptedUpstream } from '../support/scripted-gateway.ts';
+import { mintReadToken } from '../support/read-tokens.ts';
 import { until } from '../support/until.ts';
 
 const KEYS = ['first-key-0123456789', 'second-key-0123456789', 'third-key-0123456789'] as const;
@@ -27,29 +28,25 @@ interface Files {
 describe('secrets that rotate under load', () => {
   let folder: string;
   let generation: number;
-  let upstream: ScriptedUpstream;
+  const upstream = scriptedUpstream((_request, response) => response.end());
   let gateway: TestGateway;
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gateway-secrets-'));
+    folder = forThisTest(await newFolder()).path;
     generation = 0;
-    upstream = await startScriptedUpstream((_request, response) => response.end());
     await mount({ keys: KEYS[0], secrets: SECRETS[0] });
     for (const name of ['keys', 'secrets']) {
       await symlink(join('..data', name), join(folder, name));
     }
-    gateway = await startTestGateway({
-      GATEWAY_API_KEYS: '',
-      GATEWAY_API_KEYS_FILE: join(folder, 'keys'),
-      GATEWAY_READ_TOKEN_SECRETS: '',
-      GATEWAY_READ_TOKEN_SECRETS_FILE: join(folder, 'secrets'),
-      GATEWAY_HISTORY_URL: upstream.url,
-    });
-  });
-  afterEach(async () => {
-    await gateway.stop();
-    await upstream.stop();
-    await rm(folder, { recursive: true });
+    gateway = forThisTest(
+      await startTestGateway({
+        GATEWAY_API_KEYS: '',
+        GATEWAY_API_KEYS_FILE: join(folder, 'keys'),
+        GATEWAY_READ_TOKEN_SECRETS: '',
+        GATEWAY_READ_TOKEN_SECRETS_FILE: join(folder, 'secrets'),
+        GATEWAY_HISTORY_URL: upstream.url,
+      }),
+    );
   });
 
   it.each<
@@ -117,8 +114,7 @@ describe('secrets that rotate under load', () => {
       await mount({ keys, secrets: SECRETS[0] });
       await logged((line) => line['level'] === 'error');
       await load.turn();
-      const [error] = gateway.logLines.filter((line) => line.includes('"level":"error"'));
-      expect(JSON.parse(error ?? '')).toMatchObject({
+      expect(logOf(gateway).find(({ level }) => level === 'error')).toMatchObject({
         setting: 'GATEWAY_API_KEYS_FILE',
         message: expect.stringContaining(problem),
       });
@@ -154,11 +150,7 @@ describe('secrets that rotate under load', () => {
     matches: (line: Record<string, unknown>) => boolean,
     from = 0,
   ): Promise<void> {
-    const isThere = (): boolean =>
-      gateway.logLines
-        .slice(from)
-        .some((line) => matches(JSON.parse(line) as Record<string, unknown>));
-    await until('the rotation is in the log', isThere);
+    await until('the rotation is in the log', () => logOf(gateway).slice(from).some(matches));
   }
 
   function startLoad(credential: () => Promise<string>) {
@@ -195,11 +187,6 @@ describe('secrets that rotate under load', () => {
   }
 
   function token(secret: string): Promise<string> {
-    return new SignJWT({ prefix: '/streams/' })
-      .setProtectedHeader({ alg: 'HS256' })
-      .setAudience('default')
-      .setIssuedAt()
-      .setExpirationTime('1h')
-      .sign(Buffer.from(secret));
+    return mintReadToken(secret, { prefix: '/streams/', ttlSeconds: 3_600 });
   }
 });

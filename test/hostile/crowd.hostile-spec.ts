@@ -1,11 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { askHoldings, type Holdings } from '../soak/holdings.ts';
 import { Random } from '../soak/random.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
-import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { shareOf } from '../support/share.ts';
 import { until } from '../support/until.ts';
@@ -25,12 +24,7 @@ import { expectAtRest } from './gateway-state.ts';
 import { onlyValue } from './message-reader.ts';
 import { CREDENTIAL } from './mutations.ts';
 import { ANSWER_FOR, unitOf } from './pattern.ts';
-import {
-  settingsFor,
-  startRecordingUpstream,
-  type RecordingUpstream,
-  type UpstreamRequest,
-} from './recording-upstream.ts';
+import { recordedGateway, type UpstreamRequest } from './recording-upstream.ts';
 
 const ROUNDS = Array.from({ length: shareOf(12) }, (_, round) => round);
 const EXCHANGES_PER_ROUND = 80;
@@ -56,34 +50,12 @@ interface Party {
 describe(`a crowd of clients before an upstream that may do anything (HOSTILE_SEED=${SEED})`, () => {
   const PROBE = join(import.meta.dirname, '../soak/probe.ts');
   const played = new Map<string, Played>();
-  let folder: string;
-  let probeSocket: string;
-  let upstream: RecordingUpstream;
-  let gateway: GatewayChild;
+  const folder = forAllTests(newFolder);
+  const probeSocket = (): string => join(folder.path, 'probe.sock');
   let tokens: Record<Credential, string>;
   let afterFirst: Holdings | undefined;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gateway-hostile-'));
-    probeSocket = join(folder, 'probe.sock');
-    upstream = await startRecordingUpstream((request) => {
-      const exchange = played.get(idIn(request.target) ?? '');
-      if (!exchange?.upstream) return void request.socket.destroy();
-      const { behaviour } = exchange.upstream;
-      const play = (): void => behave(request, behaviour, plannedFor(exchange));
-      if (behaviour.isEarly) play();
-      else request.onWhole = play;
-    });
-    gateway = await startGatewayChild({
-      nodeArgs: ['--expose-gc', `--max-old-space-size=${HEAP_MIB}`, '--import', PROBE],
-      env: {
-        ...settingsFor(upstream),
-        GATEWAY_MAX_BODY_BYTES: String(MAX_BODY_BYTES),
-        GATEWAY_LIVE_TIMEOUT_MS: UPSTREAM_TIMEOUT_MS,
-        GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: UPSTREAM_TIMEOUT_MS,
-        SOAK_PROBE_SOCKET: probeSocket,
-      },
-    });
     tokens = {
       key: API_KEY,
       token: await mint(3_600),
@@ -93,11 +65,25 @@ describe(`a crowd of clients before an upstream that may do anything (HOSTILE_SE
       none: '',
     };
   });
-  afterAll(async () => {
-    await gateway?.kill();
-    await upstream?.stop();
-    await rm(folder, { recursive: true });
-  });
+  const { gateway, upstream } = recordedGateway(
+    (request) => {
+      const exchange = played.get(idIn(request.target) ?? '');
+      if (!exchange?.upstream) return void request.socket.destroy();
+      const { behaviour } = exchange.upstream;
+      const play = (): void => behave(request, behaviour, plannedFor(exchange));
+      if (behaviour.isEarly) play();
+      else request.onWhole = play;
+    },
+    () => ({
+      nodeArgs: ['--expose-gc', `--max-old-space-size=${HEAP_MIB}`, '--import', PROBE],
+      env: {
+        GATEWAY_MAX_BODY_BYTES: String(MAX_BODY_BYTES),
+        GATEWAY_LIVE_TIMEOUT_MS: UPSTREAM_TIMEOUT_MS,
+        GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: UPSTREAM_TIMEOUT_MS,
+        SOAK_PROBE_SOCKET: probeSocket(),
+      },
+    }),
+  );
 
   it.each(ROUNDS)(
     'round %d: every answer is right and for who asked, and all is given back',
@@ -206,14 +192,14 @@ describe(`a crowd of clients before an upstream that may do anything (HOSTILE_SE
   /** All that the process holds is as after the first round. */
   async function expectNoGrowth(): Promise<void> {
     for (const socket of upstream.openSockets) socket.destroy();
-    let now = await askHoldings(probeSocket);
+    let now = await askHoldings(probeSocket());
     afterFirst ??= now;
     const { heapUsed, resources } = afterFirst;
     let more: string[] = [];
     await until(
       () => `no more resources than after the first round: ${more.join()}`,
       async () => {
-        now = await askHoldings(probeSocket);
+        now = await askHoldings(probeSocket());
         const counts = Object.entries(now.resources);
         more = counts.flatMap(([kind, count]) => (count > (resources[kind] ?? 0) ? [kind] : []));
         return more.length === 0;

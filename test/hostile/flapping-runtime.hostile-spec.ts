@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Random } from '../soak/random.ts';
-import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { startMeasuredGateway } from '../support/measured-gateway.ts';
 import {
   ACCEPTED,
   freePort,
@@ -36,27 +37,23 @@ interface Command {
 }
 
 describe(`commands to a runtime that flaps (HOSTILE_SEED=${SEED})`, () => {
-  let port: number;
   let runtime: ListeningRuntime | undefined;
-  let gateway: MeasuredGateway;
   let mood: (typeof MOODS)[number] = 'accepts';
   /** How often each entity's command arrived whole. */
   const arrivals = new Map<string, number>();
   const accepted = new Set<string>();
 
-  beforeAll(async () => {
-    port = await freePort();
-    gateway = await startMeasuredGateway({
+  let port: number;
+  beforeAll(async () => void (port = await freePort()));
+  const gateway = forAllTests(() =>
+    startMeasuredGateway({
       GATEWAY_RUNTIME_INGRESS_URL: `http://127.0.0.1:${port}`,
       GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '700',
       GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '1500',
       GATEWAY_MAX_CONNECTIONS: '4000',
-    });
-  });
-  afterAll(async () => {
-    await gateway?.stop();
-    await stop();
-  });
+    }),
+  );
+  afterAll(stop);
 
   async function listen(): Promise<void> {
     runtime ??= await listenAsRuntime(port, answer, (socket) => {

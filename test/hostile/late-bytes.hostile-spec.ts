@@ -1,16 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as later } from 'node:timers/promises';
 import { AUTHORIZED } from '../support/credentials.ts';
-import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { ACCEPTED } from '../support/runtime.ts';
-import {
-  settingsFor,
-  startRecordingUpstream,
-  type RecordingUpstream,
-  type UpstreamRequest,
-} from './recording-upstream.ts';
+import { recordedGateway, type UpstreamRequest } from './recording-upstream.ts';
 
 /** When the upstream sends what nobody asked for, in milliseconds after its response; 0 in the same write. */
 const DELAYS_MS = [0, 1, 2, 5, 10, 20];
@@ -43,26 +37,16 @@ interface First {
 }
 
 describe('bytes of an upstream after a response, which belong to no request', () => {
-  let upstream: RecordingUpstream;
-  let gateway: GatewayChild;
   let first: First;
   /** The connection of the first request, and the time after which all of its bytes are sent. */
   let firstSocket: Socket;
   let sent: Promise<void>;
-
-  beforeAll(async () => {
-    upstream = await startRecordingUpstream((request) => {
-      request.onWhole = () => {
-        request.isAnswered = true;
-        if (request.target.includes('first')) answerFirst(request);
-        else void answerNext(request);
-      };
-    });
-    gateway = await startGatewayChild({ env: settingsFor(upstream) });
-  });
-  afterAll(async () => {
-    await gateway?.kill();
-    await upstream?.stop();
+  const { gateway, upstream } = recordedGateway((request) => {
+    request.onWhole = () => {
+      request.isAnswered = true;
+      if (request.target.includes('first')) answerFirst(request);
+      else void answerNext(request);
+    };
   });
   afterEach(() => {
     expect(upstream.faults.splice(0)).toEqual([]);

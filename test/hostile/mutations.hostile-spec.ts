@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
-import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { ACCEPTED } from '../support/runtime.ts';
 import { shareOf } from '../support/share.ts';
@@ -10,11 +9,7 @@ import { mutatedRequest, mutationId } from './mutated-requests.ts';
 import { withCredential } from './mutations.ts';
 import { ANSWER_FOR } from './pattern.ts';
 import { exchangeRaw } from './raw-exchange.ts';
-import {
-  settingsFor,
-  startRecordingUpstream,
-  type RecordingUpstream,
-} from './recording-upstream.ts';
+import { recordedGateway } from './recording-upstream.ts';
 import { idIn } from './request-id.ts';
 
 /** The number of mutated requests for each credential. */
@@ -27,23 +22,13 @@ const WRONG_KEY = 'a-key-that-is-not-known';
 const NOBODY = 'nobody';
 
 describe(`mutated requests on connections of their own (HOSTILE_SEED=${SEED})`, () => {
-  let upstream: RecordingUpstream;
-  let gateway: GatewayChild;
-
-  beforeAll(async () => {
-    upstream = await startRecordingUpstream((request) => {
-      const owner = idIn(request.target) ?? NOBODY;
-      const head = `HTTP/1.1 200 OK\r\n${ANSWER_FOR}: ${owner}\r\nContent-Length: ${ACCEPTED.length}\r\n\r\n`;
-      request.onWhole = () => {
-        request.isAnswered = true;
-        request.socket.write(head + (request.method === 'HEAD' ? '' : ACCEPTED));
-      };
-    });
-    gateway = await startGatewayChild({ env: settingsFor(upstream) });
-  });
-  afterAll(async () => {
-    await gateway?.kill();
-    await upstream?.stop();
+  const { gateway, upstream } = recordedGateway((request) => {
+    const owner = idIn(request.target) ?? NOBODY;
+    const head = `HTTP/1.1 200 OK\r\n${ANSWER_FOR}: ${owner}\r\nContent-Length: ${ACCEPTED.length}\r\n\r\n`;
+    request.onWhole = () => {
+      request.isAnswered = true;
+      request.socket.write(head + (request.method === 'HEAD' ? '' : ACCEPTED));
+    };
   });
   beforeEach(() => void upstream.seen.splice(0));
 

@@ -1,5 +1,11 @@
 import type { Socket } from 'node:net';
 import { pathProblem } from '../../src/platform/http/request-path.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import {
+  startGatewayChild,
+  type GatewayChild,
+  type GatewayChildOptions,
+} from '../support/gateway-child.ts';
 import { startRawUpstream } from '../support/scripted-upstream.ts';
 import { declaredFraming, MessageReader, NoMessage, type MessageHead } from './message-reader.ts';
 
@@ -34,7 +40,7 @@ export interface RecordingUpstream {
 export const BASES = ['/history', '/sync', '/ingress', '/admin'] as const;
 
 /** The gateway's settings for this upstream. */
-export function settingsFor({ url }: { url: string }): Record<string, string> {
+function settingsFor({ url }: { url: string }): Record<string, string> {
   return {
     GATEWAY_HISTORY_URL: `${url}${BASES[0]}`,
     GATEWAY_SYNC_URL: `${url}${BASES[1]}`,
@@ -43,8 +49,21 @@ export function settingsFor({ url }: { url: string }): Record<string, string> {
   };
 }
 
+/** A built gateway before such an upstream, for the tests of a `describe`. */
+export function recordedGateway(
+  answer: (request: UpstreamRequest) => void,
+  options: () => GatewayChildOptions = () => ({}),
+): { gateway: GatewayChild; upstream: RecordingUpstream } {
+  const upstream = forAllTests(() => startRecordingUpstream(answer));
+  const gateway = forAllTests(() => {
+    const { env, ...others } = options();
+    return startGatewayChild({ ...others, env: { ...settingsFor(upstream), ...env } });
+  });
+  return { gateway, upstream };
+}
+
 /** An upstream that parses requests more strictly than any server. It calls `answer` once the head has arrived. */
-export async function startRecordingUpstream(
+async function startRecordingUpstream(
   answer: (request: UpstreamRequest) => void,
 ): Promise<RecordingUpstream> {
   const seen: UpstreamRequest[] = [];

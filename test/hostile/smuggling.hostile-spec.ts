@@ -1,32 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { exchangeRaw } from './raw-exchange.ts';
-import {
-  settingsFor,
-  startRecordingUpstream,
-  type RecordingUpstream,
-} from './recording-upstream.ts';
+import { recordedGateway } from './recording-upstream.ts';
 import { SMUGGLING_FORMS } from './smuggling-forms.ts';
 
 const BODY = 'answered';
 
 describe('requests that say two things', () => {
-  let upstream: RecordingUpstream;
-  let gateway: GatewayChild;
-
-  beforeAll(async () => {
-    upstream = await startRecordingUpstream((request) => {
-      request.onWhole = () => {
-        request.isAnswered = true;
-        const body = request.method === 'HEAD' ? '' : BODY;
-        request.socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${BODY.length}\r\n\r\n${body}`);
-      };
-    });
-    gateway = await startGatewayChild({ env: settingsFor(upstream) });
-  });
-  afterAll(async () => {
-    await gateway?.kill();
-    await upstream?.stop();
+  const { gateway, upstream } = recordedGateway((request) => {
+    request.onWhole = () => {
+      request.isAnswered = true;
+      const body = request.method === 'HEAD' ? '' : BODY;
+      request.socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${BODY.length}\r\n\r\n${body}`);
+    };
   });
   beforeEach(() => {
     upstream.seen.splice(0);

@@ -1,8 +1,10 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { forThisTest } from '../support/for-this-test.ts';
 import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { newFolder } from '../support/new-folder.ts';
+import { everyUpstream } from '../support/nobody.ts';
 import { scriptedUpstream } from '../support/scripted-gateway.ts';
 import { until } from '../support/until.ts';
 
@@ -38,20 +40,15 @@ describe('the credentials of the upstreams, from files', () => {
   }
 
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gateway-credentials-'));
+    folder = forThisTest(await newFolder()).path;
     await write('old');
     accepted = (setting) => `${setting}-old`;
-    gateway = await startTestGateway({
-      GATEWAY_HISTORY_URL: upstream.url,
-      GATEWAY_SYNC_URL: upstream.url,
-      GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
-      GATEWAY_RUNTIME_INGRESS_URL: upstream.url,
-      ...Object.fromEntries(FILES.map((setting) => [setting, join(folder, setting)])),
-    });
-  });
-  afterEach(async () => {
-    await gateway?.stop();
-    await rm(folder, { recursive: true });
+    gateway = forThisTest(
+      await startTestGateway({
+        ...everyUpstream(upstream.url),
+        ...Object.fromEntries(FILES.map((setting) => [setting, join(folder, setting)])),
+      }),
+    );
   });
 
   /** Sends a request to each upstream; gives what each was opened with, and the answers. */

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { handlers, object, serde } from '@restatedev/restate-sdk';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { forAllTests, forThisTest } from '../support/for-this-test.ts';
 import { API_KEY, AUTHORIZED, startTestGateway } from '../support/gateway.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
+import { startHistory } from '../support/history.ts';
 import { registerAgents, restateUrls } from '../support/restate.ts';
 import { rawAnswer } from '../support/raw-client.ts';
 import { logOf, testGateway } from '../support/scripted-gateway.ts';
@@ -15,18 +16,16 @@ import { openWire, Wire } from '../support/wire.ts';
 const KEY = `Authorization: Bearer ${API_KEY}`;
 
 describe('a client that goes away', () => {
-  let upstream: Awaited<ReturnType<typeof startRawUpstream>>;
   /** The upstream's next connection. */
   let arrived = Promise.withResolvers<Wire>();
   let connections = 0;
-
-  beforeAll(async () => {
-    upstream = await startRawUpstream((socket) => {
+  const upstream = forAllTests(() =>
+    startRawUpstream((socket) => {
       connections++;
       arrived.resolve(new Wire(socket));
       arrived = Promise.withResolvers();
-    });
-  });
+    }),
+  );
   const gateway = testGateway(() => ({
     GATEWAY_HISTORY_URL: upstream.url,
     // One read at a time: a place that is not given back would turn away the next one.
@@ -35,7 +34,6 @@ describe('a client that goes away', () => {
   afterEach(() => {
     expect(gateway.logLines.filter((line) => line.includes('internal_error'))).toEqual([]);
   });
-  afterAll(() => upstream?.stop());
 
   /** Sends a request, and waits until it is with the upstream. */
   async function send(
@@ -132,45 +130,43 @@ describe('a client that goes away', () => {
       keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'EdDSA' }],
     });
     const asked: ServerResponse[] = [];
-    const keyServer = await startScriptedUpstream(
-      (_request, response) => void asked.push(response),
+    const keyServer = forThisTest(
+      await startScriptedUpstream((_request, response) => void asked.push(response)),
     );
-    const history = await startScriptedUpstream((_request, response) => void response.end());
-    const judged = await startTestGateway({
-      GATEWAY_HISTORY_URL: history.url,
-      GATEWAY_READ_TOKEN_JWKS: `${keyServer.url}/jwks.json`,
-      GATEWAY_MAX_OPEN_READS: '1',
-    });
-    try {
-      const token = await new SignJWT({ prefix: '/streams/t' })
-        .setProtectedHeader({ alg: 'EdDSA', kid: 'k' })
-        .setAudience('default')
-        .setIssuedAt()
-        .setExpirationTime('1h')
-        .sign(privateKey);
-      const client = await openWire(judged.port);
-      await client.write(
-        `GET /streams/t/gone?live HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n\r\n`,
-      );
-      await until('the keys are asked for', () => asked.length > 0);
-      await fetch(`${judged.url}/health`).then((answer) => answer.text());
-      client.reset();
-      await until('the read that is gone is in the log', () =>
-        judged.logLines.some((line) => line.includes('/streams/t/gone')),
-      );
-      for (const response of asked) response.end(keys);
+    const history = forThisTest(
+      await startScriptedUpstream((_request, response) => void response.end()),
+    );
+    const judged = forThisTest(
+      await startTestGateway({
+        GATEWAY_HISTORY_URL: history.url,
+        GATEWAY_READ_TOKEN_JWKS: `${keyServer.url}/jwks.json`,
+        GATEWAY_MAX_OPEN_READS: '1',
+      }),
+    );
+    const token = await new SignJWT({ prefix: '/streams/t' })
+      .setProtectedHeader({ alg: 'EdDSA', kid: 'k' })
+      .setAudience('default')
+      .setIssuedAt()
+      .setExpirationTime('1h')
+      .sign(privateKey);
+    const client = await openWire(judged.port);
+    await client.write(
+      `GET /streams/t/gone?live HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    );
+    await until('the keys are asked for', () => asked.length > 0);
+    await fetch(`${judged.url}/health`).then((answer) => answer.text());
+    client.reset();
+    await until('the read that is gone is in the log', () =>
+      judged.logLines.some((line) => line.includes('/streams/t/gone')),
+    );
+    for (const response of asked) response.end(keys);
 
-      // The same token again is judged after the first, and has the one place.
-      const answer = await fetch(`${judged.url}/streams/t/there`, {
-        headers: { authorization: `Bearer ${token}` },
-      });
-      expect(answer.status).toBe(200);
-      expect(history.seen.map(({ target }) => target)).toEqual(['/t/there']);
-    } finally {
-      await judged.stop();
-      await history.stop();
-      await keyServer.stop();
-    }
+    // The same token again is judged after the first, and has the one place.
+    const answer = await fetch(`${judged.url}/streams/t/there`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(answer.status).toBe(200);
+    expect(history.seen.map(({ target }) => target)).toEqual(['/t/there']);
   });
 
   it('leaves the gateway as it was', async () => {
@@ -183,10 +179,8 @@ describe('a client that goes away', () => {
 });
 
 describe('a real Durable Streams server behind the gateway', () => {
-  let history: RunningHistory;
-  beforeAll(async () => void (history = await startHistory()));
+  const history = forAllTests(() => startHistory());
   const gateway = testGateway(() => ({ GATEWAY_HISTORY_URL: history.url }));
-  afterAll(() => history?.stop());
 
   const ask = (method: string, path: string, headers: object = {}, body?: Buffer | string) =>
     fetch(`${gateway.url}/streams/t/default/${path}`, {
@@ -253,31 +247,29 @@ describe('a real Durable Streams server behind the gateway', () => {
 describe('a real Restate behind the gateway', () => {
   it('registers a deployment, whose Location can be followed', async () => {
     const wake = handlers.object.exclusive({ accept: '*/*', input: serde.binary }, async () => {});
-    const agents = await registerAgents([object({ name: 'proxy-probe', handlers: { wake } })]);
-    const gateway = await startTestGateway({ GATEWAY_RUNTIME_ADMIN_URL: restateUrls().adminUrl });
-    try {
-      const post = (url: string, body: object): Promise<Response> =>
-        fetch(`${url}/deployments`, {
-          method: 'POST',
-          headers: { ...AUTHORIZED, 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        });
-      const registry = `${gateway.url}/registry`;
-      const registered = await post(registry, { uri: agents.uri, force: true });
-      expect([200, 201]).toContain(registered.status);
-      const { id } = (await registered.json()) as { id: string };
-      const location = registered.headers.get('location') ?? '';
-      expect(location).toBe(`/registry/deployments/${id}`);
+    const agents = forThisTest(
+      await registerAgents([object({ name: 'proxy-probe', handlers: { wake } })]),
+    );
+    const { adminUrl } = restateUrls();
+    const gateway = forThisTest(await startTestGateway({ GATEWAY_RUNTIME_ADMIN_URL: adminUrl }));
+    const post = (url: string, body: object): Promise<Response> =>
+      fetch(`${url}/deployments`, {
+        method: 'POST',
+        headers: { ...AUTHORIZED, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const registry = `${gateway.url}/registry`;
+    const registered = await post(registry, { uri: agents.uri, force: true });
+    expect([200, 201]).toContain(registered.status);
+    const { id } = (await registered.json()) as { id: string };
+    const location = registered.headers.get('location') ?? '';
+    expect(location).toBe(`/registry/deployments/${id}`);
 
-      const followed = await fetch(gateway.url + location, { headers: AUTHORIZED });
-      expect(followed.status).toBe(200);
-      expect(await followed.json()).toMatchObject({ id, uri: `${agents.uri}/` });
+    const followed = await fetch(gateway.url + location, { headers: AUTHORIZED });
+    expect(followed.status).toBe(200);
+    expect(await followed.json()).toMatchObject({ id, uri: `${agents.uri}/` });
 
-      const [refused, direct] = [await post(registry, {}), await post(restateUrls().adminUrl, {})];
-      expect([refused.status, await refused.text()]).toEqual([direct.status, await direct.text()]);
-    } finally {
-      await gateway.stop();
-      await agents.stop();
-    }
+    const [refused, direct] = [await post(registry, {}), await post(adminUrl, {})];
+    expect([refused.status, await refused.text()]).toEqual([direct.status, await direct.text()]);
   });
 });

@@ -1,10 +1,11 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { forThisTest } from '../support/for-this-test.ts';
 import { READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { scriptedUpstream } from '../support/scripted-gateway.ts';
 import { until } from '../support/until.ts';
@@ -29,19 +30,19 @@ describe('equal live reads', () => {
   };
   // One for each test: what is sent again depends on whether a connection is kept.
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gateway-shared-'));
+    folder = forThisTest(await newFolder()).path;
     await writeKeys(`${KEEP}\n${GOES}`);
-    gateway = await startMeasuredGateway({
-      GATEWAY_HISTORY_URL: upstream.url,
-      GATEWAY_API_KEYS: '',
-      GATEWAY_API_KEYS_FILE: join(folder, 'keys'),
-    });
+    gateway = forThisTest(
+      await startMeasuredGateway({
+        GATEWAY_HISTORY_URL: upstream.url,
+        GATEWAY_API_KEYS: '',
+        GATEWAY_API_KEYS_FILE: join(folder, 'keys'),
+      }),
+    );
   });
-  afterEach(async () => {
+  afterEach(() => {
     for (const wire of wires.splice(0)) wire.reset();
-    await gateway.stop();
     held.length = 0;
-    await rm(folder, { recursive: true });
   });
 
   /** Begins so many equal reads. They wait for the upstream when it resolves. */

@@ -20,10 +20,19 @@ export function forThisTest<T extends Stoppable>(started: T): T {
   return started;
 }
 
-/** Starts this for the tests of a file or a `describe`; it has no property before they begin. */
+/** All that runs for a file or a `describe`, in the order in which it was started. */
+const running: Partial<Stoppable>[] = [];
+
+/**
+ * Starts this for the tests of a file or a `describe`; it has no property before they begin. What was started last is stopped
+ * first: Jest would go by the order in which it was declared.
+ */
 export function forAllTests<T extends Stoppable>(start: () => Promise<T>): T {
-  const started = {} as T;
-  beforeAll(async () => void Object.assign(started, await start()));
-  afterAll(() => started.stop?.());
-  return started;
+  const started: Partial<T> = {};
+  beforeAll(async () => {
+    running.push(started);
+    Object.assign(started, await start());
+  });
+  afterAll(() => running.pop()?.stop?.());
+  return started as T;
 }

@@ -14,6 +14,7 @@ const WORD_DELAY_MS = 5;
 
 export interface LocalSystem {
   readonly process: RunningProcess;
+  stop(): Promise<void>;
   /** All that it has said, a line each. */
   readonly said: string[];
   /** The printed base address and key. */
@@ -71,6 +72,7 @@ async function untilItIsReady(
   const apiKey = find(/^Development API key: (\S+)$/);
   return {
     process: { ...main, stop: (graceMs = STOP_GRACE_MS) => main.stop(graceMs) },
+    stop: () => main.stop(STOP_GRACE_MS),
     said,
     printed: find,
     baseUrl,

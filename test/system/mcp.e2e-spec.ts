@@ -1,32 +1,26 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { startLocalSystem } from '../support/local-system.ts';
+import { newFolder } from '../support/new-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'packages/mcp/dist/main.js');
 
-let system: LocalSystem;
+const folder = forAllTests(newFolder);
+const system = forAllTests(() => startLocalSystem(folder.path));
 let client: Client;
-let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'mcp-'));
   // Other suites read the client library meanwhile, so it is not written anew.
   const build = join(ROOT, 'local/build-when-changed.ts');
   execFileSync(process.execPath, [build, 'client', 'mcp'], { stdio: 'inherit' });
-  system = await startLocalSystem(folder);
   client = await connect(system.baseUrl);
 });
-afterAll(async () => {
-  await client.close();
-  await system.process.stop();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => client.close());
 
 async function connect(url: string): Promise<Client> {
   const opened = new Client({ name: 'test', version: '1.0.0' });

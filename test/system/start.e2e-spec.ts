@@ -4,16 +4,13 @@ import {
   copyFile,
   cp,
   mkdir,
-  mkdtemp,
   readdir,
   readFile,
   readlink,
   realpath,
-  rm,
   writeFile,
 } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { isSupported } from '../../src/platform/process/own-node.ts';
@@ -21,6 +18,7 @@ import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
 import { GATEWAY_MAIN, startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { API_KEY, AUTHORIZED, startTestGateway } from '../support/gateway.ts';
 import { listening } from '../support/listening.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { openSocket } from '../support/open-socket.ts';
 import { rawRequest } from '../support/raw-client.ts';
 import { canRecordModules, recordModules } from '../support/recorded-modules.ts';
@@ -92,7 +90,7 @@ describe('the start', () => {
   );
 
   it('opens to the keys of the variable and to those of the file', async () => {
-    const folder = await newFolder();
+    const folder = forThisTest(await newFolder()).path;
     const file = join(folder, 'keys');
     const digest = createHash('sha256').update('the-hashed-key-of-the-file').digest('hex');
     await writeFile(file, `the-plain-key-of-the-file\nsha256:${digest}\n`);
@@ -199,7 +197,7 @@ describe('what Node has compiled', () => {
 
   /** A copy of the built gateway in a folder of its own. */
   async function copyOfDist(): Promise<string> {
-    const folder = await newFolder();
+    const folder = forThisTest(await newFolder()).path;
     const root = dirname(dirname(GATEWAY_MAIN));
     const filter = (path: string): boolean => !path.includes('.compile-cache');
     await cp(join(root, 'dist'), join(folder, 'dist'), { recursive: true, filter });
@@ -323,7 +321,7 @@ describe('on a Node that is too old', () => {
   });
 
   ifThereIsOne('says so where the project has no Node of its own', async () => {
-    const folder = await newFolder();
+    const folder = forThisTest(await newFolder()).path;
     await mkdir(join(folder, 'dist'));
     await writeFile(join(folder, 'package.json'), '{"type":"module"}');
     for (const file of ['main.js', 'own-node.js']) {
@@ -338,12 +336,6 @@ describe('on a Node that is too old', () => {
     });
   });
 });
-
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'gateway-start-'));
-  afterThisTest(() => rm(folder, { recursive: true }));
-  return folder;
-}
 
 async function open(port: number, bytes: string): Promise<void> {
   const socket = await openSocket(port);

@@ -1,31 +1,16 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { forThisTest } from '../support/for-this-test.ts';
 import { startLocalSystem, untilTextComes, type LocalSystem } from '../support/local-system.ts';
+import { newFolder } from '../support/new-folder.ts';
 
 const TIMELINE = '/streams/t/default/agents/assistant/ada/timeline?offset=-1';
 const LAST_NUMBER = 400;
 const THREE_STARTS_TIMEOUT_MS = 120_000;
 
-const started: LocalSystem[] = [];
-const folders: string[] = [];
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((system) => system.process.stop()));
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
-});
-
-async function newFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'two-local-'));
-  folders.push(folder);
-  return folder;
-}
-
-async function start(folder: string): Promise<LocalSystem> {
-  const system = await startLocalSystem(folder);
-  started.push(system);
-  return system;
-}
+const start = async (folder: string): Promise<LocalSystem> =>
+  forThisTest(await startLocalSystem(folder));
 
 describe('two local systems on one machine', () => {
   // Restate keeps the address of a deployment. The second system had taken the agents' port of the first one, and the first one's
@@ -33,7 +18,8 @@ describe('two local systems on one machine', () => {
   it(
     'do their own work only, also where one has the ports that the other had',
     async () => {
-      const [folderOfA, folderOfB] = [await newFolder(), await newFolder()];
+      const folderOfA = forThisTest(await newFolder()).path;
+      const folderOfB = forThisTest(await newFolder()).path;
       const first = await start(folderOfA);
       await command(first, '/api/spawn', { type: 'assistant', id: 'ada' });
       await say(first, `count to ${LAST_NUMBER}`);

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
 import { Collector } from '../support/collector.ts';
@@ -17,7 +14,6 @@ const TIMELINE = '/streams/t/default/agents/chat/a1/timeline';
 const probe = recordingAgent(TYPE);
 let agents: RegisteredAgents;
 let history: RunningHistory;
-let folder: string;
 let catalog: Catalog;
 let collector: Collector;
 let gateway: TestGateway;
@@ -25,12 +21,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   agents = await registerAgents([probe.service]);
   history = await startHistory();
-  folder = await mkdtemp(join(tmpdir(), 'gateway-traces-'));
-  catalog = await startCatalog({
-    port: 0,
-    databasePath: join(folder, 'catalog.sqlite'),
-    secret: 'very-secret',
-  });
+  catalog = await startCatalog({ port: 0, databasePath: ':memory:', secret: 'very-secret' });
   collector = await Collector.start();
   gateway = await startTestGateway({
     GATEWAY_RUNTIME_INGRESS_URL: restateUrls().ingressUrl,
@@ -50,7 +41,6 @@ afterAll(async () => {
   await catalog?.stop();
   await history?.stop();
   await agents?.stop();
-  await rm(folder, { recursive: true });
 });
 
 interface Options extends RequestInit {

@@ -114,7 +114,7 @@ describe('an outage of the runtime', () => {
     const { port, commands } = await waitingCommands(61, () => ({}));
     const open: (() => void)[] = [];
     const all = Promise.withResolvers<void>();
-    const runtime = await returning(port, (_, response) => {
+    await returning(port, (_, response) => {
       open.push(() => response.writeHead(202).end(ACCEPTED));
       if (open.length === 61) all.resolve();
     });
@@ -129,7 +129,7 @@ describe('an outage of the runtime', () => {
       GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '0',
     });
     expect(await sendCommand(gateway.url)).toEqual(unsent('a1'));
-    const runtime = await returning(port);
+    await returning(port);
     await gateway.until('gateway_runtime_outage_seconds', {}, 0);
     expect((await sendCommand(gateway.url)).status).toBe(202);
   });
@@ -280,7 +280,7 @@ describe('commands in progress', () => {
     const read = await fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
     expect([read.status, await read.text()]).toEqual([200, 'ok']);
 
-    const runtime = await returning(port);
+    await returning(port);
     for (const { status } of await Promise.all(commands)) expect(status).toBe(202);
     await gateway.until('gateway_open_commands', {}, 0);
     expect((await sendCommand(gateway.url, KEYED, 'more')).status).toBe(202);

@@ -1,17 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, constants, openSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { READY_TIMEOUT_MS, untilReady } from '../../local/stack/process.ts';
-import { afterThisTest } from '../support/for-this-test.ts';
+import { afterThisTest, forAllTests } from '../support/for-this-test.ts';
 import { launchGateway } from '../support/gateway-child.ts';
 import { measuresAt } from '../support/measured-gateway.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { openSocket } from '../support/open-socket.ts';
 import { untilAccepting } from '../support/until-accepting.ts';
 import { Pipeline } from './pipeline.ts';
@@ -27,13 +27,8 @@ const WAITING = 'gateway_log_waiting_bytes';
 
 type Line = { message: string; droppedLines?: number };
 
-let folder: string;
+const folder = forAllTests(newFolder);
 let pipes = 0;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gateway-log-'));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
 /** A built gateway whose standard output goes to a path. */
 async function start(path: string, env: Record<string, string> = {}) {
   const { port, management } = await choosePorts({ port: 0, management: 0 });
@@ -68,7 +63,7 @@ async function start(path: string, env: Record<string, string> = {}) {
 
 /** A pipe that this process holds open without reading. */
 function makePipe(): { path: string; fd: number } {
-  const path = join(folder, `pipe-${pipes++}`);
+  const path = join(folder.path, `pipe-${pipes++}`);
   execFileSync('mkfifo', [path]);
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
   return { path, fd };
@@ -156,7 +151,8 @@ describe('a log in a file on a full disk', () => {
   (canMount ? it : it.skip)(
     'continues when there is room again, with no line torn (needs root, to mount a small disk)',
     async () => {
-      const disk = await mkdtemp(join(folder, 'disk-'));
+      const disk = join(folder.path, 'disk');
+      await mkdir(disk);
       mount(['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
       afterThisTest(() => execFileSync('umount', [disk]));
       const file = join(disk, 'log');

@@ -1,9 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { AgentGateway, type TimelineEvent } from '../../packages/client/src/index.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { shareOf } from '../support/share.ts';
 
 const AGENTS = shareOf(1_000);
@@ -13,18 +12,12 @@ const TYPES = ['assistant', 'echo'] as const;
 const HANG_MS = 300_000;
 
 describe('many agents of the local system', () => {
-  let dataDir: string;
-  let system: LocalSystem;
+  const folder = forAllTests(newFolder);
+  const system = forAllTests(() => startLocalSystem(folder.path));
   let gateway: AgentGateway;
 
-  beforeAll(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'gateway-many-agents-'));
-    system = await startLocalSystem(dataDir);
+  beforeAll(() => {
     gateway = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
-  });
-  afterAll(async () => {
-    await system?.process.stop();
-    await rm(dataDir, { recursive: true, force: true });
   });
 
   // Of 300 that were spawned ten at a time up to 71 lost their timeline, and some wrote `"seq":0` twice.

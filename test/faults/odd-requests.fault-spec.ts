@@ -1,12 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { METHODS } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { askHoldings } from '../soak/holdings.ts';
 import { forAllTests } from '../support/for-this-test.ts';
 import { startGatewayChild } from '../support/gateway-child.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { everyUpstream } from '../support/nobody.ts';
 import { openSocket } from '../support/open-socket.ts';
 import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
@@ -19,20 +18,15 @@ const MIB = 1_048_576;
 const PROBE = join(import.meta.dirname, '../soak/probe.ts');
 
 describe('requests that HTTP allows and nobody sends', () => {
-  let folder: string;
-  let probeSocket: string;
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gateway-faults-'));
-    probeSocket = join(folder, 'probe.sock');
-  });
+  const folder = forAllTests(newFolder);
+  const probeSocket = (): string => join(folder.path, 'probe.sock');
   const upstream = scriptedUpstream((request, response) => response.end(request.url));
   const gateway = forAllTests(() =>
     startGatewayChild({
       nodeArgs: ['--expose-gc', '--import', PROBE],
-      env: { ...everyUpstream(upstream.url), SOAK_PROBE_SOCKET: probeSocket },
+      env: { ...everyUpstream(upstream.url), SOAK_PROBE_SOCKET: probeSocket() },
     }),
   );
-  afterAll(() => rm(folder, { recursive: true }));
 
   const send = async (request: string): Promise<{ status: number; body: string }> =>
     parseRaw(await sendRaw(gateway.port, request));
@@ -101,14 +95,14 @@ describe('requests that HTTP allows and nobody sends', () => {
     const pipeline = await Pipeline.open(gateway.port, request);
     // The first third makes the process take what it needs.
     await pipeline.send(WARM_UP, AT_ONCE);
-    const before = await askHoldings(probeSocket);
+    const before = await askHoldings(probeSocket());
     await pipeline.send(REQUESTS - WARM_UP, AT_ONCE);
     // Lines of the log that this test has not read yet are held too, for a moment.
     let grown = 0;
     await until(
       () => `the heap has not grown by ${grown} bytes`,
       async () => {
-        grown = (await askHoldings(probeSocket)).heapUsed - before.heapUsed;
+        grown = (await askHoldings(probeSocket())).heapUsed - before.heapUsed;
         return grown < ALLOWED_GROWTH_BYTES;
       },
     );

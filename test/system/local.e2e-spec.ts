@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { forThisTest } from '../support/for-this-test.ts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { forAllTests, forThisTest } from '../support/for-this-test.ts';
 import { listening } from '../support/listening.ts';
 import { listeningPorts } from '../support/listening-ports.ts';
 import {
@@ -15,6 +13,7 @@ import {
   untilTextComes,
   type LocalSystem,
 } from '../support/local-system.ts';
+import { newFolder } from '../support/new-folder.ts';
 
 const run = promisify(execFile);
 const PARTS = ['restate', 'history', 'catalog', 'agents', 'gateway', 'console'];
@@ -22,19 +21,11 @@ const ADA_TIMELINE = '/streams/t/default/agents/assistant/ada/timeline';
 
 /** In this order: each finds what those before it have left. */
 describe('npm run local, once started', () => {
-  let dataDir: string;
-  let system: LocalSystem;
-  beforeAll(async () => {
-    dataDir = await newDataFolder();
-    system = await startLocalSystem(dataDir);
-  });
-  afterAll(async () => {
-    await system?.process.stop();
-    await removeDataFolder(dataDir);
-  });
+  const folder = forAllTests(newFolder);
+  const system = forAllTests(() => startLocalSystem(folder.path));
 
   const outputOf = async (...args: string[]) => {
-    const told = runMain(dataDir, args);
+    const told = runMain(folder.path, args);
     return { ...(await told.exited), lines: told.lastLines() };
   };
 
@@ -84,7 +75,7 @@ describe('npm run local, once started', () => {
 
   it('keeps its data for its owner', async () => {
     await askAda(system);
-    const { stdout } = await run('find', [dataDir, '-mindepth', '1', '-perm', '/077']);
+    const { stdout } = await run('find', [folder.path, '-mindepth', '1', '-perm', '/077']);
     expect(stdout).toBe('');
   });
 
@@ -143,9 +134,9 @@ describe('npm run local, once started', () => {
     ];
     expect(await outputOf('--env')).toEqual({ code: 0, signal: null, lines: [line] });
     expect(await outputOf('--status')).toEqual({ code: 0, signal: null, lines: status });
-    const { stdout } = await run('/bin/sh', ['-c', `. ${dataDir}/env; echo "$GATEWAY_URL"`]);
+    const { stdout } = await run('/bin/sh', ['-c', `. ${folder.path}/env; echo "$GATEWAY_URL"`]);
     expect(`export GATEWAY_URL=${stdout.trim()} `).toBe(line?.slice(0, stdout.length + 19));
-    const already = `The local system is running already, with its data in ${dataDir}.`;
+    const already = `The local system is running already, with its data in ${folder.path}.`;
     expect(await outputOf()).toEqual({
       code: 1,
       signal: null,
@@ -178,7 +169,7 @@ describe('npm run local, once started', () => {
     expect(await outputOf('--env')).toEqual({
       code: 1,
       signal: null,
-      lines: ['', `No local system runs with its data in ${dataDir}.`],
+      lines: ['', `No local system runs with its data in ${folder.path}.`],
     });
   });
 });
@@ -188,21 +179,13 @@ const THREE_STARTS_TIMEOUT_MS = 120_000;
 
 describe('npm run local', () => {
   let dataDir: string;
-  let started: LocalSystem[];
 
   beforeEach(async () => {
-    dataDir = await newDataFolder();
-    started = [];
-  });
-  afterEach(async () => {
-    await Promise.all(started.map((system) => system.process.stop()));
-    await removeDataFolder(dataDir);
+    dataDir = forThisTest(await newFolder()).path;
   });
 
   async function start(...args: string[]): Promise<LocalSystem> {
-    const system = await startLocalSystem(dataDir, ...args);
-    started.push(system);
-    return system;
+    return forThisTest(await startLocalSystem(dataDir, ...args));
   }
 
   it(
@@ -285,14 +268,6 @@ describe('npm run local', () => {
     await expect(fetch(`${baseUrl}/health`)).rejects.toThrow('fetch failed');
   });
 });
-
-function newDataFolder(): Promise<string> {
-  return mkdtemp(join(tmpdir(), 'gateway-local-'));
-}
-
-function removeDataFolder(dataDir: string): Promise<void> {
-  return rm(dataDir, { recursive: true, force: true });
-}
 
 /** Sends a message by the printed line, and waits until the agent has replied. */
 async function askAda({ commands: [, send = ''], get }: LocalSystem): Promise<void> {

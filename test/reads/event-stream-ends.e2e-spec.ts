@@ -53,6 +53,7 @@ describe.each(MODES)('an end for one reader of $mode event streams', ({ isShared
     }),
   );
 
+  // An end before it would give the reader its data twice: it resumes from the offset of the last control.
   it('waits for the control event of a stream, which the others go beyond', () =>
     inTime(QUICK_MS, async () => {
       const [data = '', control = ''] = event(1).split(/(?=event: control)/);

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer as createPlainServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { afterThisTest, forAllTests } from '../support/for-this-test.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { listening } from '../support/listening.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { TLS_IDENTITY } from '../support/tls-identity.ts';
 
 const PAGE = readFileSync(join(import.meta.dirname, '../../docs/troubleshooting.md'), 'utf8');
@@ -22,16 +22,14 @@ describe('an upstream that TLS does not reach', () => {
   const plain = forAllTests(() =>
     listening(createPlainServer((_request, response) => response.end())),
   );
-  let folder: string;
+  const folder = forAllTests(newFolder);
   let certificate: string;
   let gateway: GatewayChild;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gateway-tls-'));
-    certificate = join(folder, 'ca.pem');
+    certificate = join(folder.path, 'ca.pem');
     await writeFile(certificate, TLS_IDENTITY.cert);
   });
-  afterAll(() => rm(folder, { recursive: true }));
 
   /** Reads through a gateway with this history store, and gives the status and the cause that the log has. */
   async function read(historyUrl: string, env: Record<string, string> = {}) {
@@ -75,7 +73,7 @@ describe('an upstream that TLS does not reach', () => {
 
   // Node goes on without it, and says so in a line that is no JSON.
   it('prints that NODE_EXTRA_CA_CERTS cannot be read, and starts', async () => {
-    const missing = join(folder, 'nowhere.pem');
+    const missing = join(folder.path, 'nowhere.pem');
     const { response } = await read(`https://localhost:${tls.port}`, {
       NODE_EXTRA_CA_CERTS: missing,
     });

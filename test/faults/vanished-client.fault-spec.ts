@@ -51,9 +51,9 @@ describe('a client that vanishes while events flow (needs root and iproute2)', (
     const freed = new Promise((resolve) => upstreamSocket?.once('close', resolve));
     client.vanish();
     await freed;
-    const { until, value } = measuresAt(gateway.managementUrl);
-    await until('gateway_connections', {}, 0);
-    expect(await value('gateway_open_reads')).toBe(0);
-    expect(await value('gateway_clients_ended_total', { reason: 'stalled' })).toBe(1);
+    const measures = measuresAt(gateway.managementUrl);
+    await measures.until('gateway_connections', {}, 0);
+    expect(await measures.value('gateway_open_reads')).toBe(0);
+    expect(await measures.value('gateway_clients_ended_total', { reason: 'stalled' })).toBe(1);
   });
 });

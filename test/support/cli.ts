@@ -2,6 +2,7 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { Changes } from './changes.ts';
 import { API_KEY } from './credentials.ts';
+import { awaited } from './until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'packages/cli/dist/packages/cli/src/main.js');
@@ -84,7 +85,8 @@ export function startCli(args: string[], options: CliOptions = {}): RunningCli {
       return said.err;
     },
     until: async (holds) => {
-      await Promise.race([changes.until(() => holds(said)), ended]);
+      const seen = Promise.race([changes.until(() => holds(said)), ended]);
+      await awaited(() => `${String(holds)}, after ${JSON.stringify(said)}`, seen);
       if (!holds(said)) throw new Error(`ended: ${JSON.stringify(await ended)}`);
     },
     signal: (signal) => void child.kill(signal),

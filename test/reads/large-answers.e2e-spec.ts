@@ -6,6 +6,8 @@ import { LIVE_READS, MODES, sharingGateway } from './sharing-gateway.ts';
 
 const MIB = 1_048_576;
 const READERS = 3;
+/** One request at most goes out beside others in this time. */
+const MAX_WAIT_MS = 50;
 const READS = [
   ...LIVE_READS,
   { kind: 'catch-up', target: (name: string) => `/streams/t/${name}?offset=1_1` },
@@ -36,6 +38,7 @@ describe.each(MODES)('large answers to $mode reads', ({ isShared }) => {
         for (const isTold of [true, false]) {
           const body = randomBytes(size);
           const read = sharing.newRead(targetOf);
+          const startedAtMs = performance.now();
           const answers = await readAll(read, (request) => {
             request.begin(200, { etag: '"large"', ...(isTold ? withLength(size) : {}) });
             request.response.end(body);
@@ -47,7 +50,10 @@ describe.each(MODES)('large answers to $mode reads', ({ isShared }) => {
             answers.map(() => true),
           );
           if (isShared && size <= MIB) {
-            expect(read.requests.all.length).toBe(kind === 'catch-up' ? 2 : 1);
+            const mostOfCatchUps = Math.max(2, 1 + (performance.now() - startedAtMs) / MAX_WAIT_MS);
+            expect(read.requests.all.length).toBeLessThanOrEqual(
+              kind === 'catch-up' ? mostOfCatchUps : 1,
+            );
           }
         }
       },

@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deleteEntity, entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
-import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
+import { startCatalog } from '../../local/catalog/catalog-server.ts';
 import { jsonLines, killAllClis, reaches, runCli, startCli } from '../support/cli.ts';
-import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { startWatchedServer } from '../support/watched-server.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-
-let catalog: Catalog;
-let gateway: TestGateway;
-let env: Record<string, string>;
+import { started } from '../support/started.ts';
 
 const ROWS = [
   entity('a1', { type: 'chat', status: 'running', updated_at: '2026-11-21T16:02:11Z' }),
@@ -17,18 +14,18 @@ const ROWS = [
   entity('b1', { type: 'echo', tenant: 'other', status: 'archived' }),
 ];
 
+afterAll(killAllClis);
+const catalog = started(() =>
+  startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 1_000 }),
+);
+const gateway = started(() =>
+  startTestGateway({ GATEWAY_SYNC_URL: catalog.url, GATEWAY_TENANT: 'acme' }),
+);
+const env = reaches(gateway);
 beforeAll(async () => {
-  catalog = await startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 1_000 });
   for (const row of ROWS) {
     await putEntity(catalog, { ...row, url: `/t/${row.tenant}/a/${row.type}/${row.id}` });
   }
-  gateway = await startTestGateway({ GATEWAY_SYNC_URL: catalog.url, GATEWAY_TENANT: 'acme' });
-  env = reaches(gateway.url);
-});
-afterAll(async () => {
-  await killAllClis();
-  await gateway.stop();
-  await catalog.stop();
 });
 
 const ids = (out: string): string[] =>
@@ -133,7 +130,7 @@ describe('agent-gateway ls', () => {
 
   it('ends with 6 where the engine is not there, and where no catalog is', async () => {
     const without = await startTestGateway();
-    const result = await runCli(['ls', '--retry-for', '0'], { env: reaches(without.url) });
+    const result = await runCli(['ls', '--retry-for', '0'], { env: reaches(without) });
     await without.stop();
     expect(result).toEqual({
       code: 6,
@@ -143,7 +140,7 @@ describe('agent-gateway ls', () => {
       ),
     });
     const other = await startScriptedUpstream((_, response) => response.end('<html>'));
-    const strange = await runCli(['ls'], { env: reaches(other.url) });
+    const strange = await runCli(['ls'], { env: reaches(other) });
     await other.stop();
     expect(strange).toEqual({
       code: 6,
@@ -183,7 +180,7 @@ describe('agent-gateway watch', () => {
     await putEntity(catalog, row);
     const args = ['watch', '--type', 'changed', '--changes-only', '--json'];
     const front = await startWatchedServer(gateway.url);
-    const watch = startCli(args, { env: reaches(front.url) });
+    const watch = startCli(args, { env: reaches(front) });
     await front.until(({ target }) => target.includes('live=true'));
     await putEntity(catalog, { ...row, status: 'paused' });
     await watch.until(({ out }) => out !== '');

@@ -1,39 +1,22 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { killAllClis, reaches, runCli, startCli } from '../support/cli.ts';
-import {
-  API_KEY,
-  READ_TOKEN_SECRET,
-  startTestGateway,
-  type TestGateway,
-} from '../support/gateway.ts';
+import { API_KEY, READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
-import { registerAgents, restateSettings, type RegisteredAgents } from '../support/restate.ts';
+import { registerAgents, restateSettings } from '../support/restate.ts';
 import { freePort } from '../support/runtime.ts';
 import { startScriptedUpstream, type Script } from '../support/scripted-upstream.ts';
+import { started, temporaryFolder } from '../support/started.ts';
 
 const TYPE = 'cli-recorder';
 const agent = recordingAgent(TYPE);
-let agents: RegisteredAgents;
-let gateway: TestGateway;
-let env: Record<string, string>;
-let folder: string;
-
-beforeAll(async () => {
-  agents = await registerAgents([agent.service]);
-  gateway = await startTestGateway(restateSettings());
-  env = reaches(gateway.url);
-  folder = await mkdtemp(join(tmpdir(), 'cli-commands-'));
-});
-afterAll(async () => {
-  await killAllClis();
-  await gateway.stop();
-  await agents.stop();
-  await rm(folder, { recursive: true });
-});
+afterAll(killAllClis);
+const folder = temporaryFolder('cli-commands-');
+started(() => registerAgents([agent.service]));
+const gateway = started(() => startTestGateway(restateSettings()));
+const env = reaches(gateway);
 
 /** The body that a handler received, and its content type. */
 async function firstBody(id: string): Promise<{ handler: string; text: string; type?: string }> {
@@ -145,11 +128,12 @@ describe('agent-gateway send', () => {
     ],
     ['a file', 'f1', ['--file', 'note.md'], undefined, '# Hi\n', 'text/markdown; charset=utf-8'],
   ])('sends the very bytes, with their type, of %s', async (_, id, args, input, text, type) => {
-    await writeFile(join(folder, 'note.md'), '# Hi\n');
+    await writeFile(join(folder.path, 'note.md'), '# Hi\n');
     // Every other way to name it, too.
     const address = id === 'm2' ? `/t/default/a/${TYPE}/${id}` : `${TYPE}/${id}`;
     const send = ['send', address, ...args];
-    const result = await runCli(send, { env, cwd: folder, ...(input !== undefined && { input }) });
+    const cwd = folder.path;
+    const result = await runCli(send, { env, cwd, ...(input !== undefined && { input }) });
     expect(result).toEqual({ code: 0, out: expect.stringMatching(accepted(id)), err: '' });
     expect(await firstBody(id)).toEqual({ handler: 'wake', text, type });
   });

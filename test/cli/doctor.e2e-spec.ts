@@ -1,68 +1,45 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startRestate, type RunningRestate } from '../../local/stack/restate.ts';
-import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { startRestate } from '../../local/stack/restate.ts';
+import { startCatalog } from '../../local/catalog/catalog-server.ts';
 import { killAllClis, reaches, runCli, type CliResult } from '../support/cli.ts';
-import {
-  API_KEY,
-  READ_TOKEN_SECRET,
-  startTestGateway,
-  type TestGateway,
-} from '../support/gateway.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
+import { API_KEY, READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
+import { startHistory } from '../support/history.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
-import { registerAgents, type RegisteredAgents } from '../support/restate.ts';
+import { registerAgents } from '../support/restate.ts';
 import { listening } from '../support/listening.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { started, temporaryFolder } from '../support/started.ts';
 import { TLS_IDENTITY } from '../support/tls-identity.ts';
 
 const TYPE = 'cli-doctor-patient';
 const NARROW_KEY = 'a-key-that-opens-next-to-nothing';
-let folder: string;
-let restate: RunningRestate;
-let agents: RegisteredAgents;
-let history: RunningHistory;
-let catalog: Catalog;
-let gateway: TestGateway;
-/** A gateway none of whose upstreams listens. */
-let lonely: TestGateway;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'cli-doctor-'));
-  // One of its own: in the one of all suites are deployments that have ended.
-  restate = await startRestate({ dataDir: join(folder, 'restate') });
-  const { ingressUrl, adminUrl } = restate;
-  agents = await registerAgents([recordingAgent(TYPE).service], adminUrl);
-  history = await startHistory();
-  catalog = await startCatalog({ port: 0, databasePath: ':memory:' });
-  gateway = await startTestGateway({
-    GATEWAY_RUNTIME_INGRESS_URL: ingressUrl,
-    GATEWAY_RUNTIME_ADMIN_URL: adminUrl,
+afterAll(killAllClis);
+const folder = temporaryFolder('cli-doctor-');
+// One of its own: in the one of all suites are deployments that have ended.
+const restate = started(() => startRestate({ dataDir: join(folder.path, 'restate') }));
+started(() => registerAgents([recordingAgent(TYPE).service], restate.adminUrl));
+const history = started(() => startHistory());
+const catalog = started(() => startCatalog({ port: 0, databasePath: ':memory:' }));
+const gateway = started(() =>
+  startTestGateway({
+    GATEWAY_RUNTIME_INGRESS_URL: restate.ingressUrl,
+    GATEWAY_RUNTIME_ADMIN_URL: restate.adminUrl,
     GATEWAY_HISTORY_URL: history.url,
     GATEWAY_SYNC_URL: catalog.url,
     GATEWAY_API_KEYS: `${API_KEY} name=wide,${NARROW_KEY} name=narrow scopes=streams:read+shapes:read paths=/streams/elsewhere`,
-  });
-  lonely = await startTestGateway();
-});
-afterAll(async () => {
-  await killAllClis();
-  await lonely.stop();
-  await gateway.stop();
-  await catalog.stop();
-  await history.stop();
-  await agents.stop();
-  await restate.stop();
-  await rm(folder, { recursive: true });
-});
+  }),
+);
+/** A gateway none of whose upstreams listens. */
+const lonely = started(() => startTestGateway());
 
 /** What the doctor says of a gateway with these settings, which is there for that. */
 async function doctorOf(settings: Record<string, string>): Promise<CliResult> {
   const own = await startTestGateway(settings);
-  const result = await runCli(['doctor'], { env: reaches(own.url) });
+  const result = await runCli(['doctor'], { env: reaches(own) });
   await own.stop();
   return result;
 }
@@ -93,7 +70,7 @@ function startRuntimeOf(only: string): Promise<ScriptedUpstream> {
 
 describe('agent-gateway doctor', () => {
   it('leaves out what the key does not open, and says so', async () => {
-    const env = { ...reaches(gateway.url), AGENT_GATEWAY_KEY: NARROW_KEY };
+    const env = { ...reaches(gateway), AGENT_GATEWAY_KEY: NARROW_KEY };
     const { code, out } = await runCli(['doctor'], { env });
     expect(code).toBe(0);
     const lines = steady(out).trimEnd().split('\n').slice(2);
@@ -107,7 +84,7 @@ describe('agent-gateway doctor', () => {
   });
 
   it('says what the key opens, and warns where its profile needs less', async () => {
-    const config = join(folder, 'config.json');
+    const config = join(folder.path, 'config.json');
     const profiles = {
       wide: { url: gateway.url, key: API_KEY, scopes: 'commands+streams:read+shapes:read' },
       right: { url: gateway.url, key: NARROW_KEY, scopes: 'streams:read+shapes:read' },
@@ -135,7 +112,7 @@ describe('agent-gateway doctor', () => {
   });
 
   it('says of each part that it is well', async () => {
-    const { code, out, err } = await runCli(['doctor'], { env: reaches(gateway.url) });
+    const { code, out, err } = await runCli(['doctor'], { env: reaches(gateway) });
     expect({ code, err, out: steady(out) }).toEqual({
       code: 0,
       err: '',
@@ -154,7 +131,7 @@ describe('agent-gateway doctor', () => {
   });
 
   it('names the servers that are not there and the settings that say where they are', async () => {
-    const { code, out, err } = await runCli(['doctor'], { env: reaches(lonely.url) });
+    const { code, out, err } = await runCli(['doctor'], { env: reaches(lonely) });
     const gone =
       '502 upstream_unreachable. The server behind this route could not be reached, so nothing was sent; try again. (request R)';
     expect({ code, err, out: steady(out) }).toEqual({
@@ -350,7 +327,7 @@ describe('agent-gateway doctor', () => {
       [5_000, /^✓ clock {5}[456] s behind the gateway's$/],
     ] as const) {
       offsetMs = ofGatewayMs;
-      const { code, out } = await runCli(['doctor'], { env: reaches(server.url) });
+      const { code, out } = await runCli(['doctor'], { env: reaches(server) });
       expect(out.split('\n')[1]).toMatch(clock);
       expect(code).toBe(1);
     }
@@ -361,7 +338,7 @@ describe('agent-gateway doctor', () => {
   it('says of a certificate that is not trusted what to do', async () => {
     const server = await listening(createServer(TLS_IDENTITY));
     const url = `https://127.0.0.1:${server.port}`;
-    const { code, out } = await runCli(['doctor'], { env: reaches(url) });
+    const { code, out } = await runCli(['doctor'], { env: reaches({ url }) });
     await server.stop();
     expect([code, ...out.split('\n').slice(0, 2)]).toEqual([
       6,
@@ -372,9 +349,9 @@ describe('agent-gateway doctor', () => {
 
   it('says that nothing is at the address, or something else', async () => {
     const server = await startScriptedUpstream((_, response) => response.end('<html>'));
-    const other = await runCli(['doctor'], { env: reaches(server.url) });
+    const other = await runCli(['doctor'], { env: reaches(server) });
     await server.stop();
-    const nothing = await runCli(['doctor'], { env: reaches(server.url) });
+    const nothing = await runCli(['doctor'], { env: reaches(server) });
     expect([other.code, nothing.code]).toEqual([6, 6]);
     expect(other.out.split('\n').slice(0, 3)).toEqual([
       `✗ gateway   ${server.url} (AGENT_GATEWAY_URL): this is no agent gateway`,

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { object, type ObjectContext } from '@restatedev/restate-sdk';
@@ -14,23 +13,19 @@ import {
   type CliResult,
 } from '../support/cli.ts';
 import { serveAgents } from '../support/restate.ts';
-import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+import { startLocalSystem } from '../support/local-system.ts';
+import { started, temporaryFolder } from '../support/started.ts';
 
-let system: LocalSystem;
 let gateway: AgentGateway;
 let env: Record<string, string>;
-let folder: string;
+
+afterAll(killAllClis);
+const folder = temporaryFolder('cli-operations-');
+const system = started(() => startLocalSystem(join(folder.path, 'data')));
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'cli-operations-'));
-  system = await startLocalSystem(join(folder, 'data'));
   gateway = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
   env = { AGENT_GATEWAY_URL: system.baseUrl, AGENT_GATEWAY_KEY: system.apiKey };
-});
-afterAll(async () => {
-  await killAllClis();
-  await system.process.stop();
-  await rm(folder, { recursive: true });
 });
 
 const cli = (...args: string[]): Promise<CliResult> => runCli(args, { env });
@@ -115,7 +110,7 @@ describe('agent-gateway tail', () => {
 
   // A writer hears that its reader has gone with its next write alone: of a quiet timeline that may be never.
   it('ends at once when the reader of its pipe has had enough', async () => {
-    const typed = (line: string) => typeInShell(line, folder, env);
+    const typed = (line: string) => typeInShell(line, folder.path, env);
     expect(await typed('agent-gateway tail echo/long --json | head -n 1')).toEqual({
       code: 0,
       out: expect.stringMatching(/^\{"seq":0,.*\}\n$/),
@@ -339,7 +334,7 @@ describe('agent-gateway deployments', () => {
 
 describe('agent-gateway profile', () => {
   it('adds a key that works, for its owner alone, and uses it', async () => {
-    const path = join(folder, 'profiles/config.json');
+    const path = join(folder.path, 'profiles/config.json');
     const own = { AGENT_GATEWAY_CONFIG: path };
     const add = (name: string, key: string): Promise<CliResult> =>
       runCli(['profile', 'add', name, '--url', system.baseUrl], { env: own, input: `${key}\n` });

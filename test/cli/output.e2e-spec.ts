@@ -1,37 +1,28 @@
 import { execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { killAllClis, reaches, runCli, startCli } from '../support/cli.ts';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
+import { AUTHORIZED, startTestGateway } from '../support/gateway.ts';
+import { startHistory } from '../support/history.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { started, temporaryFolder } from '../support/started.ts';
 
 const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts');
 const ESCAPE = '\u001b[';
-let history: RunningHistory;
-let gateway: TestGateway;
-let env: Record<string, string>;
-let folder: string;
+afterAll(killAllClis);
+const folder = temporaryFolder('cli-output-');
+const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const gateway = started(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
+const env = reaches(gateway);
 
 beforeAll(async () => {
-  history = await startHistory({ longPollTimeoutMs: 1_000 });
-  gateway = await startTestGateway({ GATEWAY_HISTORY_URL: history.url });
-  env = reaches(gateway.url);
-  folder = await mkdtemp(join(tmpdir(), 'cli-output-'));
   await write('/t/default/agents/chat/a1/timeline', 'application/json', [
     '{"seq":0,"kind":"message","content":[{"type":"text","text":"hi"}]}',
     '{"seq":1,"kind":"word","replyTo":0,"text":"You"}',
   ]);
   await write('/blob', 'application/octet-stream', ['\u0000\u0001']);
   await write('/text', 'text/plain', [`${ESCAPE}31mred`]);
-});
-afterAll(async () => {
-  await killAllClis();
-  await gateway.stop();
-  await history.stop();
-  await rm(folder, { recursive: true });
 });
 
 async function write(path: string, contentType: string, bodies: string[]): Promise<void> {
@@ -126,9 +117,9 @@ describe('no credential', () => {
       response.writeHead(410, { 'content-type': 'application/problem+json' });
       response.end(JSON.stringify({ code: 'parrot', detail: said, requestId: said }));
     });
-    const file = join(folder, 'key');
+    const file = join(folder.path, 'key');
     await writeFile(file, `${key}\n`, { mode: 0o644 });
-    const config = join(folder, 'config.json');
+    const config = join(folder.path, 'config.json');
     const profile = { url: parrot.url, key };
     await writeFile(config, JSON.stringify({ default: 'x', profiles: { x: profile } }));
     const inEnvironment = { AGENT_GATEWAY_KEY: key, AGENT_GATEWAY_URL: parrot.url };

@@ -1,33 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
-import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
+import { startCatalog } from '../../local/catalog/catalog-server.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { jsonLines, killAllClis, reaches, startCli, type RunningCli } from '../support/cli.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
+import { startHistory } from '../support/history.ts';
 import { newTimeline, upTo, type EventWriter } from '../support/numbered-events.ts';
+import { started } from '../support/started.ts';
 
-// In memory: the file-backed store may show new data before it moves its own offset, and a reader
-// then gets events twice (@durable-streams/server 0.3.7).
-let history: RunningHistory;
-let catalog: Catalog;
 let gateway: GatewayChild;
 let port: number;
 
-beforeAll(async () => {
-  history = await startHistory({ longPollTimeoutMs: 1_000 });
-  catalog = await startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 1_000 });
-  ({ gateway: port } = await choosePorts({ gateway: 0 }));
-  gateway = await startGateway();
-});
 afterAll(async () => {
   await killAllClis();
   await gateway.kill();
-  await catalog.stop();
-  await history.stop();
 });
-
+// In memory: the file-backed store may show new data before it moves its own offset, and a reader
+// then gets events twice (@durable-streams/server 0.3.7).
+const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const catalog = started(() =>
+  startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 1_000 }),
+);
+beforeAll(async () => {
+  ({ gateway: port } = await choosePorts({ gateway: 0 }));
+  gateway = await startGateway();
+});
 /** The gateway, always on the same port. */
 function startGateway(): Promise<GatewayChild> {
   const env = {
@@ -51,7 +49,7 @@ describe('agent-gateway tail', () => {
   it('loses and repeats nothing when the gateway is killed or drained, and is back', async () => {
     const writer = await newTimeline(history.url, 'resume', 20, 1_000);
     const tails = ['sse', 'long-poll'].map((live) =>
-      startCli(['tail', 'chat/resume', '--json', '--live', live], { env: reaches(gateway.url) }),
+      startCli(['tail', 'chat/resume', '--json', '--live', live], { env: reaches(gateway) }),
     );
     for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL'] as const) {
       // In the middle of what is being read.
@@ -80,7 +78,7 @@ describe('agent-gateway tail', () => {
       const writer = await newTimeline(history.url, `cut-${live}`);
       const proxy = await startCuttingProxy(gateway.url);
       const args = ['tail', `chat/cut-${live}`, '--json', '--live', live];
-      const tail = startCli(args, { env: reaches(proxy.url) });
+      const tail = startCli(args, { env: reaches(proxy) });
       await writer.append(3);
       await tail.until(hasAll(writer));
       for (const answerBytes of [1, 200, 700, 1_500, 5_000, 9_000]) {
@@ -107,7 +105,7 @@ describe('agent-gateway watch', () => {
   it('tells each change once when the gateway is killed and when the engine starts over', async () => {
     await putEntity(catalog, entity('w1', { tenant: 'default' }));
     await putEntity(catalog, entity('w2', { tenant: 'default' }));
-    const watch = startCli(['watch', '--json'], { env: reaches(gateway.url) });
+    const watch = startCli(['watch', '--json'], { env: reaches(gateway) });
     const changes = (count: number): Promise<void> =>
       watch.until(({ out }) => out.split('\n').length > count);
     await changes(2);

@@ -1,37 +1,21 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { jsonLines, killAllClis, reaches, runCli, startCli } from '../support/cli.ts';
-import {
-  AUTHORIZED,
-  READ_TOKEN_SECRET,
-  startTestGateway,
-  type TestGateway,
-} from '../support/gateway.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
+import { AUTHORIZED, READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
+import { startHistory } from '../support/history.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { startWatchedServer, type WatchedServer } from '../support/watched-server.ts';
+import { started, temporaryFolder } from '../support/started.ts';
+import { startWatchedServer } from '../support/watched-server.ts';
 
 const AT = '2026-11-21T16:02:11.123Z';
-let history: RunningHistory;
-let gateway: TestGateway;
+afterAll(killAllClis);
+const folder = temporaryFolder('cli-tail-');
+const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const gateway = started(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
 /** A proxy in front of the gateway. It reports how far a read has come. */
-let front: WatchedServer;
-let env: Record<string, string>;
-
-beforeAll(async () => {
-  history = await startHistory({ longPollTimeoutMs: 1_000 });
-  gateway = await startTestGateway({ GATEWAY_HISTORY_URL: history.url });
-  front = await startWatchedServer(gateway.url);
-  env = reaches(front.url);
-});
-afterAll(async () => {
-  await killAllClis();
-  await front.stop();
-  await gateway.stop();
-  await history.stop();
-});
+const front = started(() => startWatchedServer(gateway.url));
+const env = reaches(front);
 
 const timeline = (id: string): string => `/t/default/agents/chat/${id}/timeline`;
 
@@ -240,8 +224,7 @@ describe('agent-gateway tail', () => {
   it('continues with the key that its file holds now, and says where it ended without one', async () => {
     await create(timeline('rotated'));
     await appendEvents(timeline('rotated'), CONVERSATION.slice(0, 1));
-    const folder = await mkdtemp(join(tmpdir(), 'cli-tail-'));
-    const [theirs, ours] = [join(folder, 'keys'), join(folder, 'key')];
+    const [theirs, ours] = [join(folder.path, 'keys'), join(folder.path, 'key')];
     const keys = ['first-key-0123456789', 'second-key-0123456789', 'third-key-0123456789'] as const;
     await writeFile(theirs, keys[0]);
     await writeFile(ours, keys[0], { mode: 0o600 });
@@ -266,7 +249,6 @@ describe('agent-gateway tail', () => {
     const result = await cli.ended;
     await watched.stop();
     await rotated.stop();
-    await rm(folder, { recursive: true });
     expect(result).toEqual({
       code: 3,
       out: `${JSON.stringify(CONVERSATION[0])}\n${JSON.stringify(CONVERSATION[1])}\n`,

@@ -2,12 +2,13 @@ import { execFile } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { runCli, type CliResult } from '../support/cli.ts';
-import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { READ_TOKEN_SECRET } from '../support/gateway.ts';
+import { rawAnswer } from '../support/raw-client.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const SETTINGS = { GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET };
@@ -16,16 +17,7 @@ const token = (args: string[], env: Record<string, string> = SETTINGS): Promise<
   runCli(['token', ...args], { env });
 
 describe('agent-gateway token', () => {
-  let upstream: ScriptedUpstream;
-  let gateway: TestGateway;
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream((_, response) => response.end('served'));
-    gateway = await startTestGateway({
-      GATEWAY_HISTORY_URL: upstream.url,
-      GATEWAY_SYNC_URL: upstream.url,
-    });
-  });
-  afterAll(() => Promise.all([gateway?.stop(), upstream?.stop()]));
+  const { gateway } = scriptedGateway((_, response) => response.end('served'));
 
   it('prints a token and nothing else by npm run token, as it is documented', async () => {
     const args = ['--prefix', '/streams/t/acme/', '--ttl', '3600', '--subject', 'alice'];
@@ -58,7 +50,7 @@ describe('agent-gateway token', () => {
     for (const [i, path] of paths.entries()) {
       const headers = [`Authorization: Bearer ${minted.out.trim()}`];
       // Raw, as `fetch` would resolve the dot segments itself.
-      const { status } = parseRaw(await sendRaw(gateway.port, rawRequest(`GET ${path}`, headers)));
+      const { status } = await rawAnswer(gateway.port, `GET ${path}`, headers);
       const expected = status === 200 ? 'yes' : `no: ${status}`;
       expect([path, said[i]?.code]).toEqual([path, status === 200 ? 0 : 1]);
       expect([path, said[i]?.out.slice(0, expected.length)]).toEqual([path, expected]);

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { choosePorts } from '../../local/stack/ports.ts';
+import { describe, expect, it } from '@jest/globals';
 import {
   AgentGateway,
   AnswerError,
@@ -7,37 +6,28 @@ import {
   type Answer,
 } from '../../packages/client/src/index.ts';
 import { answeringAgent } from '../support/answering-agent.ts';
-import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
+import { startFlakyLink } from '../support/flaky-link.ts';
 import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
-import { registerAgents, restateSettings, type RegisteredAgents } from '../support/restate.ts';
+import { startHistory } from '../support/history.ts';
+import { registerAgents, restateSettings } from '../support/restate.ts';
+import { freePort } from '../support/runtime.ts';
+import { started } from '../support/started.ts';
 
 const TYPE = 'client-ask';
-let history: RunningHistory;
-let agents: RegisteredAgents;
-let gateway: TestGateway;
-let link: FlakyLink;
-let env: Record<string, string>;
-
-beforeAll(async () => {
-  history = await startHistory({ longPollTimeoutMs: 1_000 });
+const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
+started(() => {
   const access = { gatewayUrl: '', streamsUrl: history.url, apiKey: API_KEY };
-  agents = await registerAgents([answeringAgent(TYPE, access)]);
-  const { port } = await choosePorts({ port: 0 });
-  env = {
-    GATEWAY_PORT: String(port),
-    GATEWAY_HISTORY_URL: history.url,
-    ...restateSettings(),
-  };
+  return registerAgents([answeringAgent(TYPE, access)]);
+});
+let env: Record<string, string>;
+let gateway: TestGateway;
+started(async () => {
+  const GATEWAY_PORT = String(await freePort());
+  env = { GATEWAY_PORT, GATEWAY_HISTORY_URL: history.url, ...restateSettings() };
   gateway = await startTestGateway(env);
-  link = await startFlakyLink(port);
+  return { stop: () => gateway.stop() };
 });
-afterAll(async () => {
-  await link.stop();
-  await gateway.stop();
-  await agents.stop();
-  await history.stop();
-});
+const link = started(() => startFlakyLink(gateway.port));
 
 /** A client, and the reads that it made. */
 function client(url = gateway.url) {

@@ -1,32 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { AgentGateway, type EntityRow, type LiveState } from '../../packages/client/src/index.ts';
 import { mintReadToken } from '../../packages/client/src/tokens.ts';
 import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
-import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
-import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
-import {
-  API_KEY,
-  READ_TOKEN_SECRET,
-  startTestGateway,
-  type TestGateway,
-} from '../support/gateway.ts';
+import { startCatalog } from '../../local/catalog/catalog-server.ts';
+import { startFlakyLink } from '../support/flaky-link.ts';
+import { API_KEY, READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
+import { started } from '../support/started.ts';
 
-let catalog: Catalog;
-let gateway: TestGateway;
-let link: FlakyLink;
+const catalog = started(() =>
+  startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 500 }),
+);
+const gateway = started(() => startTestGateway({ GATEWAY_SYNC_URL: catalog.url }));
+const link = started(() => startFlakyLink(gateway.port));
 let url: string;
-
-beforeAll(async () => {
-  catalog = await startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 500 });
-  gateway = await startTestGateway({ GATEWAY_SYNC_URL: catalog.url });
-  link = await startFlakyLink(gateway.port);
-  url = `http://127.0.0.1:${link.port}`;
-});
-afterAll(async () => {
-  await link.stop();
-  await gateway.stop();
-  await catalog.stop();
-});
+beforeAll(() => void (url = `http://127.0.0.1:${link.port}`));
 
 const mint = (ttlSeconds: number, prefix = '/shapes/v1/shape') =>
   mintReadToken({ secret: READ_TOKEN_SECRET, prefix, ttlSeconds });

@@ -1,33 +1,22 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { AgentGateway } from '../../packages/client/src/index.ts';
-import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
+import { API_KEY, startTestGateway } from '../support/gateway.ts';
+import { startHistory } from '../support/history.ts';
 import { newTimeline } from '../support/numbered-events.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
-import { registerAgents, restateSettings, type RegisteredAgents } from '../support/restate.ts';
+import { registerAgents, restateSettings } from '../support/restate.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { ask, startChatServer, userOf, type ChatServer } from './chat-world.ts';
+import { started } from '../support/started.ts';
+import { ask, startChatServer, userOf } from './chat-world.ts';
 
 const TYPE = 'chat';
 const recording = recordingAgent(TYPE);
-let agents: RegisteredAgents;
-let history: RunningHistory;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  agents = await registerAgents([recording.service]);
-  history = await startHistory();
-  gateway = await startTestGateway({
-    ...restateSettings(),
-    GATEWAY_HISTORY_URL: history.url,
-  });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await history.stop();
-  await agents.stop();
-});
+started(() => registerAgents([recording.service]));
+const history = started(() => startHistory());
+const gateway = started(() =>
+  startTestGateway({ ...restateSettings(), GATEWAY_HISTORY_URL: history.url }),
+);
 
 const problem = (status: number, code: string, detail: string): object => ({
   status,
@@ -46,9 +35,7 @@ const noSpawn = problem(400, 'invalid_body', 'Send {"type", "id", "args"?} and n
 const noJson = problem(400, 'invalid_body', 'Send JSON in UTF-8.');
 
 describe.each(['node', 'express'] as const)('the back end of a chat, by %s', (by) => {
-  let server: ChatServer;
-  beforeAll(async () => void (server = await startChatServer(gateway.url, by)));
-  afterAll(() => server.stop());
+  const server = started(() => startChatServer(gateway.url, by));
 
   /** The client of a page. The browser adds the cookie, and says where the request comes from. */
   function pageOf(more: Record<string, string>): AgentGateway {

@@ -1,34 +1,20 @@
 import { createServer } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { createEndpointHandler } from '@restatedev/restate-sdk';
 import { AgentGateway, APIError } from '../../packages/client/src/index.ts';
 import { startFlakyLink } from '../support/flaky-link.ts';
-import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { API_KEY, startTestGateway } from '../support/gateway.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
-import {
-  registerAgents,
-  restateSettings,
-  restateUrls,
-  serveAgents,
-  type RegisteredAgents,
-} from '../support/restate.ts';
+import { registerAgents, restateSettings, restateUrls, serveAgents } from '../support/restate.ts';
 import { freePort } from '../support/runtime.ts';
 import { listening } from '../support/listening.ts';
 import { startScriptedUpstream, type Script } from '../support/scripted-upstream.ts';
+import { started } from '../support/started.ts';
 
 const TYPE = 'client-commands';
 const recording = recordingAgent(TYPE);
-let agents: RegisteredAgents;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  agents = await registerAgents([recording.service]);
-  gateway = await startTestGateway(restateSettings());
-});
-afterAll(async () => {
-  await gateway.stop();
-  await agents.stop();
-});
+started(() => registerAgents([recording.service]));
+const gateway = started(() => startTestGateway(restateSettings()));
 
 const client = (url = gateway.url, more = {}): AgentGateway =>
   new AgentGateway({ url, apiKey: API_KEY, ...more });

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { API_KEY, startTestGateway } from '../support/gateway.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { started, temporaryFolder } from '../support/started.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const BIN = join(ROOT, 'node_modules/.bin');
@@ -13,33 +13,27 @@ const BIN = join(ROOT, 'node_modules/.bin');
 const RUN_TIMEOUT_MS = 120_000;
 
 describe('the client of docs/http-api.md', () => {
-  let folder: string;
-  let runtime: ScriptedUpstream;
-  let gateway: TestGateway;
   let answers: [status: number, body: object][];
-
-  beforeAll(async () => {
-    runtime = await startScriptedUpstream((_request, response) => {
+  const folder = temporaryFolder('gateway-client-');
+  const runtime = started(() =>
+    startScriptedUpstream((_request, response) => {
       const [status, body] = answers.shift() ?? [500, {}];
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    });
-    gateway = await startTestGateway({ GATEWAY_RUNTIME_INGRESS_URL: runtime.url });
-    folder = await mkdtemp(join(tmpdir(), 'gateway-client-'));
-    await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+    }),
+  );
+  const gateway = started(() => startTestGateway({ GATEWAY_RUNTIME_INGRESS_URL: runtime.url }));
+
+  beforeAll(async () => {
+    await writeFile(join(folder.path, 'package.json'), '{"type":"module"}');
     const page = await readFile(join(ROOT, 'docs/http-api.md'), 'utf8');
     const [, program] = /```ts spawn\.ts\n(.*?)```/s.exec(page) ?? [];
-    await writeFile(join(folder, 'spawn.ts'), program ?? '');
+    await writeFile(join(folder.path, 'spawn.ts'), program ?? '');
     const [, command] = /^npx -p @redocly\/cli (redocly generate-client .*)$/m.exec(page) ?? [];
     const [tool = '', ...args] = (command ?? '').split(' ');
     const output = args.indexOf('--output') + 1;
-    args[output] = join(folder, args[output] ?? '');
+    args[output] = join(folder.path, args[output] ?? '');
     await run(join(BIN, tool), args);
   }, RUN_TIMEOUT_MS);
-  afterAll(async () => {
-    await gateway?.stop();
-    await runtime?.stop();
-    await rm(folder, { recursive: true });
-  });
 
   function run(command: string, args: string[]) {
     return promisify(execFile)(command, args, {
@@ -53,7 +47,7 @@ describe('the client of docs/http-api.md', () => {
     });
   }
 
-  const runSpawn = () => run(process.execPath, [join(folder, 'spawn.ts')]);
+  const runSpawn = () => run(process.execPath, [join(folder.path, 'spawn.ts')]);
 
   it(
     'knows the types of what it sends and gets',
@@ -61,7 +55,7 @@ describe('the client of docs/http-api.md', () => {
       const options = ['--noEmit', '--strict', '--target', 'es2024', '--module', 'nodenext'];
       const types = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')];
       const args = [...options, ...types, '--allowImportingTsExtensions', '--ignoreConfig'];
-      const { stdout } = await run(join(BIN, 'tsc'), [...args, join(folder, 'spawn.ts')]);
+      const { stdout } = await run(join(BIN, 'tsc'), [...args, join(folder.path, 'spawn.ts')]);
       expect(stdout).toBe('');
     },
     RUN_TIMEOUT_MS,

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   FetchError,
@@ -9,36 +7,31 @@ import {
   ShapeStream,
 } from '@electric-sql/client';
 import type { Row } from '@electric-sql/client';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
 import { startCatalog, type Catalog } from '../support/catalog.ts';
 import '../../local/catalog/unref-client-timers.ts';
-import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
-import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
+import { READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
 import { ReadToken } from '../support/read-token.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
+import { started, temporaryFolder } from '../support/started.ts';
 import { watchedFetch } from '../support/watched-fetch.ts';
 
 const SHAPE = '/shapes/v1/shape';
 const FAST_BACKOFF = { initialDelay: 10, maxDelay: 50, multiplier: 1 };
 
-let folder: string;
+const folder = temporaryFolder('gateway-shapes-');
 let catalog: Catalog;
-let proxy: CuttingProxy;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gateway-shapes-'));
-  catalog = await startCatalog({ port: 0, databasePath: join(folder, 'catalog.sqlite') });
-  proxy = await startCuttingProxy(catalog.url);
-  gateway = await startTestGateway({ GATEWAY_SYNC_URL: proxy.url });
+const startOwnCatalog = async (port = 0): Promise<void> => {
+  catalog = await startCatalog({ port, databasePath: join(folder.path, 'catalog.sqlite') });
+};
+started(async () => {
+  await startOwnCatalog();
+  return { stop: () => catalog.stop() };
 });
-afterAll(async () => {
-  await gateway?.stop();
-  await proxy?.stop();
-  await catalog?.stop();
-  await rm(folder, { recursive: true });
-});
+const proxy = started(() => startCuttingProxy(catalog.url));
+const gateway = started(() => startTestGateway({ GATEWAY_SYNC_URL: proxy.url }));
 
 const stops: (() => void)[] = [];
 afterEach(() => {
@@ -226,8 +219,7 @@ describe('the Electric client', () => {
     const failed = watched.next(({ status }) => status === 502);
     await catalog.stop();
     await failed;
-    const port = Number(new URL(catalog.url).port);
-    catalog = await startCatalog({ port, databasePath: join(folder, 'catalog.sqlite') });
+    await startOwnCatalog(Number(new URL(catalog.url).port));
     await put('b');
     await untilIds('a', 'b');
 

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setInterval } from 'node:timers/promises';
 import { FetchError, stream } from '@durable-streams/client';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.ts';
-import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
+import { READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
+import { startHistory } from '../support/history.ts';
 import { newTimeline, upTo, type NumberedEvent } from '../support/numbered-events.ts';
 import { ReadToken } from '../support/read-token.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
+import { started } from '../support/started.ts';
 import { TimelineReader } from '../support/timeline-reader.ts';
 import { until } from '../support/until.ts';
 import { watchedFetch } from '../support/watched-fetch.ts';
@@ -18,21 +19,10 @@ const AGENTS = '/streams/t/default/agents/chat';
 /** Longer than a second, because the client stops after three event streams that were shorter. */
 const TTL_SECONDS = { 'long-poll': 0.6, sse: 1.1 };
 
-let history: RunningHistory;
-let proxy: CuttingProxy;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  // Longer than a token, and short enough that no long-poll keeps the worker from its end.
-  history = await startHistory({ longPollTimeoutMs: 5_000 });
-  proxy = await startCuttingProxy(history.url);
-  gateway = await startTestGateway({ GATEWAY_HISTORY_URL: proxy.url });
-});
-afterAll(async () => {
-  await gateway?.stop();
-  await proxy?.stop();
-  await history?.stop();
-});
+// Longer than a token, and short enough that no long-poll keeps the worker from its end.
+const history = started(() => startHistory({ longPollTimeoutMs: 5_000 }));
+const proxy = started(() => startCuttingProxy(history.url));
+const gateway = started(() => startTestGateway({ GATEWAY_HISTORY_URL: proxy.url }));
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

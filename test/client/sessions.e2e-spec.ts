@@ -1,30 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
-import { startCatalog, type Catalog } from '../../local/catalog/catalog-server.ts';
+import { startCatalog } from '../../local/catalog/catalog-server.ts';
 import { AgentGateway, SessionEnded } from '../../packages/client/src/index.ts';
 import { mintReadToken, readTokenFor } from '../../packages/client/src/tokens.ts';
-import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
+import { READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
+import { startHistory } from '../support/history.ts';
 import { newTimeline } from '../support/numbered-events.ts';
+import { started } from '../support/started.ts';
 
-let catalog: Catalog;
-let history: RunningHistory;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  // A long-poll lasts longer than a token.
-  catalog = await startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 20_000 });
-  history = await startHistory({ longPollTimeoutMs: 1_000 });
-  gateway = await startTestGateway({
-    GATEWAY_SYNC_URL: catalog.url,
-    GATEWAY_HISTORY_URL: history.url,
-  });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await history.stop();
-  await catalog.stop();
-});
+// A long-poll lasts longer than a token.
+const catalog = started(() =>
+  startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 20_000 }),
+);
+const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const gateway = started(() =>
+  startTestGateway({ GATEWAY_SYNC_URL: catalog.url, GATEWAY_HISTORY_URL: history.url }),
+);
 
 const secret = READ_TOKEN_SECRET;
 const row = (id: string) =>

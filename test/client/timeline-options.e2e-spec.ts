@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import {
   AgentGateway,
   type AgentEvent,
   type StandardSchema,
   type TimelineEvent,
 } from '../../packages/client/src/index.ts';
-import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
+import { API_KEY, startTestGateway } from '../support/gateway.ts';
+import { startHistory } from '../support/history.ts';
 import { newTimeline } from '../support/numbered-events.ts';
+import { started } from '../support/started.ts';
 
-let history: RunningHistory;
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  history = await startHistory({ longPollTimeoutMs: 1_000 });
-  gateway = await startTestGateway({ GATEWAY_HISTORY_URL: history.url });
-});
-afterAll(async () => {
-  await gateway.stop();
-  await history.stop();
-});
+const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const gateway = started(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
 
 const client = (): AgentGateway => new AgentGateway({ url: gateway.url, apiKey: API_KEY });
 const written = (id: string, count: number) => newTimeline(history.url, id, count, 200);

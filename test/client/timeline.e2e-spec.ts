@@ -1,34 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { AgentGateway, type Bookmark, type LiveState } from '../../packages/client/src/index.ts';
 import { mintReadToken } from '../../packages/client/src/tokens.ts';
-import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
-import {
-  API_KEY,
-  READ_TOKEN_SECRET,
-  startTestGateway,
-  type TestGateway,
-} from '../support/gateway.ts';
-import { startHistory, type RunningHistory } from '../support/history.ts';
+import { startFlakyLink } from '../support/flaky-link.ts';
+import { API_KEY, READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
+import { startHistory } from '../support/history.ts';
 import { EventWriter, newTimeline, upTo } from '../support/numbered-events.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { started } from '../support/started.ts';
 
 // In memory: the file-backed store may show new data before it moves its own offset (0.3.7).
-let history: RunningHistory;
-let gateway: TestGateway;
-let link: FlakyLink;
+const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const gateway = started(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
+const link = started(() => startFlakyLink(gateway.port));
 let url: string;
-
-beforeAll(async () => {
-  history = await startHistory({ longPollTimeoutMs: 1_000 });
-  gateway = await startTestGateway({ GATEWAY_HISTORY_URL: history.url });
-  link = await startFlakyLink(gateway.port);
-  url = `http://127.0.0.1:${link.port}`;
-});
-afterAll(async () => {
-  await link.stop();
-  await gateway.stop();
-  await history.stop();
-});
+beforeAll(() => void (url = `http://127.0.0.1:${link.port}`));
 
 const withKey = (): AgentGateway => new AgentGateway({ url, apiKey: API_KEY });
 const written = (id: string, count = 0) => newTimeline(history.url, id, count);

@@ -1,12 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { answer } from '../../examples/chat/node-adapter.ts';
-import { startProcess, untilReady, type RunningProcess } from '../../local/stack/process.ts';
+import { startProcess, untilReady } from '../../local/stack/process.ts';
 import { ask, type Asked, type Sent } from '../client/chat-world.ts';
 import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { listening } from '../support/listening.ts';
+import { started } from '../support/started.ts';
 
 const SERVER = join(import.meta.dirname, '../../examples/chat/server.ts');
 const START_MS = 50_000;
@@ -14,10 +15,8 @@ const FOREIGN = { problem: 'Open this page as 127.0.0.1 or localhost.' };
 
 /** The server of `examples/chat`. What `test/browser/chat` does in Chromium is not repeated here. */
 describe('the server of the chat to copy', () => {
-  let server: RunningProcess;
-  let port: number;
-  beforeAll(async () => {
-    server = startProcess({
+  const server = started(async () => {
+    const running = startProcess({
       name: 'chat',
       command: process.execPath,
       args: [SERVER],
@@ -30,14 +29,13 @@ describe('the server of the chat to copy', () => {
         PORT: '0',
       },
     });
-    await untilReady(server, START_MS, () =>
-      server.waitForLine((line) => line.startsWith('The chat is at')),
+    const line = await untilReady(running, START_MS, () =>
+      running.waitForLine((said) => said.startsWith('The chat is at')),
     );
-    port = Number(/:(\d+)$/m.exec(server.lastLines().join('\n'))?.[1]);
+    return { port: Number(/:(\d+)$/.exec(line)?.[1]), stop: () => running.kill() };
   });
-  afterAll(() => server.kill());
 
-  const asked = (path: string, how: Asked = {}): Promise<Sent> => ask({ port }, path, how);
+  const asked = (path: string, how: Asked = {}): Promise<Sent> => ask(server, path, how);
   const signIn = async (name: unknown, headers = {}): Promise<Sent> =>
     asked('/session', { body: JSON.stringify({ name }), headers });
 
@@ -66,7 +64,7 @@ describe('the server of the chat to copy', () => {
   it.each(['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example', 'a b', '[::1]x'])(
     'answers nothing under the name %s, which another site may have pointed here',
     async (name) => {
-      const host = `${name}:${port}`;
+      const host = `${name}:${server.port}`;
       const headers = { host, origin: `http://${host}`, 'sec-fetch-site': '' };
 
       expect(await signIn('ada', headers)).toMatchObject({ status: 421, body: FOREIGN });

@@ -1,25 +1,16 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { killAllClis, runCli, typeInShell } from '../support/cli.ts';
-import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+import { startLocalSystem } from '../support/local-system.ts';
+import { started, temporaryFolder } from '../support/started.ts';
 
-let system: LocalSystem;
-let folder: string;
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'help-examples-'));
-  system = await startLocalSystem(join(folder, 'data'));
-});
-afterAll(async () => {
-  await killAllClis();
-  await system.process.stop();
-  await rm(folder, { recursive: true });
-});
+afterAll(killAllClis);
+const folder = temporaryFolder('help-examples-');
+const system = started(() => startLocalSystem(join(folder.path, 'data')));
 
 const shell = (line: string) =>
-  typeInShell(line, folder, {
+  typeInShell(line, folder.path, {
     AGENT_GATEWAY_URL: system.baseUrl,
     AGENT_GATEWAY_KEY: system.apiKey,
     GATEWAY_READ_TOKEN_SECRETS: system.exported.GATEWAY_READ_TOKEN_SECRETS ?? '',
@@ -28,7 +19,7 @@ const shell = (line: string) =>
 describe('the examples of --help', () => {
   it('do what they show, typed into a shell as they are', async () => {
     await shell('agent-gateway spawn assistant/ada');
-    await writeFile(join(folder, 'message.json'), '{"kind":"message","content":[]}');
+    await writeFile(join(folder.path, 'message.json'), '{"kind":"message","content":[]}');
     await shell('mkdir -p ~/.config/agent-gateway');
     await shell('agent-gateway keys generate --name x > key-file 2> entry');
     await shell(

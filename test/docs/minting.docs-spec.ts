@@ -1,11 +1,11 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { describe, expect, it } from '@jest/globals';
+import { READ_TOKEN_SECRET } from '../support/gateway.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
+import { temporaryFolder } from '../support/started.ts';
 import { readPages, ROOT } from './pages.ts';
 
 const PREFIX = '/streams/t/default/agents/chat/a1';
@@ -56,27 +56,15 @@ const LANGUAGES: Language[] = [
 ];
 
 describe('docs/browser.md', () => {
-  let folder: string;
-  let history: ScriptedUpstream;
-  let gateway: TestGateway;
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'docs-minting-'));
-    history = await startScriptedUpstream((_, response) => response.end('read'));
-    gateway = await startTestGateway({ GATEWAY_HISTORY_URL: history.url });
-  });
-  afterAll(async () => {
-    await gateway?.stop();
-    await history?.stop();
-    await rm(folder, { recursive: true });
-  });
+  const folder = temporaryFolder('docs-minting-');
+  const { gateway } = scriptedGateway((_, response) => response.end('read'));
 
   for (const { file, tool, probe, program, args } of LANGUAGES) {
     const isThere = spawnSync(tool, probe).status === 0;
     (isThere ? it : it.skip)(
       `mints with ${file} a token for just its prefix`,
       async () => {
-        const path = join(folder, file);
+        const path = join(folder.path, file);
         const code = program(snippet(file));
         await writeFile(path, code);
         const env = { ...process.env, READ_TOKEN_SECRET, GOFLAGS: '', NODE_OPTIONS: '' };

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findNginx, HOW_TO_GET_NGINX, startNginx, type RunningNginx } from '../cache/nginx.ts';
-import { AUTHORIZED, startTestGateway, type TestGateway } from '../support/gateway.ts';
-import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
+import { describe, expect, it } from '@jest/globals';
+import { findNginx, HOW_TO_GET_NGINX, startNginx } from '../cache/nginx.ts';
+import { AUTHORIZED } from '../support/gateway.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { started } from '../support/started.ts';
 import { readPages } from './pages.ts';
 
 const nginx = findNginx();
@@ -22,26 +24,16 @@ function shownConfiguration(port: number, gatewayPort: number): string {
 (nginx !== undefined || process.env.CI !== undefined ? describe : describe.skip)(
   'the nginx of docs/proxies.md, before a gateway',
   () => {
-    let history: ScriptedUpstream;
-    let gateway: TestGateway;
-    let front: RunningNginx;
-
-    beforeAll(async () => {
-      if (nginx === undefined) throw new Error(HOW_TO_GET_NGINX);
-      // An event, and never an end.
-      history = await startScriptedUpstream((_, response) => {
+    // An event, and never an end.
+    const { gateway, upstream: history } = scriptedGateway(
+      (_, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' }).write(EVENT);
-      });
-      gateway = await startTestGateway({
-        GATEWAY_HISTORY_URL: history.url,
-        GATEWAY_MAX_BODY_BYTES: '1000',
-      });
-      front = await startNginx(nginx, (_, port) => shownConfiguration(port, gateway.port));
-    });
-    afterAll(async () => {
-      await front?.stop();
-      await gateway?.stop();
-      await history?.stop();
+      },
+      () => ({ GATEWAY_MAX_BODY_BYTES: '1000' }),
+    );
+    const front = started(() => {
+      if (nginx === undefined) throw new Error(HOW_TO_GET_NGINX);
+      return startNginx(nginx, (_, port) => shownConfiguration(port, gateway.port));
     });
 
     async function ask(

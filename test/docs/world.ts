@@ -53,7 +53,7 @@ export async function startWorld(): Promise<World> {
         `127.0.0.1:${SHOWN_PORTS[name]}`,
       ]),
     stop: async () => {
-      await system.process.stop();
+      await system.stop();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };

@@ -37,9 +37,14 @@ export interface RunningCli {
 
 const running = new Set<ChildProcess>();
 
-/** The environment for a gateway at this address, with the API key of the tests. */
-export function reaches(url: string): Record<string, string> {
-  return { AGENT_GATEWAY_URL: url, AGENT_GATEWAY_KEY: API_KEY };
+/** The environment for this gateway, with the API key of the tests. The gateway may start later. */
+export function reaches(gateway: { readonly url: string }): Record<string, string> {
+  return {
+    get AGENT_GATEWAY_URL() {
+      return gateway.url;
+    },
+    AGENT_GATEWAY_KEY: API_KEY,
+  };
 }
 
 /** Starts the built command line. `killAllClis` kills every one that still runs. */

@@ -40,7 +40,7 @@ export async function withChat(work: (world: ChatWorld) => Promise<void>): Promi
   const stops: (() => Promise<void>)[] = [() => rm(dataDir, { recursive: true })];
   try {
     const local = await startSlowSystem(dataDir, WORD_DELAY_MS);
-    stops.push(() => local.process.stop());
+    stops.push(() => local.stop());
     const { exported } = local;
     stops.push(
       await stopOf(

@@ -32,7 +32,7 @@ export async function withConsole(work: (world: ConsoleWorld) => Promise<void>):
     const gateway = new AgentGateway({ url: local.baseUrl, apiKey: local.apiKey });
     await work({ local, url: local.printed(/^The console.*: (http\S+)$/), gateway });
   } finally {
-    await local.process.stop();
+    await local.stop();
     await rm(dataDir, { recursive: true });
   }
 }

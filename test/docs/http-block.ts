@@ -41,7 +41,7 @@ export function answerProblems(shown: string, answer: Answer): string[] {
 }
 
 /** A page may show JSON on several lines. */
-export function isBodyAsShown(shown: string, said: string): boolean {
+function isBodyAsShown(shown: string, said: string): boolean {
   return isAsShown(compact(shown), compact(said));
 }
 

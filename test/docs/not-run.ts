@@ -15,24 +15,18 @@ interface Context {
 }
 
 /** Checks of blocks that are not run. Each returns the problem that it finds. */
-export const NOT_RUN: Record<
-  Check,
-  (block: Block, argument: string, context: Context) => string[]
-> = {
+export const NOT_RUN: Record<Check, (block: Block, context: Context) => string[]> = {
   ci: ({ text }) => commandsOf(text, ['npm', 'bash', 'npx']).flatMap(ciProblems),
   script: ({ text }) => commandsOf(text, ['npm']).flatMap(scriptProblems),
   cluster: ({ text }) =>
     commandsOf(text, ['helm', 'kubectl']).flatMap(([tool = '', ...args]) =>
       tool === 'helm' ? helmProblems(args) : kubectlProblems(args),
     ),
-  docker: ({ text }) => commandsOf(text, ['docker']).flatMap(dockerProblems),
   cli: ({ text }) => commandsOf(text, ['agent-gateway']).flatMap(cliProblems),
-  excerpt: ({ text }, file) =>
-    unindented(readProjectFile(file)).includes(unindented(text)) ? [] : [`not of ${file}`],
   // `test/units` verifies drop-ins together with the units.
   machine: ({ language, text }) =>
     language === 'ini' ? [] : commandsOf(text, MACHINE_TOOLS).flatMap(machineProblems),
-  printed: ({ text }, _, { said }) =>
+  printed: ({ text }, { said }) =>
     isPartAsShown(text, said) ? [] : [`not printed, but:\n${said}`],
 };
 
@@ -120,12 +114,6 @@ function kubectlProblems([verb = '']: string[]): string[] {
   return KUBECTL_VERBS.includes(verb) ? [] : [`kubectl has no ${verb} here`];
 }
 
-function dockerProblems([, verb = '', ...args]: string[]): string[] {
-  if (verb === 'build') return existsSync(join(ROOT, 'Dockerfile')) ? [] : ['no Dockerfile'];
-  const file = args[args.indexOf('-f') + 1] ?? '';
-  return verb === 'compose' && existsSync(join(ROOT, file)) ? [] : [`docker ${verb} ${file}`];
-}
-
 /** The help of a command must name the command and its options. */
 function cliProblems([, ...words]: string[]): string[] {
   const verbs = words.slice(0, words[0] === 'profile' ? 2 : 1);
@@ -139,9 +127,4 @@ function cliProblems([, ...words]: string[]): string[] {
   return options
     .filter((option) => !stdout.includes(`${option} `))
     .map((option) => `agent-gateway ${verbs.join(' ')} has no ${option}`);
-}
-
-/** Removes the indentation of the first line from every line. */
-function unindented(text: string): string {
-  return text.replace(/^ +/gm, '');
 }

@@ -1,10 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseYaml } from '../helm/yaml.ts';
 import { consoleSteps, isRead, type ConsoleStep } from './console-block.ts';
 import { isAsShown } from './expected-output.ts';
-import { answerProblems, isBodyAsShown, sendShown, type Answer } from './http-block.ts';
+import { answerProblems, sendShown, type Answer } from './http-block.ts';
 import type { Block, Page } from './markdown.ts';
 import { ShellSession } from './shell-session.ts';
 import { projectLookalike, readersEnvironment, type World } from './world.ts';
@@ -20,7 +19,6 @@ export class PageRun {
   private readonly world: World;
   private readonly folder: string;
   private readonly session: ShellSession;
-  private lastOutput = '';
   private printed = '';
   private lastAnswer: Answer | undefined;
 
@@ -46,7 +44,6 @@ export class PageRun {
     const commands = `CURL_FAILS=yes\n${this.world.toReal(block.text)}CURL_FAILS=\n`;
     const timeoutMs = COMMAND_TIMEOUT_MS;
     const { output, exitCode } = await this.session.run(commands, { timeoutMs });
-    this.lastOutput = this.world.toShown(output);
     this.printed += output;
     if (exitCode !== 0) throw new Error(`It ended with exit code ${exitCode}:\n${output}`);
   }
@@ -79,8 +76,7 @@ export class PageRun {
       timeoutMs: COMMAND_TIMEOUT_MS,
       ...(isEndless && { interruptWhen }),
     });
-    this.lastOutput = this.world.toShown(atInterrupt ?? output);
-    return this.lastOutput;
+    return this.world.toShown(atInterrupt ?? output);
   }
 
   /** Sends a request that the page shows, or compares an answer that it shows with that of the last. */
@@ -98,22 +94,6 @@ export class PageRun {
     const shown = { ...answer, body: world.toShown(answer.body) };
     const problems = answerProblems(block.text, shown);
     if (problems.length > 0) throw new Error(problems.join('\n'));
-  }
-
-  /** Settings or a query of Prometheus: every metric that it names has to be served. */
-  async metrics({ language, text }: Block): Promise<void> {
-    if (language === 'yaml') parseYaml(text);
-    const answer = await fetch(this.world.toReal('http://127.0.0.1:8788/metrics'));
-    const served = await answer.text();
-    const names = text.match(/\b(?:gateway|http_server|http_client|nodejs|process)_[a-z_]+/g) ?? [];
-    const missing = names.filter((name) => !new RegExp(`^${name}[ {]`, 'm').test(served));
-    if (missing.length > 0) throw new Error(`Not served: ${missing.join(', ')}\n${served}`);
-  }
-
-  /** Compares the last output with what is shown of it. */
-  answer(block: Block): void {
-    if (isBodyAsShown(block.text, this.lastOutput)) return;
-    throw new Error(`It said\n${this.lastOutput}\nand the page shows\n${block.text}`);
   }
 
   /** The address of a page of its own that a block has printed. */

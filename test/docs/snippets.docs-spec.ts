@@ -71,10 +71,10 @@ function testOf(
   run: () => PageRun,
 ): [does: string, check: () => unknown] {
   if (treatment.kind === 'not run') {
-    const { reason, check, argument } = treatment;
+    const { reason, check } = treatment;
     const checkIt = () => {
       const context = { said: world.toShown(world.said.join('\n')) };
-      expect(NOT_RUN[check](block, argument, context)).toEqual([]);
+      expect(NOT_RUN[check](block, context)).toEqual([]);
     };
     return [`does not run (${reason}) but checks (${check})`, checkIt];
   }
@@ -82,9 +82,7 @@ function testOf(
     shell: ['runs', () => run().shell(block)],
     console: ['runs and compares', () => run().console(block)],
     http: ['sends or compares', () => run().http(block)],
-    answer: ['compares', () => run().answer(block)],
     json: ['parses', () => void JSON.parse(block.text)],
-    metrics: ['finds the metrics of', () => run().metrics(block)],
   };
   const test = tests[treatment.kind];
   if (!test) throw new Error(`A block of the kind "${treatment.kind}" has no test here.`);

@@ -2,30 +2,18 @@ import type { Block } from './markdown.ts';
 
 /** How a test treats a block. */
 export type Treatment =
-  | { kind: 'shell' | 'console' | 'http' | 'answer' | 'json' | 'metrics' | 'file' | 'text' }
-  | { kind: 'not run'; check: Check; argument: string; reason: string };
+  | { kind: 'shell' | 'console' | 'http' | 'json' | 'file' | 'text' }
+  | { kind: 'not run'; check: Check; reason: string };
 
 /** How a test checks a block that is not run; see `not-run.ts`. */
-export const CHECKS = [
-  'ci',
-  'cli',
-  'cluster',
-  'docker',
-  'excerpt',
-  'machine',
-  'printed',
-  'script',
-] as const;
+export const CHECKS = ['ci', 'cli', 'cluster', 'machine', 'printed', 'script'] as const;
 export type Check = (typeof CHECKS)[number];
 
 const BY_LANGUAGE: Readonly<Record<string, Treatment['kind']>> = {
   sh: 'shell',
-  bash: 'shell',
   console: 'console',
   http: 'http',
   json: 'json',
-  yaml: 'metrics',
-  promql: 'metrics',
   text: 'text',
 };
 
@@ -34,12 +22,11 @@ const NOT_HERE = /\bnpm (?:ci|i|install|test|t|run (?:--silent )?(?!--silent |to
 
 /**
  * A block is run, compared or parsed by its language. One that cannot be has to say so in front, in a
- * comment that a reader does not see: `<!-- snippet: CHECK [ARGUMENT]; why it is not run -->`. Throws for
+ * comment that a reader does not see: `<!-- snippet: CHECK; why it is not run -->`. Throws for
  * any other.
  */
 export function treatmentOf(block: Block): Treatment {
   if (block.marker !== undefined) return notRun(block.marker);
-  if (block.language === 'json' && block.name === 'answer') return { kind: 'answer' };
   if (block.name !== undefined) return { kind: 'file' };
   if (NOT_HERE.test(block.text)) {
     throw new Error('This is not for the project that is tested: mark it, and let CI run it.');
@@ -55,10 +42,10 @@ export function treatmentOf(block: Block): Treatment {
 }
 
 function notRun(marker: string): Treatment {
-  const [, check, argument = '', reason = ''] = /^(\w+)(?: ([^;]+))?; (.{10,})$/.exec(marker) ?? [];
+  const [, check, reason = ''] = /^(\w+); (.{10,})$/.exec(marker) ?? [];
   const known = CHECKS.find((name) => name === check);
   if (known === undefined) {
-    throw new Error(`"${marker}" is not "${CHECKS.join('|')} [ARGUMENT]; why it is not run".`);
+    throw new Error(`"${marker}" is not "${CHECKS.join('|')}; why it is not run".`);
   }
-  return { kind: 'not run', check: known, argument, reason };
+  return { kind: 'not run', check: known, reason };
 }

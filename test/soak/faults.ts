@@ -7,91 +7,56 @@ const MAX_PAUSE_MS = 6_000;
 /** A drained gateway must have exited by then: its drain time of 5 s, and what a busy machine adds. */
 const DRAIN_ENDS_WITHIN_MS = 20_000;
 
-export type FaultName =
-  | 'runtime killed and restarted'
-  | 'history store: connections cut'
-  | 'history store: down'
-  | 'history store: stalled'
-  | 'sync engine killed and restarted'
-  | 'gateway drained and replaced'
-  | 'gateway killed and replaced';
+/** With an end where it lasts for a while. */
+type Fault = [name: string, begin: () => unknown, end?: () => unknown];
 
-/** Drains are more frequent than other faults. */
-const NAMES: readonly [FaultName, ...FaultName[]] = [
-  'gateway drained and replaced',
-  'gateway drained and replaced',
-  'runtime killed and restarted',
-  'history store: connections cut',
-  'history store: down',
-  'history store: stalled',
-  'sync engine killed and restarted',
-  'gateway killed and replaced',
-];
-
-/** Breaks one part of the system after the other. Each is repaired before the next one. */
-export class Faults {
-  readonly done = new Map<FaultName, number>();
+export class FaultRecord {
+  readonly times = new Map<string, number>();
   /** What a fault brought to light by itself, such as a drain that did not end. */
   readonly failures: string[] = [];
   readonly drainTimesMs: number[] = [];
-  private readonly stack: Stack;
-  private readonly random: Random;
+}
 
-  constructor(stack: Stack, random: Random) {
-    this.stack = stack;
-    this.random = random;
+/** Breaks one part of the system after the other, until the signal. Each is repaired before the next one. */
+export async function inflictFaults(
+  stack: Stack,
+  random: Random,
+  signal: AbortSignal,
+): Promise<FaultRecord> {
+  const record = new FaultRecord();
+  const { restate, historyLink } = stack;
+  const drain = () => drainAndReplace(stack, record);
+  const faults: [Fault, ...Fault[]] = [
+    // Twice: drains are more frequent than other faults.
+    ['gateway drained and replaced', drain],
+    ['gateway drained and replaced', drain],
+    ['gateway killed and replaced', () => stack.replaceGateway('SIGKILL')],
+    ['runtime killed and restarted', () => restate.kill(), () => restate.restart()],
+    ['sync engine killed and restarted', () => stack.restartCatalog()],
+    ['history store: connections cut', () => historyLink.cut()],
+    ['history store: stalled', () => historyLink.stall(), () => historyLink.resume()],
+    ['history store: down', () => historyLink.goDown(), () => historyLink.resume()],
+  ];
+  for (;;) {
+    const pauseMs = random.between(MIN_PAUSE_MS, MAX_PAUSE_MS);
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return record;
+    const [name, begin, end] = random.pick(faults);
+    const lastsMs = random.between(500, 3_000);
+    await begin();
+    if (end) await sleep(lastsMs).then(end);
+    record.times.set(name, (record.times.get(name) ?? 0) + 1);
   }
+}
 
-  /** Until the signal; the fault under way is healed first. */
-  async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const pauseMs = this.random.between(MIN_PAUSE_MS, MAX_PAUSE_MS);
-      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) return;
-      const name = this.random.pick(NAMES);
-      await this.inflict(name);
-      this.done.set(name, (this.done.get(name) ?? 0) + 1);
-    }
-  }
-
-  private async inflict(name: FaultName): Promise<void> {
-    const { restate, historyLink, slots } = this.stack;
-    const whileMs = this.random.between(500, 3_000);
-    switch (name) {
-      case 'runtime killed and restarted':
-        await restate.kill();
-        await sleep(whileMs);
-        return restate.restart();
-      case 'history store: connections cut':
-        return historyLink.cut();
-      case 'history store: down':
-        historyLink.goDown();
-        await sleep(whileMs);
-        return historyLink.resume();
-      case 'history store: stalled':
-        historyLink.stall();
-        await sleep(whileMs);
-        return historyLink.resume();
-      case 'sync engine killed and restarted':
-        return this.stack.restartCatalog();
-      case 'gateway killed and replaced':
-        await this.stack.replaceGateway(slots[1], 'SIGKILL');
-        return;
-      case 'gateway drained and replaced':
-        return this.drain();
-    }
-  }
-
-  private async drain(): Promise<void> {
-    const [, slot] = this.stack.slots;
-    const startedAtMs = performance.now();
-    void slot.gateway.exited.then(() => {
-      const tookMs = performance.now() - startedAtMs;
-      this.drainTimesMs.push(tookMs);
-      if (tookMs > DRAIN_ENDS_WITHIN_MS)
-        this.failures.push(`a drain took ${Math.round(tookMs)} ms`);
-    });
-    const exitCode = await this.stack.replaceGateway(slot, 'SIGTERM');
-    if (exitCode !== 0) this.failures.push(`a drained gateway ended with exit code ${exitCode}`);
-  }
+async function drainAndReplace(stack: Stack, record: FaultRecord): Promise<void> {
+  const startedAtMs = performance.now();
+  void stack.replaced.gateway.exited.then(() => {
+    const tookMs = performance.now() - startedAtMs;
+    record.drainTimesMs.push(tookMs);
+    if (tookMs > DRAIN_ENDS_WITHIN_MS)
+      record.failures.push(`a drain took ${Math.round(tookMs)} ms`);
+  });
+  const exitCode = await stack.replaceGateway('SIGTERM');
+  if (exitCode !== 0) record.failures.push(`a drained gateway ended with exit code ${exitCode}`);
 }

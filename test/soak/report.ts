@@ -1,6 +1,6 @@
-import type { SentCommand, Statuses } from './commanders.ts';
 import type { Holdings } from './holdings.ts';
 import type { LoadResult } from './load.ts';
+import type { Answers, SentCommand } from './requests.ts';
 
 const BYTES_PER_MIB = 1_048_576;
 
@@ -23,7 +23,8 @@ export interface SoakResult {
 /** One page of Markdown. */
 export function report(result: SoakResult): string {
   const { startedAt, commit, minutes, seed, load, before, after, residentBytes, failures } = result;
-  const commands = load.commanders.flatMap(({ sent }) => sent);
+  const { commands } = load;
+  const events = load.readers.map((reader) => reader.events.length);
   const { drainTimesMs } = load.faults;
   return `# Soak of ${startedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC
 
@@ -38,10 +39,10 @@ ${failures
 
 | What | How much | Answers |
 |---|---|---|
-| keyed commands, sent again until accepted | ${describeCommands(commands.filter(({ isKeyed }) => isKeyed))} | ${describeStatuses(load.commanders.map(({ statuses }) => statuses))} (all commands) |
+| keyed commands, sent again until accepted | ${describeCommands(commands.filter(({ isKeyed }) => isKeyed))} | ${describeStatuses(load.commandAnswers)} (all commands) |
 | commands without a key, sent once | ${describeCommands(commands.filter(({ isKeyed }) => !isKeyed))} | |
-| appends with producer headers, sent again until written | ${sum(load.appenders.map(({ written }) => written))} | ${describeStatuses(load.appenders.map(({ statuses }) => statuses))} |
-| timeline readers, half long-poll, half event stream | ${load.readers.length} reading ${load.events} events | ${sum(load.readers.map(({ restarts }) => restarts))} reads begun again |
+| appends with producer headers, sent again until written | ${sum(load.appended)} | ${describeStatuses(load.appendAnswers)} |
+| timeline readers, half long-poll, half event stream | ${load.readers.length} reading ${sum(events)} events | ${sum(load.readers.map(({ restarts }) => restarts))} reads begun again |
 | catalog | ${load.rowChanges} row changes, one live reader | |
 | clients that vanished | ${load.vanished} | |
 
@@ -49,7 +50,7 @@ ${failures
 
 | Fault | Times |
 |---|---|
-${[...load.faults.done].map(([name, times]) => `| ${name} | ${times} |`).join('\n')}
+${[...load.faults.times].map(([name, times]) => `| ${name} | ${times} |`).join('\n')}
 
 Drains took ${drainTimesMs.length === 0 ? 'no time: there were none' : `${milliseconds(Math.min(...drainTimesMs))} to ${milliseconds(Math.max(...drainTimesMs))}`}.
 
@@ -61,7 +62,8 @@ Drains took ${drainTimesMs.length === 0 ? 'no time: there were none' : `${millis
 | outside the heap | ${mib(before.external)} | ${mib(after.external)} |
 | resident | ${mib(before.rss)} | ${mib(after.rss)} |
 | resident under load, from its beginning to its end | ${trend(residentBytes)} | |
-${resourceNames(before, after)
+${[...new Set([...Object.keys(before.resources), ...Object.keys(after.resources)])]
+  .sort()
   .map((name) => `| ${name} | ${before.resources[name] ?? 0} | ${after.resources[name] ?? 0} |`)
   .join('\n')}
 `;
@@ -73,12 +75,8 @@ function describeCommands(commands: SentCommand[]): string {
   return `${commands.length} sent, ${accepted} accepted, ${repeated} sent more than once`;
 }
 
-function describeStatuses(all: Statuses[]): string {
-  const totals = new Map<number, number>();
-  for (const [status, times] of all.flatMap((statuses) => [...statuses])) {
-    totals.set(status, (totals.get(status) ?? 0) + times);
-  }
-  return [...totals]
+function describeStatuses({ statuses }: Answers): string {
+  return [...statuses]
     .sort(([a], [b]) => a - b)
     .map(([status, times]) => `${status === 0 ? 'none' : status}: ${times}`)
     .join(', ');
@@ -93,10 +91,6 @@ function trend(samples: number[]): string {
     parts.push(mib(sum(part) / part.length));
   }
   return parts.join(', ');
-}
-
-function resourceNames(before: Holdings, after: Holdings): string[] {
-  return [...new Set([...Object.keys(before.resources), ...Object.keys(after.resources)])].sort();
 }
 
 function sum(numbers: number[]): number {

@@ -2,21 +2,28 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { askHoldings, type Holdings } from './holdings.ts';
 import { runLoad } from './load.ts';
-import { HELP, parseOptions } from './options.ts';
 import { Random } from './random.ts';
 import { report } from './report.ts';
 import { startStack, type Slot, type Stack } from './stack.ts';
 
-/** The whole system under mixed load with random faults. */
-const options = parseOptions(process.argv.slice(2));
-if (typeof options === 'string') {
-  const isHelp = options === HELP;
-  (isHelp ? process.stdout : process.stderr).write(`${options}\n`);
-  process.exit(isHelp ? 0 : 2);
-}
-const { minutes, seed, report: reportPath } = options;
+/** The whole system under mixed load with random faults, and then checks that nothing was lost, repeated or leaked. */
+const { values } = parseArgs({
+  options: {
+    // Under faults. The warm-up and the checks take about one more.
+    minutes: { type: 'string', default: '1' },
+    // Repeats the load and the faults of an earlier run.
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    // A file, from the folder of the call.
+    report: { type: 'string', default: '.local/soak-report.md' },
+  },
+});
+const minutes = Number(values.minutes);
+const seed = Number(values.seed);
+if (!(minutes > 0) || !Number.isInteger(seed))
+  throw new Error('--minutes N above 0, --seed N whole');
 
 const WARM_UP_MS = 15_000;
 const SAMPLE_INTERVAL_MS = 5_000;
@@ -34,11 +41,11 @@ const say = (text: string): void => {
 const startedAt = new Date();
 const commit = commitUnderTest();
 say(`soak of ${minutes} minutes, seed ${seed}, commit ${commit}`);
-const stack = await startStack();
+const ends: (() => unknown)[] = [];
 try {
-  process.exitCode = (await soak(stack)) === 0 ? 0 : 1;
+  process.exitCode = (await soak(await startStack((end) => ends.push(end)))) === 0 ? 0 : 1;
 } finally {
-  await stack.stop();
+  for (const end of ends.toReversed()) await end();
 }
 // The clients keep timers of their own.
 process.exit();
@@ -56,7 +63,8 @@ function commitUnderTest(): string {
   }
 }
 
-async function soak({ slots: [staying] }: Stack): Promise<number> {
+async function soak(stack: Stack): Promise<number> {
+  const { staying } = stack;
   const random = new Random(seed);
   say('warm-up');
   const warmUp = await runLoad(stack, random, {
@@ -91,7 +99,7 @@ async function soak({ slots: [staying] }: Stack): Promise<number> {
     residentBytes: memory.samples,
     failures: all,
   });
-  const file = resolve(reportPath);
+  const file = resolve(values.report);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, page);
   say(
@@ -110,13 +118,11 @@ async function atRest({ probeSocket }: Slot, before?: Holdings): Promise<Holding
     const next = await askHoldings(probeSocket);
     const isStill = JSON.stringify(next.resources) === JSON.stringify(holdings.resources);
     holdings = next;
-    const isBack = before ? leaks(before, next).length === 0 : isStill && sockets(next) < 20;
+    const isBack = before
+      ? leaks(before, next).length === 0
+      : isStill && (next.resources['TCPSocketWrap'] ?? 0) < 20;
     if (isBack || performance.now() > giveUpAtMs) return holdings;
   }
-}
-
-function sockets({ resources }: Holdings): number {
-  return resources['TCPSocketWrap'] ?? 0;
 }
 
 function leaks(before: Holdings, after: Holdings): string[] {

@@ -11,8 +11,8 @@ import {
 } from '../../local/stack/process.ts';
 import { registerAgents } from '../../local/stack/register.ts';
 import { awaitOk } from '../../local/stack/await-ok.ts';
-import { startRestate, type RunningRestate } from '../../local/stack/restate.ts';
-import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
+import { startRestate } from '../../local/stack/restate.ts';
+import { startFlakyLink } from '../support/flaky-link.ts';
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { API_KEY } from '../support/credentials.ts';
 import { startHistoryChild } from '../support/history-child.ts';
@@ -21,49 +21,17 @@ import { startHaproxy, type Backend } from '../support/haproxy.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const CATALOG_MAIN = join(ROOT, 'local/catalog/main.ts');
 const PROBE = join(import.meta.dirname, 'probe.ts');
-const DRAIN_TIMEOUT_MS = 5_000;
 
 /** A backend slot of the load balancer. The gateway in it changes. */
 export interface Slot extends Backend {
-  name: string;
   probeSocket: string;
   gateway: GatewayChild;
 }
 
-/** The whole system under load. Every part is real, and the soak can break each one. */
-export interface Stack {
-  /** The load balancer's. */
-  url: string;
-  restate: RunningRestate;
-  /** Between the gateways and the history store, which is in memory: it must not lose what it has. */
-  historyLink: FlakyLink;
-  historyUrl: string;
-  catalogUrl: string;
-  /** The first stays for the whole run; the second is replaced again and again. */
-  slots: [Slot, Slot];
-  /** SIGKILL, and at once a new process on the same data. */
-  restartCatalog(): Promise<void>;
-  /** SIGTERM, waits for its end, and starts another one in its place; its exit code. */
-  replaceGateway(slot: Slot, signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
-  stop(): Promise<void>;
-}
+export type Stack = Awaited<ReturnType<typeof startStack>>;
 
-/** If a part fails to start, stops all parts that have started and removes their folders. */
-export async function startStack(): Promise<Stack> {
-  const ends: (() => unknown)[] = [];
-  const stop = async (): Promise<void> => {
-    for (const end of ends.splice(0).toReversed()) await end();
-  };
-  try {
-    return { ...(await startParts((end) => ends.push(end))), stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
-/** Each part registers its cleanup with `atEnd` as soon as it has started. */
-async function startParts(atEnd: (end: () => unknown) => unknown): Promise<Omit<Stack, 'stop'>> {
+/** Starts the whole system, every part of it real. Each part registers its cleanup with `atEnd` as soon as it has started. */
+export async function startStack(atEnd: (end: () => unknown) => unknown) {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-soak-'));
   atEnd(() => rm(folder, { recursive: true }));
   // A copy: a build meanwhile must not change what is under test.
@@ -103,12 +71,11 @@ async function startParts(atEnd: (end: () => unknown) => unknown): Promise<Omit<
         GATEWAY_HISTORY_URL: `http://127.0.0.1:${historyLink.port}${new URL(history.url).pathname}`,
         GATEWAY_SYNC_URL: catalogUrl,
         GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '5000',
-        GATEWAY_DRAIN_TIMEOUT_MS: String(DRAIN_TIMEOUT_MS),
+        GATEWAY_DRAIN_TIMEOUT_MS: '5000',
       },
     });
   const fill = async (index: 0 | 1): Promise<Slot> => {
     const place = {
-      name: index === 0 ? 'the gateway that stays' : 'the gateway that is replaced',
       port: ports[`port${index}`],
       managementPort: ports[`management${index}`],
       probeSocket: join(folder, `probe-${index}.sock`),
@@ -118,8 +85,9 @@ async function startParts(atEnd: (end: () => unknown) => unknown): Promise<Omit<
     atEnd(() => slot.gateway.kill());
     return slot;
   };
-  const slots: [Slot, Slot] = [await fill(0), await fill(1)];
-  const haproxy = await startHaproxy(slots);
+  const staying = await fill(0);
+  const replaced = await fill(1);
+  const haproxy = await startHaproxy([staying, replaced]);
   atEnd(() => haproxy.stop());
   const agents = await startAgents({
     port: 0,
@@ -134,19 +102,23 @@ async function startParts(atEnd: (end: () => unknown) => unknown): Promise<Omit<
   return {
     url: haproxy.url,
     restate,
+    /** Between the gateways and the history store, which is in memory: it must not lose what it has. */
     historyLink,
     historyUrl: history.url,
     catalogUrl,
-    slots,
+    staying,
+    replaced,
+    /** SIGKILL, and at once a new process on the same data. */
     restartCatalog: async () => {
       await catalog.kill();
       catalog = await startCatalog(ports.catalog, folder);
     },
-    replaceGateway: async (slot, signal) => {
-      slot.gateway.signal(signal);
-      const { code: exitCode } = await slot.gateway.exited;
-      await rm(slot.probeSocket, { force: true });
-      slot.gateway = await launch(slot);
+    /** Ends the second gateway and starts another one in its place; the exit code. */
+    replaceGateway: async (signal: 'SIGTERM' | 'SIGKILL') => {
+      replaced.gateway.signal(signal);
+      const { code: exitCode } = await replaced.gateway.exited;
+      await rm(replaced.probeSocket, { force: true });
+      replaced.gateway = await launch(replaced);
       return exitCode;
     },
   };

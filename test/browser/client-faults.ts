@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pass } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
-import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
 import { startCatalog } from '../../local/catalog/catalog-server.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { Random } from '../soak/random.ts';
@@ -13,8 +12,9 @@ import { startFlakyLink, type FlakyLink } from '../support/flaky-link.ts';
 import { startGatewayChild } from '../support/gateway-child.ts';
 import { startHistoryChild } from '../support/history-child.ts';
 import { newTimeline, upTo } from '../support/numbered-events.ts';
+import { withParts, type Keep } from '../support/parts.ts';
 import { openPage, type TestPage } from './open-page.ts';
-import type { World } from './world.ts';
+import { putChat, type World } from './world.ts';
 
 const TURNS = 40;
 const TTL_SECONDS = 1.2;
@@ -32,7 +32,6 @@ interface Hurt {
   /** One fault, over when this resolves. */
   disturb(): Promise<void>;
   putAgent(id: string, status: string): Promise<void>;
-  stop(): Promise<void>;
 }
 
 /** Runs the client library in a page. It must lose and repeat nothing while connections, servers and tokens fail. */
@@ -42,8 +41,8 @@ export async function checkClientFaults(
   { pages }: World,
 ): Promise<void> {
   const page = await openPage(browser, pages.origin);
-  const hurt = await startHurt(pages.origin);
-  try {
+  await withParts(async (keep) => {
+    const hurt = await startHurt(pages.origin, keep);
     for (const live of ['sse', 'long-poll'] as const) {
       await checks.check(
         `a timeline by ${live}: each event once, under random faults (seed ${SEED})`,
@@ -54,10 +53,8 @@ export async function checkClientFaults(
       `the catalog: the rows as they are in the end, under random faults (seed ${SEED})`,
       () => readCatalog(page, hurt),
     );
-  } finally {
     await page.close();
-    await hurt.stop();
-  }
+  });
 }
 
 async function readTimeline(page: TestPage, hurt: Hurt, live: 'sse' | 'long-poll'): Promise<void> {
@@ -112,14 +109,17 @@ async function readCatalog(page: TestPage, hurt: Hurt): Promise<void> {
   assert.ok(states.includes('waiting'), 'the page met no fault');
 }
 
-async function startHurt(origin: string): Promise<Hurt> {
+async function startHurt(origin: string, keep: Keep): Promise<Hurt> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-client-faults-'));
+  await keep({ stop: () => rm(folder, { recursive: true, force: true }) });
   const { gatewayPort, catalogPort } = await choosePorts({ gatewayPort: 0, catalogPort: 0 });
   const history = await startHistoryChild();
-  const toHistory = await startFlakyLink(Number(new URL(history.url).port));
+  await keep(history.process);
+  const toHistory = await keep(startFlakyLink(Number(new URL(history.url).port)));
   const beginCatalog = () =>
     startCatalog({ port: catalogPort, databasePath: join(folder, 'catalog.sqlite') });
   let catalog = await beginCatalog();
+  await keep({ stop: () => catalog.stop() });
   const beginGateway = () =>
     startGatewayChild({
       env: {
@@ -130,7 +130,8 @@ async function startHurt(origin: string): Promise<Hurt> {
       },
     });
   let gateway = await beginGateway();
-  const toGateway = await startFlakyLink(gatewayPort);
+  await keep({ stop: () => gateway.stop() });
+  const toGateway = await keep(startFlakyLink(gatewayPort));
   const faults = [
     ...[toGateway, toHistory].flatMap(linkFaults),
     async () => {
@@ -149,18 +150,7 @@ async function startHurt(origin: string): Promise<Hurt> {
       await pass(below(MAX_MS));
       await faults[below(faults.length)]!();
     },
-    putAgent: async (id, status) => {
-      const url = `/t/default/a/chat/${id}`;
-      await putEntity(catalog, entity(id, { url, type: 'chat', status, tenant: 'default' }));
-    },
-    stop: async () => {
-      await toGateway.stop();
-      await gateway.stop();
-      await toHistory.stop();
-      await catalog.stop();
-      await history.process.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
+    putAgent: (id, status) => putChat(catalog, id, status),
   };
 }
 

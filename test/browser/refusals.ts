@@ -149,7 +149,7 @@ async function checkForeignPages(
   checks: Checks,
   browser: Browser,
   world: World,
-  { prefix, url }: Timeline,
+  { url }: Timeline,
   token: string,
 ) {
   const foreign = await openPage(browser, world.pages.foreignOrigin);
@@ -160,13 +160,6 @@ async function checkForeignPages(
     });
   }
   await foreign.close();
-  await checks.check('and the page of the pinned origin can, with the same token', async () => {
-    const page = await openPage(browser, world.pages.origin);
-    const answer = await answerOf(page, `${url}?offset=-1`, bearer(token));
-    await page.close();
-    assert.equal(answer.status, 200);
-    assert.ok(url.includes(prefix));
-  });
 }
 
 /** The answer that page script gets. */

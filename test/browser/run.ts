@@ -22,7 +22,7 @@ import { checkDrill } from './drill/drill.ts';
 import { checkReact } from './react/react.ts';
 import { checkReads } from './reads.ts';
 import { checkRefusals } from './refusals.ts';
-import { startWorld } from './world.ts';
+import { withWorld } from './world.ts';
 
 /** The checks of the console, each by the name of its file. */
 const CONSOLE = {
@@ -92,18 +92,15 @@ const PARTS: Record<string, (checks: Checks, browser: Browser) => Promise<void>>
   },
 };
 
-async function checkPages(checks: Checks, browser: Browser): Promise<void> {
-  const world = await startWorld();
-  try {
+function checkPages(checks: Checks, browser: Browser): Promise<void> {
+  return withWorld(async (world) => {
     checks.section('What a page may do with a read token');
     await checkReads(checks, browser, world);
     checks.section('What a page may not do, and what it can tell');
     await checkRefusals(checks, browser, world);
     checks.section('What the library keeps under random faults');
     await checkClientFaults(checks, browser, world);
-  } finally {
-    await world.stop();
-  }
+  });
 }
 
 /** Whether the arguments name this part, a part of it or the whole that it belongs to. Without arguments, all are wanted. */

@@ -4,6 +4,8 @@ import { startCuttingProxy, type CuttingProxy } from '../support/cutting-proxy.t
 import { startGatewayChild } from '../support/gateway-child.ts';
 import { startHistory } from '../support/history.ts';
 import { newTimeline, type EventWriter } from '../support/numbered-events.ts';
+import { withParts } from '../support/parts.ts';
+import { ACCEPTED } from '../support/runtime.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { startPageServer, type PageServer } from './page-server.ts';
 
@@ -17,7 +19,6 @@ export interface World {
   runtime: ScriptedUpstream;
   newTimeline(count: number): Promise<Timeline>;
   putAgent(id: string, status: string): Promise<void>;
-  stop(): Promise<void>;
 }
 
 export interface Timeline {
@@ -27,38 +28,30 @@ export interface Timeline {
   writer: EventWriter;
 }
 
-export async function startWorld(): Promise<World> {
-  const stops: (() => Promise<void>)[] = [];
-  const stop = async () => {
-    for (const end of stops.splice(0).reverse()) await end();
-  };
-  try {
-    const pages = await startPageServer();
-    stops.push(() => pages.stop());
-    const history = await startHistory();
-    stops.push(() => history.stop());
-    const historyProxy = await startCuttingProxy(history.url);
-    stops.push(() => historyProxy.stop());
-    const catalog = await startCatalog({ port: 0, databasePath: ':memory:' });
-    stops.push(() => catalog.stop());
-    const runtime = await startScriptedUpstream((_, response) => {
-      response.writeHead(202, { 'content-type': 'application/json' });
-      response.end('{"invocationId":"inv_1","status":"Accepted"}');
-    });
-    stops.push(() => runtime.stop());
-    const gateway = await startGatewayChild({
-      env: {
-        GATEWAY_HISTORY_URL: historyProxy.url,
-        GATEWAY_SYNC_URL: catalog.url,
-        GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
-        GATEWAY_RUNTIME_ADMIN_URL: runtime.url,
-        GATEWAY_CORS_ALLOW_ORIGINS: pages.origin,
-      },
-    });
-    stops.push(() => gateway.stop());
-
+export function withWorld(work: (world: World) => Promise<void>): Promise<void> {
+  return withParts(async (keep) => {
+    const pages = await keep(startPageServer());
+    const history = await keep(startHistory());
+    const historyProxy = await keep(startCuttingProxy(history.url));
+    const catalog = await keep(startCatalog({ port: 0, databasePath: ':memory:' }));
+    const runtime = await keep(
+      startScriptedUpstream((_, response) => {
+        response.writeHead(202, { 'content-type': 'application/json' }).end(ACCEPTED);
+      }),
+    );
+    const gateway = await keep(
+      startGatewayChild({
+        env: {
+          GATEWAY_HISTORY_URL: historyProxy.url,
+          GATEWAY_SYNC_URL: catalog.url,
+          GATEWAY_RUNTIME_INGRESS_URL: runtime.url,
+          GATEWAY_RUNTIME_ADMIN_URL: runtime.url,
+          GATEWAY_CORS_ALLOW_ORIGINS: pages.origin,
+        },
+      }),
+    );
     let timelines = 0;
-    return {
+    await work({
       gatewayUrl: gateway.url,
       pages,
       historyProxy,
@@ -69,14 +62,13 @@ export async function startWorld(): Promise<World> {
         const prefix = `/streams/t/default/agents/chat/${id}`;
         return { prefix, url: `${gateway.url}${prefix}/timeline`, writer };
       },
-      putAgent: async (id, status) => {
-        const url = `/t/default/a/chat/${id}`;
-        await putEntity(catalog, entity(id, { url, type: 'chat', status, tenant: 'default' }));
-      },
-      stop,
-    };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+      putAgent: (id, status) => putChat(catalog, id, status),
+    });
+  });
+}
+
+/** Writes the row of `chat/<id>`. */
+export function putChat(catalog: { url: string }, id: string, status: string): Promise<void> {
+  const url = `/t/default/a/chat/${id}`;
+  return putEntity(catalog, entity(id, { url, type: 'chat', status, tenant: 'default' }));
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Shape, ShapeStream, type Row } from '@electric-sql/client';
+import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
 import '../../local/catalog/unref-client-timers.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
 
@@ -20,32 +21,14 @@ export class RowChanger {
   }
 
   async run(perSecond: number, signal: AbortSignal): Promise<void> {
+    const place = { url: urlOfRow(this.id), type: 'soak', tenant: 'default' };
     while (!signal.aborted) {
-      if (await this.put(this.value + 1)) this.value++;
+      const row = entity(this.id, { ...place, status: String(this.value + 1) });
+      await putEntity({ url: this.catalogUrl }, row).then(
+        () => this.value++,
+        () => undefined,
+      );
       await sleep(1_000 / perSecond, undefined, { signal }).catch(() => undefined);
-    }
-  }
-
-  private async put(value: number): Promise<boolean> {
-    const row = {
-      url: urlOfRow(this.id),
-      type: 'soak',
-      id: this.id,
-      status: String(value),
-      parent: null,
-      tenant: 'default',
-      created_at: '2026-01-01T00:00:00.000Z',
-      updated_at: '2026-01-01T00:00:00.000Z',
-    };
-    try {
-      const response = await fetch(`${this.catalogUrl}/rows/entities`, {
-        method: 'PUT',
-        body: JSON.stringify(row),
-      });
-      await response.arrayBuffer();
-      return response.ok;
-    } catch {
-      return false;
     }
   }
 }

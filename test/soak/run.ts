@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { withParts } from '../support/parts.ts';
 import { askHoldings, type Holdings } from './holdings.ts';
 import { runLoad } from './load.ts';
 import { Random } from './random.ts';
@@ -41,12 +42,8 @@ const say = (text: string): void => {
 const startedAt = new Date();
 const commit = commitUnderTest();
 say(`soak of ${minutes} minutes, seed ${seed}, commit ${commit}`);
-const ends: (() => unknown)[] = [];
-try {
-  process.exitCode = (await soak(await startStack((end) => ends.push(end)))) === 0 ? 0 : 1;
-} finally {
-  for (const end of ends.toReversed()) await end();
-}
+const failures = await withParts(async (keep) => soak(await startStack(keep)));
+process.exitCode = failures === 0 ? 0 : 1;
 // The clients keep timers of their own.
 process.exit();
 

@@ -17,6 +17,7 @@ import { startGatewayChild, type GatewayChild } from '../support/gateway-child.t
 import { API_KEY } from '../support/credentials.ts';
 import { startHistoryChild } from '../support/history-child.ts';
 import { startHaproxy, type Backend } from '../support/haproxy.ts';
+import type { Keep } from '../support/parts.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CATALOG_MAIN = join(ROOT, 'local/catalog/main.ts');
@@ -30,10 +31,10 @@ export interface Slot extends Backend {
 
 export type Stack = Awaited<ReturnType<typeof startStack>>;
 
-/** Starts the whole system, every part of it real. Each part registers its cleanup with `atEnd` as soon as it has started. */
-export async function startStack(atEnd: (end: () => unknown) => unknown) {
+/** Starts the whole system, every part of it real. */
+export async function startStack(keep: Keep) {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-soak-'));
-  atEnd(() => rm(folder, { recursive: true }));
+  await keep({ stop: () => rm(folder, { recursive: true }) });
   // A copy: a build meanwhile must not change what is under test.
   const code = join(folder, 'gateway');
   await cp(join(ROOT, 'dist'), join(code, 'dist'), { recursive: true });
@@ -48,15 +49,13 @@ export async function startStack(atEnd: (end: () => unknown) => unknown) {
     history: 0,
     catalog: 0,
   });
-  const restate = await startRestate({ dataDir: join(folder, 'restate') });
-  atEnd(() => restate.stop());
+  const restate = await keep(startRestate({ dataDir: join(folder, 'restate') }));
   const history = await startHistoryChild(ports.history);
-  atEnd(() => history.process.stop());
-  const historyLink = await startFlakyLink(ports.history);
-  atEnd(() => historyLink.stop());
+  await keep(history.process);
+  const historyLink = await keep(startFlakyLink(ports.history));
   const catalogUrl = `http://127.0.0.1:${ports.catalog}`;
   let catalog = await startCatalog(ports.catalog, folder);
-  atEnd(() => catalog.stop());
+  await keep({ stop: () => catalog.stop() });
 
   const launch = ({ port, managementPort, probeSocket }: Omit<Slot, 'gateway'>) =>
     startGatewayChild({
@@ -82,21 +81,21 @@ export async function startStack(atEnd: (end: () => unknown) => unknown) {
     };
     const slot = { ...place, gateway: await launch(place) };
     // The one that stands there then: it is replaced again and again.
-    atEnd(() => slot.gateway.kill());
+    await keep({ stop: () => slot.gateway.kill() });
     return slot;
   };
   const staying = await fill(0);
   const replaced = await fill(1);
-  const haproxy = await startHaproxy([staying, replaced]);
-  atEnd(() => haproxy.stop());
-  const agents = await startAgents({
-    port: 0,
-    gatewayUrl: haproxy.url,
-    apiKey: API_KEY,
-    catalogUrl,
-    wordDelayMs: 1,
-  });
-  atEnd(() => agents.stop());
+  const haproxy = await keep(startHaproxy([staying, replaced]));
+  const agents = await keep(
+    startAgents({
+      port: 0,
+      gatewayUrl: haproxy.url,
+      apiKey: API_KEY,
+      catalogUrl,
+      wordDelayMs: 1,
+    }),
+  );
   await registerAgents(haproxy.url, API_KEY, agents.url);
 
   return {

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { build } from 'vite';
-import { startProcess, untilReady, type RunningProcess } from '../../../local/stack/process.ts';
+import { startProcess, untilReady } from '../../../local/stack/process.ts';
 import { AgentGateway } from '../../../packages/client/src/index.ts';
 import { startCuttingProxy, type CuttingProxy } from '../../support/cutting-proxy.ts';
 import { startSlowSystem } from '../../support/local-system.ts';
+import { withParts } from '../../support/parts.ts';
 import { openTab } from '../console/console-page.ts';
 import { WAIT_MS, WORD_DELAY_MS } from '../waits.ts';
 
@@ -35,55 +36,43 @@ export interface ChatPage {
   close: () => Promise<void>;
 }
 
-export async function withChat(work: (world: ChatWorld) => Promise<void>): Promise<void> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'gateway-chat-'));
-  const stops: (() => Promise<void>)[] = [() => rm(dataDir, { recursive: true })];
-  try {
-    const local = await startSlowSystem(dataDir, WORD_DELAY_MS);
-    stops.push(() => local.stop());
+export function withChat(work: (world: ChatWorld) => Promise<void>): Promise<void> {
+  return withParts(async (keep) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'gateway-chat-'));
+    await keep({ stop: () => rm(dataDir, { recursive: true }) });
+    const local = await keep(startSlowSystem(dataDir, WORD_DELAY_MS));
     const { exported } = local;
-    stops.push(
-      await stopOf(
-        runExample('llm-agent/agent.ts', { ...exported, PORT: '0' }),
-        /^writer is registered/,
-      ),
+    await keep(
+      runExample('llm-agent/agent.ts', { ...exported, PORT: '0' }, /^writer is registered/),
     );
-    const front = await startCuttingProxy(local.baseUrl);
-    stops.push(() => front.stop());
+    const front = await keep(startCuttingProxy(local.baseUrl));
     await build({ root: join(ROOT, 'examples/chat'), logLevel: 'error' });
-    const server = runExample('chat/server.ts', {
+    const settings = {
       ...exported,
       AGENT: 'writer',
       GATEWAY_URL: front.url,
       PORT: '0',
       TOKEN_TTL_SECONDS: String(TOKEN_TTL_SECONDS),
-    });
-    stops.push(await stopOf(server, /^The chat is at/));
-    const url =
-      server
-        .lastLines()
-        .join('\n')
-        .match(/^The chat is at (\S+)$/m)?.[1] ?? '';
+    };
+    const { line } = await keep(runExample('chat/server.ts', settings, /^The chat is at/));
+    const url = line.replace('The chat is at ', '');
     const gateway = new AgentGateway({ url: local.baseUrl, apiKey: local.apiKey });
     await work({ gateway, front, url, exported });
-  } finally {
-    for (const stop of stops.reverse()) await stop();
-  }
+  });
 }
 
-function runExample(file: string, env: NodeJS.ProcessEnv): RunningProcess {
-  return startProcess({
+/** Runs an example until it says that it is ready, in this line. */
+async function runExample(file: string, env: NodeJS.ProcessEnv, ready: RegExp) {
+  const running = startProcess({
     name: file,
     command: process.execPath,
     args: [join(ROOT, 'examples', file)],
     env: { PATH: process.env.PATH, ...env },
   });
-}
-
-/** Resolves when the process is ready, with what ends it. */
-async function stopOf(running: RunningProcess, ready: RegExp): Promise<() => Promise<void>> {
-  await untilReady(running, WAIT_MS, () => running.waitForLine((line) => ready.test(line)));
-  return () => running.kill();
+  const line = await untilReady(running, WAIT_MS, () =>
+    running.waitForLine((said) => ready.test(said)),
+  );
+  return { line, stop: () => running.kill() };
 }
 
 /** A browser of its own, in which that user has signed in. An empty name: nobody has. */

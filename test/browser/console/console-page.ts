@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { AgentGateway } from '../../../packages/client/src/index.ts';
 import { startSlowSystem, type LocalSystem } from '../../support/local-system.ts';
+import { withParts } from '../../support/parts.ts';
 import { WAIT_MS, WORD_DELAY_MS } from '../waits.ts';
 
 export const LAPTOP = { width: 1280, height: 800 };
@@ -25,16 +26,14 @@ export interface ConsolePage {
   close: () => Promise<void>;
 }
 
-export async function withConsole(work: (world: ConsoleWorld) => Promise<void>): Promise<void> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'gateway-console-'));
-  const local = await startSlowSystem(dataDir, WORD_DELAY_MS);
-  try {
+export function withConsole(work: (world: ConsoleWorld) => Promise<void>): Promise<void> {
+  return withParts(async (keep) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'gateway-console-'));
+    await keep({ stop: () => rm(dataDir, { recursive: true }) });
+    const local = await keep(startSlowSystem(dataDir, WORD_DELAY_MS));
     const gateway = new AgentGateway({ url: local.baseUrl, apiKey: local.apiKey });
     await work({ local, url: local.printed(/^The console.*: (http\S+)$/), gateway });
-  } finally {
-    await local.stop();
-    await rm(dataDir, { recursive: true });
-  }
+  });
 }
 
 export async function openConsole(

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setInterval } from 'node:timers/promises';
 import { FetchError, stream } from '@durable-streams/client';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -32,9 +29,9 @@ afterEach(async () => {
 let timelines = 0;
 
 /** Creates an agent's timeline with this many events. */
-async function newAgent(count: number, historyUrl = history.url) {
+async function newAgent(count: number) {
   const agent = `a${timelines++}`;
-  const writer = await newTimeline(historyUrl, agent, count);
+  const writer = await newTimeline(history.url, agent, count);
   const prefix = `${AGENTS}/${agent}`;
   return { prefix, url: `${gateway.url}${prefix}/timeline`, writer };
 }
@@ -139,30 +136,6 @@ describe.each(['long-poll', 'sse'] as const)('the Durable Streams client, live b
     await reader.until(4);
 
     expect(seqsOf(reader)).toEqual(upTo(4));
-  });
-
-  it('continues where it was after a restart of the history store', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'gateway-clients-'));
-    stops.unshift(() => rm(dataDir, { recursive: true }));
-    const options = { dataDir, longPollTimeoutMs: 5_000 };
-    let store = await startHistory(options);
-    stops.unshift(() => store.stop());
-    const ownGateway = await startTestGateway({ GATEWAY_HISTORY_URL: store.url });
-    stops.unshift(() => ownGateway.stop());
-    const { prefix, writer } = await newAgent(2, store.url);
-    const { reader, watched } = follow(`${ownGateway.url}${prefix}/timeline`, live, prefix);
-    await reader.until(2);
-
-    const failed = watched.next(({ status }) => status === 502);
-    await store.stop();
-    await failed;
-    store = await startHistory({ ...options, port: store.port });
-    await writer.append(2);
-    await reader.until(4);
-
-    // The file-backed store can give events twice (it shows data before it moves its offset), which
-    // no gateway can mend; that none is lost or out of its place still has to hold.
-    expect([...new Set(seqsOf(reader))]).toEqual(upTo(4));
   });
 
   it('rejects with the 401 of a token that is not renewed, without a call of onError', async () => {

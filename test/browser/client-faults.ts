@@ -124,7 +124,7 @@ async function startHurt(origin: string, keep: Keep): Promise<Hurt> {
     startGatewayChild({
       env: {
         GATEWAY_PORT: String(gatewayPort),
-        GATEWAY_HISTORY_URL: `http://127.0.0.1:${toHistory.port}${new URL(history.url).pathname}`,
+        GATEWAY_HISTORY_URL: `${toHistory.url}${new URL(history.url).pathname}`,
         GATEWAY_SYNC_URL: catalog.url,
         GATEWAY_CORS_ALLOW_ORIGINS: origin,
       },
@@ -144,7 +144,7 @@ async function startHurt(origin: string, keep: Keep): Promise<Hurt> {
     },
   ];
   return {
-    url: `http://127.0.0.1:${toGateway.port}`,
+    url: toGateway.url,
     historyUrl: history.url,
     disturb: async () => {
       await pass(below(MAX_MS));

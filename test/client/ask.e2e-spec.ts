@@ -223,7 +223,7 @@ describe('an answer on a bad line', () => {
   ];
 
   it('has each word once, wherever the connection is cut', async () => {
-    const { ask } = client(`http://127.0.0.1:${link.port}`);
+    const { ask } = client(link.url);
     const answer = ask('cut', `slow ${WORDS.join(' ')}`);
     let cuts = 0;
     const seen = await kindsOf(answer, () => {

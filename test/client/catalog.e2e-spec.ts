@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { AgentGateway, type EntityRow, type LiveState } from '../../packages/client/src/index.ts';
 import { mintReadToken } from '../../packages/client/src/tokens.ts';
 import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
@@ -12,8 +12,6 @@ const catalog = started(() =>
 );
 const gateway = started(() => startTestGateway({ GATEWAY_SYNC_URL: catalog.url }));
 const link = started(() => startFlakyLink(gateway.port));
-let url: string;
-beforeAll(() => void (url = `http://127.0.0.1:${link.port}`));
 
 const mint = (ttlSeconds: number, prefix = '/shapes/v1/shape') =>
   mintReadToken({ secret: READ_TOKEN_SECRET, prefix, ttlSeconds });
@@ -24,7 +22,7 @@ const statuses = (rows: readonly EntityRow[]): string[] =>
 
 describe('the catalog of the client', () => {
   it('has the rows as they are, whatever is cut, down or expired', async () => {
-    const reader = new AgentGateway({ url, authCallback: () => mint(1) });
+    const reader = new AgentGateway({ url: link.url, authCallback: () => mint(1) });
     const states = new Set<string>();
     let isReading = true;
     let written = 0;
@@ -60,7 +58,7 @@ describe('the catalog of the client', () => {
 
   it('gives a slow consumer the newest rows, and ends without an error when its signal aborts', async () => {
     const controller = new AbortController();
-    const reader = new AgentGateway({ url, apiKey: API_KEY });
+    const reader = new AgentGateway({ url: link.url, apiKey: API_KEY });
     await putEntity(catalog, row('n1', 'newest', 'first'));
     const seen: string[][] = [];
     const options = { where: "type = 'newest'", signal: controller.signal };
@@ -82,7 +80,7 @@ describe('the catalog of the client', () => {
     ['a clause that no token may send', {}, { where: 'type = (select 1)' }, 400, 'invalid_where'],
     ['a table that is not served', {}, { table: 'secrets' }, 403, 'table_not_allowed'],
   ])('throws for %s', async (_, { prefix }: { prefix?: string }, options, status, code) => {
-    const reader = new AgentGateway({ url, authCallback: () => mint(60, prefix) });
+    const reader = new AgentGateway({ url: link.url, authCallback: () => mint(60, prefix) });
     await expect(reader.catalog(options).subscribe(() => undefined)).rejects.toMatchObject({
       name: 'APIError',
       status,

@@ -10,14 +10,11 @@ import {
 } from '../../packages/client/src/server/index.ts';
 import { API_KEY, READ_TOKEN_SECRET } from '../support/gateway.ts';
 import { answer } from '../support/node-adapter.ts';
-import { listening } from '../support/listening.ts';
+import { listening, type Listening } from '../support/listening.ts';
 
-export interface ChatServer {
-  port: number;
-  url: string;
+export interface ChatServer extends Listening {
   /** What only the log of the back end gets. */
   faults: unknown[];
-  stop(): Promise<void>;
 }
 
 /** The user of the cookie `user=…`, with the agents that `agentsOf` names. */

@@ -55,7 +55,7 @@ describe('commands of the client, at Restate', () => {
 
   it('are handled once and in order, whatever is cut', async () => {
     const link = await startFlakyLink(gateway.port);
-    const { agents: commands } = client(`http://127.0.0.1:${link.port}`);
+    const { agents: commands } = client(link.url);
     const messages = Array.from({ length: 60 }, (_, index) => `message ${index}`);
     let isSending = true;
     const cutting = (async () => {

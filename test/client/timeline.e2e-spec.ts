@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { AgentGateway, type Bookmark, type LiveState } from '../../packages/client/src/index.ts';
 import { mintReadToken } from '../../packages/client/src/tokens.ts';
 import { startFlakyLink } from '../support/flaky-link.ts';
@@ -12,10 +12,8 @@ import { started } from '../support/started.ts';
 const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
 const gateway = started(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
 const link = started(() => startFlakyLink(gateway.port));
-let url: string;
-beforeAll(() => void (url = `http://127.0.0.1:${link.port}`));
 
-const withKey = (): AgentGateway => new AgentGateway({ url, apiKey: API_KEY });
+const withKey = (): AgentGateway => new AgentGateway({ url: link.url, apiKey: API_KEY });
 const written = (id: string, count = 0) => newTimeline(history.url, id, count);
 const mint = (ttlSeconds: number, prefix = '/streams/t/default') =>
   mintReadToken({ secret: READ_TOKEN_SECRET, prefix, ttlSeconds });
@@ -25,7 +23,7 @@ describe.each(['sse', 'long-poll'] as const)('a timeline of the client, by %s', 
     const writer = new EventWriter(`${history.url}/t/default/agents/chat/faults-${live}/timeline`);
     let minted = 0;
     const reader = new AgentGateway({
-      url,
+      url: link.url,
       authCallback: async () => {
         minted += 1;
         // Every third time the back end is away, too.
@@ -171,7 +169,7 @@ describe('a timeline of the client', () => {
     const { agent = 'chat/there', prefix, from = 'start', apiKey, path = '' } = wrong;
     await written('there');
     const credential = apiKey ? { apiKey } : { authCallback: () => mint(60, prefix) };
-    const reader = new AgentGateway({ url: `${url}${path}`, ...credential });
+    const reader = new AgentGateway({ url: `${link.url}${path}`, ...credential });
     const timeline = reader.timeline(agent, { waitForStream: agent === 'chat/there', from });
     const failing = timeline.subscribe(() => undefined);
     await expect(failing).rejects.toMatchObject({ name: 'APIError', status, code });
@@ -200,7 +198,7 @@ describe('a timeline of the client', () => {
     const never = Promise.withResolvers<never>();
     const asked = Promise.withResolvers<void>();
     const reader = new AgentGateway({
-      url,
+      url: link.url,
       authCallback: () => {
         asked.resolve();
         return never.promise;

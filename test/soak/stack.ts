@@ -67,7 +67,7 @@ export async function startStack(keep: Keep) {
         GATEWAY_MANAGEMENT_PORT: String(managementPort),
         GATEWAY_RUNTIME_INGRESS_URL: restate.ingressUrl,
         GATEWAY_RUNTIME_ADMIN_URL: restate.adminUrl,
-        GATEWAY_HISTORY_URL: `http://127.0.0.1:${historyLink.port}${new URL(history.url).pathname}`,
+        GATEWAY_HISTORY_URL: `${historyLink.url}${new URL(history.url).pathname}`,
         GATEWAY_SYNC_URL: catalogUrl,
         GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '5000',
         GATEWAY_DRAIN_TIMEOUT_MS: '5000',

@@ -3,6 +3,7 @@ import { resetConnection } from '../../src/platform/http/reset-connection.ts';
 import { listening } from './listening.ts';
 
 export interface FlakyLink {
+  url: string;
   port: number;
   /** Connections open just now. */
   readonly open: number;
@@ -49,6 +50,7 @@ export async function startFlakyLink(targetPort: number): Promise<FlakyLink> {
     }
   };
   return {
+    url: link.url,
     port: link.port,
     get open() {
       return pairs.size;

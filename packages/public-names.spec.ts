@@ -45,7 +45,7 @@ describe('the command line', () => {
 
 describe('the MCP server', () => {
   it('has every tool in its README, with what it does', async () => {
-    const gateway = new AgentGateway({ url: 'http://127.0.0.1:1', apiKey: 'none' });
+    const gateway = new AgentGateway({ url: 'http://127.0.0.1:2', apiKey: 'none' });
     const server = createServer(gateway, '1.0.0');
     const client = new Client({ name: 'test', version: '1.0.0' });
     const [end, otherEnd] = InMemoryTransport.createLinkedPair();

@@ -5,7 +5,7 @@ import { API_KEY, STREAMS_PREFIX, type Contender, type RunningContender } from '
 import { startServerProcess } from './server-process.ts';
 
 export const GATEWAY_MAIN = join(import.meta.dirname, '../../dist/main.js');
-const NOBODY = 'http://127.0.0.1:1';
+const NOBODY = 'http://127.0.0.1:2';
 
 export interface GatewayOptions {
   id?: string;

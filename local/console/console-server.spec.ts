@@ -17,7 +17,7 @@ describe('a POST to the console', () => {
     ['without an origin', { origin: undefined }, CROSS_SITE],
     ['of another origin', { origin: 'https://evil.example' }, CROSS_SITE],
     ['of a sandboxed page', { origin: 'null' }, CROSS_SITE],
-    ['of another port of this machine', { origin: 'http://127.0.0.1:1' }, CROSS_SITE],
+    ['of another port of this machine', { origin: 'http://127.0.0.1:2' }, CROSS_SITE],
     ['that a browser calls cross-site', { 'sec-fetch-site': 'cross-site' }, CROSS_SITE],
     ['that a browser calls same-site', { 'sec-fetch-site': 'same-site' }, CROSS_SITE],
     ['that a user typed', { 'sec-fetch-site': 'none' }, CROSS_SITE],

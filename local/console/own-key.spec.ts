@@ -97,7 +97,7 @@ describe('a name of such a console for one page', () => {
 
   it.each([
     ['of another site', { origin: 'https://evil.example' }],
-    ['of another port of this machine', { origin: 'http://127.0.0.1:1' }],
+    ['of another port of this machine', { origin: 'http://127.0.0.1:2' }],
     ['of a sandboxed page', { origin: 'null' }],
     ['without an origin', {}],
     ['without an origin that a browser calls its own', OWN],

@@ -6,7 +6,7 @@ import { READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { startWatchedServer } from '../support/watched-server.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 
 const ROWS = [
   entity('a1', { type: 'chat', status: 'running', updated_at: '2026-11-21T16:02:11Z' }),
@@ -15,10 +15,10 @@ const ROWS = [
 ];
 
 afterAll(killAllClis);
-const catalog = started(() =>
+const catalog = forAllTests(() =>
   startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 1_000 }),
 );
-const gateway = started(() =>
+const gateway = forAllTests(() =>
   startTestGateway({ GATEWAY_SYNC_URL: catalog.url, GATEWAY_TENANT: 'acme' }),
 );
 const env = reaches(gateway);

@@ -8,14 +8,15 @@ import { recordingAgent } from '../support/recording-agent.ts';
 import { registerAgents, restateSettings } from '../support/restate.ts';
 import { freePort } from '../support/runtime.ts';
 import { startScriptedUpstream, type Script } from '../support/scripted-upstream.ts';
-import { started, temporaryFolder } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { newFolder } from '../support/new-folder.ts';
 
 const TYPE = 'cli-recorder';
 const agent = recordingAgent(TYPE);
 afterAll(killAllClis);
-const folder = temporaryFolder('cli-commands-');
-started(() => registerAgents([agent.service]));
-const gateway = started(() => startTestGateway(restateSettings()));
+const folder = forAllTests(newFolder);
+forAllTests(() => registerAgents([agent.service]));
+const gateway = forAllTests(() => startTestGateway(restateSettings()));
 const env = reaches(gateway);
 
 /** The body that a handler received, and its content type. */

@@ -12,19 +12,20 @@ import { recordingAgent } from '../support/recording-agent.ts';
 import { registerAgents } from '../support/restate.ts';
 import { listening } from '../support/listening.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
-import { started, temporaryFolder } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { TLS_IDENTITY } from '../support/tls-identity.ts';
 
 const TYPE = 'cli-doctor-patient';
 const NARROW_KEY = 'a-key-that-opens-next-to-nothing';
 afterAll(killAllClis);
-const folder = temporaryFolder('cli-doctor-');
+const folder = forAllTests(newFolder);
 // One of its own: in the one of all suites are deployments that have ended.
-const restate = started(() => startRestate({ dataDir: join(folder.path, 'restate') }));
-started(() => registerAgents([recordingAgent(TYPE).service], restate.adminUrl));
-const history = started(() => startHistory());
-const catalog = started(() => startCatalog({ port: 0, databasePath: ':memory:' }));
-const gateway = started(() =>
+const restate = forAllTests(() => startRestate({ dataDir: join(folder.path, 'restate') }));
+forAllTests(() => registerAgents([recordingAgent(TYPE).service], restate.adminUrl));
+const history = forAllTests(() => startHistory());
+const catalog = forAllTests(() => startCatalog({ port: 0, databasePath: ':memory:' }));
+const gateway = forAllTests(() =>
   startTestGateway({
     GATEWAY_RUNTIME_INGRESS_URL: restate.ingressUrl,
     GATEWAY_RUNTIME_ADMIN_URL: restate.adminUrl,
@@ -34,7 +35,7 @@ const gateway = started(() =>
   }),
 );
 /** A gateway none of whose upstreams listens. */
-const lonely = started(() => startTestGateway());
+const lonely = forAllTests(() => startTestGateway());
 
 /** What the doctor says of a gateway with these settings, which is there for that. */
 async function doctorOf(settings: Record<string, string>): Promise<CliResult> {

@@ -14,14 +14,15 @@ import {
 } from '../support/cli.ts';
 import { serveAgents } from '../support/restate.ts';
 import { startLocalSystem } from '../support/local-system.ts';
-import { started, temporaryFolder } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { newFolder } from '../support/new-folder.ts';
 
 let gateway: AgentGateway;
 let env: Record<string, string>;
 
 afterAll(killAllClis);
-const folder = temporaryFolder('cli-operations-');
-const system = started(() => startLocalSystem(join(folder.path, 'data')));
+const folder = forAllTests(newFolder);
+const system = forAllTests(() => startLocalSystem(join(folder.path, 'data')));
 
 beforeAll(async () => {
   gateway = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
@@ -326,7 +327,7 @@ describe('agent-gateway deployments', () => {
     });
     expect((await cli('deployments', 'list')).out).not.toContain(id);
     expect(await cli('deployments', 'register', uri)).toMatchObject({ code: 0 });
-    const nobody = await cli('deployments', 'register', 'http://127.0.0.1:1');
+    const nobody = await cli('deployments', 'register', 'http://127.0.0.1:2');
     expect(nobody).toMatchObject({ out: '' });
     expect(nobody.code).toBeGreaterThan(0);
   });

@@ -6,14 +6,15 @@ import { killAllClis, reaches, runCli, startCli } from '../support/cli.ts';
 import { AUTHORIZED, startTestGateway } from '../support/gateway.ts';
 import { startHistory } from '../support/history.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { started, temporaryFolder } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { newFolder } from '../support/new-folder.ts';
 
 const MAIN = join(import.meta.dirname, '../../packages/cli/src/main.ts');
 const ESCAPE = '\u001b[';
 afterAll(killAllClis);
-const folder = temporaryFolder('cli-output-');
-const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
-const gateway = started(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
+const folder = forAllTests(newFolder);
+const history = forAllTests(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const gateway = forAllTests(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
 const env = reaches(gateway);
 
 beforeAll(async () => {
@@ -132,7 +133,7 @@ describe('no credential', () => {
       [['ls'], inEnvironment],
       [['doctor'], inEnvironment],
       [[...send, '--config', config], {}],
-      [[...send, '--key', key, '--url', 'http://127.0.0.1:1', '--retry-for', '0'], {}],
+      [[...send, '--key', key, '--url', 'http://127.0.0.1:2', '--retry-for', '0'], {}],
       [[...send, '--key', key, '--url', `http://${key}@127.0.0.1`], {}],
       [[...send, '--key', `${key} ${key}`], {}],
       [[...send, `--kez=${key}`], {}],

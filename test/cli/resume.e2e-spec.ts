@@ -6,7 +6,7 @@ import { jsonLines, killAllClis, reaches, startCli, type RunningCli } from '../s
 import { startGatewayChild, type GatewayChild } from '../support/gateway-child.ts';
 import { startHistory } from '../support/history.ts';
 import { newTimeline, upTo, type EventWriter } from '../support/numbered-events.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 
 let gateway: GatewayChild;
 let port: number;
@@ -17,8 +17,8 @@ afterAll(async () => {
 });
 // In memory: the file-backed store may show new data before it moves its own offset, and a reader
 // then gets events twice (@durable-streams/server 0.3.7).
-const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
-const catalog = started(() =>
+const history = forAllTests(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const catalog = forAllTests(() =>
   startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 1_000 }),
 );
 beforeAll(async () => {

@@ -5,16 +5,17 @@ import { jsonLines, killAllClis, reaches, runCli, startCli } from '../support/cl
 import { AUTHORIZED, READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
 import { startHistory } from '../support/history.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { started, temporaryFolder } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { startWatchedServer } from '../support/watched-server.ts';
 
 const AT = '2026-11-21T16:02:11.123Z';
 afterAll(killAllClis);
-const folder = temporaryFolder('cli-tail-');
-const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
-const gateway = started(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
+const folder = forAllTests(newFolder);
+const history = forAllTests(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const gateway = forAllTests(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
 /** A proxy in front of the gateway. It reports how far a read has come. */
-const front = started(() => startWatchedServer(gateway.url));
+const front = forAllTests(() => startWatchedServer(gateway.url));
 const env = reaches(front);
 
 const timeline = (id: string): string => `/t/default/agents/chat/${id}/timeline`;

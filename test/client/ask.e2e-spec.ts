@@ -11,23 +11,23 @@ import { API_KEY, startTestGateway, type TestGateway } from '../support/gateway.
 import { startHistory } from '../support/history.ts';
 import { registerAgents, restateSettings } from '../support/restate.ts';
 import { freePort } from '../support/runtime.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 
 const TYPE = 'client-ask';
-const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
-started(() => {
+const history = forAllTests(() => startHistory({ longPollTimeoutMs: 1_000 }));
+forAllTests(() => {
   const access = { gatewayUrl: '', streamsUrl: history.url, apiKey: API_KEY };
   return registerAgents([answeringAgent(TYPE, access)]);
 });
 let env: Record<string, string>;
 let gateway: TestGateway;
-started(async () => {
+forAllTests(async () => {
   const GATEWAY_PORT = String(await freePort());
   env = { GATEWAY_PORT, GATEWAY_HISTORY_URL: history.url, ...restateSettings() };
   gateway = await startTestGateway(env);
   return { stop: () => gateway.stop() };
 });
-const link = started(() => startFlakyLink(gateway.port));
+const link = forAllTests(() => startFlakyLink(gateway.port));
 
 /** A client, and the reads that it made. */
 function client(url = gateway.url) {

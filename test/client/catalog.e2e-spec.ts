@@ -5,13 +5,13 @@ import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
 import { startCatalog } from '../../local/catalog/catalog-server.ts';
 import { startFlakyLink } from '../support/flaky-link.ts';
 import { API_KEY, READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 
-const catalog = started(() =>
+const catalog = forAllTests(() =>
   startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 500 }),
 );
-const gateway = started(() => startTestGateway({ GATEWAY_SYNC_URL: catalog.url }));
-const link = started(() => startFlakyLink(gateway.port));
+const gateway = forAllTests(() => startTestGateway({ GATEWAY_SYNC_URL: catalog.url }));
+const link = forAllTests(() => startFlakyLink(gateway.port));
 
 const mint = (ttlSeconds: number, prefix = '/shapes/v1/shape') =>
   mintReadToken({ secret: READ_TOKEN_SECRET, prefix, ttlSeconds });
@@ -91,7 +91,7 @@ describe('the catalog of the client', () => {
   it('says what it waits for', async () => {
     const controller = new AbortController();
     const seen: LiveState[] = [];
-    const nobody = new AgentGateway({ url: 'http://127.0.0.1:1', apiKey: API_KEY });
+    const nobody = new AgentGateway({ url: 'http://127.0.0.1:2', apiKey: API_KEY });
     await nobody
       .catalog({
         signal: controller.signal,

@@ -7,14 +7,14 @@ import { newTimeline } from '../support/numbered-events.ts';
 import { recordingAgent } from '../support/recording-agent.ts';
 import { registerAgents, restateSettings } from '../support/restate.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 import { ask, startChatServer, userOf } from './chat-world.ts';
 
 const TYPE = 'chat';
 const recording = recordingAgent(TYPE);
-started(() => registerAgents([recording.service]));
-const history = started(() => startHistory());
-const gateway = started(() =>
+forAllTests(() => registerAgents([recording.service]));
+const history = forAllTests(() => startHistory());
+const gateway = forAllTests(() =>
   startTestGateway({ ...restateSettings(), GATEWAY_HISTORY_URL: history.url }),
 );
 
@@ -35,7 +35,7 @@ const noSpawn = problem(400, 'invalid_body', 'Send {"type", "id", "args"?} and n
 const noJson = problem(400, 'invalid_body', 'Send JSON in UTF-8.');
 
 describe.each(['node', 'express'] as const)('the back end of a chat, by %s', (by) => {
-  const server = started(() => startChatServer(gateway.url, by));
+  const server = forAllTests(() => startChatServer(gateway.url, by));
 
   /** The client of a page. The browser adds the cookie, and says where the request comes from. */
   function pageOf(more: Record<string, string>): AgentGateway {
@@ -116,7 +116,7 @@ describe.each(['node', 'express'] as const)('the back end of a chat, by %s', (by
     ['an address that somebody typed', { 'sec-fetch-site': 'none' }],
     ['another site that sends its origin, too', { 'sec-fetch-site': 'cross-site', origin: 'own' }],
     ['another origin, of an old browser', { 'sec-fetch-site': '', origin: 'https://evil.example' }],
-    ['another port', { 'sec-fetch-site': '', origin: 'http://127.0.0.1:1' }],
+    ['another port', { 'sec-fetch-site': '', origin: 'http://127.0.0.1:2' }],
     ['a name that begins alike', { 'sec-fetch-site': '', origin: 'own.evil.example' }],
     ['an origin that hides itself', { 'sec-fetch-site': '', origin: 'null' }],
     ['nobody says where', { 'sec-fetch-site': '' }],

@@ -9,12 +9,12 @@ import { registerAgents, restateSettings, restateUrls, serveAgents } from '../su
 import { freePort } from '../support/runtime.ts';
 import { listening } from '../support/listening.ts';
 import { startScriptedUpstream, type Script } from '../support/scripted-upstream.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 
 const TYPE = 'client-commands';
 const recording = recordingAgent(TYPE);
-started(() => registerAgents([recording.service]));
-const gateway = started(() => startTestGateway(restateSettings()));
+forAllTests(() => registerAgents([recording.service]));
+const gateway = forAllTests(() => startTestGateway(restateSettings()));
 
 const client = (url = gateway.url, more = {}): AgentGateway =>
   new AgentGateway({ url, apiKey: API_KEY, ...more });
@@ -127,7 +127,7 @@ describe('deployments of the client, at Restate', () => {
     if (!own?.uri) throw new Error('the deployment is not listed');
     const again = await deployments.register(own.uri, { dryRun: true });
     expect(again.services.map(({ name }) => name)).toEqual([TYPE]);
-    await expect(deployments.register('http://127.0.0.1:1')).rejects.toBeInstanceOf(APIError);
+    await expect(deployments.register('http://127.0.0.1:2')).rejects.toBeInstanceOf(APIError);
     const otherType = `${TYPE}-other`;
     const served = await serveAgents([recordingAgent(otherType).service]);
     const { id } = await deployments.register(served.uri);

@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { API_KEY, startTestGateway } from '../support/gateway.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { started, temporaryFolder } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { newFolder } from '../support/new-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const BIN = join(ROOT, 'node_modules/.bin');
@@ -14,14 +15,14 @@ const RUN_TIMEOUT_MS = 120_000;
 
 describe('the client of docs/http-api.md', () => {
   let answers: [status: number, body: object][];
-  const folder = temporaryFolder('gateway-client-');
-  const runtime = started(() =>
+  const folder = forAllTests(newFolder);
+  const runtime = forAllTests(() =>
     startScriptedUpstream((_request, response) => {
       const [status, body] = answers.shift() ?? [500, {}];
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     }),
   );
-  const gateway = started(() => startTestGateway({ GATEWAY_RUNTIME_INGRESS_URL: runtime.url }));
+  const gateway = forAllTests(() => startTestGateway({ GATEWAY_RUNTIME_INGRESS_URL: runtime.url }));
 
   beforeAll(async () => {
     await writeFile(join(folder.path, 'package.json'), '{"type":"module"}');

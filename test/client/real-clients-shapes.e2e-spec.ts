@@ -15,23 +15,24 @@ import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
 import { ReadToken } from '../support/read-token.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { started, temporaryFolder } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { watchedFetch } from '../support/watched-fetch.ts';
 
 const SHAPE = '/shapes/v1/shape';
 const FAST_BACKOFF = { initialDelay: 10, maxDelay: 50, multiplier: 1 };
 
-const folder = temporaryFolder('gateway-shapes-');
+const folder = forAllTests(newFolder);
 let catalog: Catalog;
 const startOwnCatalog = async (port = 0): Promise<void> => {
   catalog = await startCatalog({ port, databasePath: join(folder.path, 'catalog.sqlite') });
 };
-started(async () => {
+forAllTests(async () => {
   await startOwnCatalog();
   return { stop: () => catalog.stop() };
 });
-const proxy = started(() => startCuttingProxy(catalog.url));
-const gateway = started(() => startTestGateway({ GATEWAY_SYNC_URL: proxy.url }));
+const proxy = forAllTests(() => startCuttingProxy(catalog.url));
+const gateway = forAllTests(() => startTestGateway({ GATEWAY_SYNC_URL: proxy.url }));
 
 const stops: (() => void)[] = [];
 afterEach(() => {

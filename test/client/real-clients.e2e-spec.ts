@@ -7,7 +7,7 @@ import { startHistory } from '../support/history.ts';
 import { newTimeline, upTo, type NumberedEvent } from '../support/numbered-events.ts';
 import { ReadToken } from '../support/read-token.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 import { TimelineReader } from '../support/timeline-reader.ts';
 import { until } from '../support/until.ts';
 import { watchedFetch } from '../support/watched-fetch.ts';
@@ -17,9 +17,9 @@ const AGENTS = '/streams/t/default/agents/chat';
 const TTL_SECONDS = { 'long-poll': 0.6, sse: 1.1 };
 
 // Longer than a token, and short enough that no long-poll keeps the worker from its end.
-const history = started(() => startHistory({ longPollTimeoutMs: 5_000 }));
-const proxy = started(() => startCuttingProxy(history.url));
-const gateway = started(() => startTestGateway({ GATEWAY_HISTORY_URL: proxy.url }));
+const history = forAllTests(() => startHistory({ longPollTimeoutMs: 5_000 }));
+const proxy = forAllTests(() => startCuttingProxy(history.url));
+const gateway = forAllTests(() => startTestGateway({ GATEWAY_HISTORY_URL: proxy.url }));
 
 const stops: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

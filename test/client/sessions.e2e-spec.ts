@@ -6,14 +6,14 @@ import { mintReadToken, readTokenFor } from '../../packages/client/src/tokens.ts
 import { READ_TOKEN_SECRET, startTestGateway } from '../support/gateway.ts';
 import { startHistory } from '../support/history.ts';
 import { newTimeline } from '../support/numbered-events.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 
 // A long-poll lasts longer than a token.
-const catalog = started(() =>
+const catalog = forAllTests(() =>
   startCatalog({ port: 0, databasePath: ':memory:', longPollTimeoutMs: 20_000 }),
 );
-const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
-const gateway = started(() =>
+const history = forAllTests(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const gateway = forAllTests(() =>
   startTestGateway({ GATEWAY_SYNC_URL: catalog.url, GATEWAY_HISTORY_URL: history.url }),
 );
 

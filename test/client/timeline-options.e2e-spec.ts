@@ -8,10 +8,10 @@ import {
 import { API_KEY, startTestGateway } from '../support/gateway.ts';
 import { startHistory } from '../support/history.ts';
 import { newTimeline } from '../support/numbered-events.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 
-const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
-const gateway = started(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
+const history = forAllTests(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const gateway = forAllTests(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
 
 const client = (): AgentGateway => new AgentGateway({ url: gateway.url, apiKey: API_KEY });
 const written = (id: string, count: number) => newTimeline(history.url, id, count, 200);

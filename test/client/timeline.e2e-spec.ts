@@ -6,12 +6,12 @@ import { API_KEY, READ_TOKEN_SECRET, startTestGateway } from '../support/gateway
 import { startHistory } from '../support/history.ts';
 import { EventWriter, newTimeline, upTo } from '../support/numbered-events.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 
 // In memory: the file-backed store may show new data before it moves its own offset (0.3.7).
-const history = started(() => startHistory({ longPollTimeoutMs: 1_000 }));
-const gateway = started(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
-const link = started(() => startFlakyLink(gateway.port));
+const history = forAllTests(() => startHistory({ longPollTimeoutMs: 1_000 }));
+const gateway = forAllTests(() => startTestGateway({ GATEWAY_HISTORY_URL: history.url }));
+const link = forAllTests(() => startFlakyLink(gateway.port));
 
 const withKey = (): AgentGateway => new AgentGateway({ url: link.url, apiKey: API_KEY });
 const written = (id: string, count = 0) => newTimeline(history.url, id, count);

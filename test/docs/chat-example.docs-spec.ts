@@ -7,7 +7,7 @@ import { startProcess, untilReady } from '../../local/stack/process.ts';
 import { ask, type Asked, type Sent } from '../client/chat-world.ts';
 import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { listening } from '../support/listening.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 
 const SERVER = join(import.meta.dirname, '../../examples/chat/server.ts');
 const START_MS = 50_000;
@@ -15,7 +15,7 @@ const FOREIGN = { problem: 'Open this page as 127.0.0.1 or localhost.' };
 
 /** The server of `examples/chat`. What `test/browser/chat` does in Chromium is not repeated here. */
 describe('the server of the chat to copy', () => {
-  const server = started(async () => {
+  const server = forAllTests(async () => {
     const running = startProcess({
       name: 'chat',
       command: process.execPath,

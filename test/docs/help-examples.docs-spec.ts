@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { killAllClis, runCli, typeInShell } from '../support/cli.ts';
 import { startLocalSystem } from '../support/local-system.ts';
-import { started, temporaryFolder } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { newFolder } from '../support/new-folder.ts';
 
 afterAll(killAllClis);
-const folder = temporaryFolder('help-examples-');
-const system = started(() => startLocalSystem(join(folder.path, 'data')));
+const folder = forAllTests(newFolder);
+const system = forAllTests(() => startLocalSystem(join(folder.path, 'data')));
 
 const shell = (line: string) =>
   typeInShell(line, folder.path, {

@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { READ_TOKEN_SECRET } from '../support/gateway.ts';
 import { scriptedGateway } from '../support/scripted-gateway.ts';
-import { temporaryFolder } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
+import { newFolder } from '../support/new-folder.ts';
 import { readPages, ROOT } from './pages.ts';
 
 const PREFIX = '/streams/t/default/agents/chat/a1';
@@ -56,7 +57,7 @@ const LANGUAGES: Language[] = [
 ];
 
 describe('docs/browser.md', () => {
-  const folder = temporaryFolder('docs-minting-');
+  const folder = forAllTests(newFolder);
   const { gateway } = scriptedGateway((_, response) => response.end('read'));
 
   for (const { file, tool, probe, program, args } of LANGUAGES) {

@@ -6,7 +6,7 @@ import { findNginx, HOW_TO_GET_NGINX, startNginx } from '../cache/nginx.ts';
 import { AUTHORIZED } from '../support/gateway.ts';
 import { scriptedGateway } from '../support/scripted-gateway.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
-import { started } from '../support/started.ts';
+import { forAllTests } from '../support/for-this-test.ts';
 import { readPages } from './pages.ts';
 
 const nginx = findNginx();
@@ -31,7 +31,7 @@ function shownConfiguration(port: number, gatewayPort: number): string {
       },
       () => ({ GATEWAY_MAX_BODY_BYTES: '1000' }),
     );
-    const front = started(() => {
+    const front = forAllTests(() => {
       if (nginx === undefined) throw new Error(HOW_TO_GET_NGINX);
       return startNginx(nginx, (_, port) => shownConfiguration(port, gateway.port));
     });

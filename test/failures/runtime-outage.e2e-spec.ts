@@ -176,7 +176,7 @@ describe('an outage of the runtime', () => {
 
   it('does not keep the gateway from closing', async () => {
     const gateway = await startMeasuredGateway({
-      GATEWAY_RUNTIME_INGRESS_URL: 'http://127.0.0.1:1',
+      GATEWAY_RUNTIME_INGRESS_URL: 'http://127.0.0.1:2',
       GATEWAY_RUNTIME_OUTAGE_WAIT_MS: FOREVER_MS,
     });
     const command = sendCommand(gateway.url).catch(() => 'broken off');
@@ -287,7 +287,7 @@ describe('commands in progress', () => {
   });
 
   it('count from before their body has come, and not after their client has left', async () => {
-    const gateway = await gatewayTo('http://127.0.0.1:1', { GATEWAY_MAX_CONNECTIONS: '4' });
+    const gateway = await gatewayTo('http://127.0.0.1:2', { GATEWAY_MAX_CONNECTIONS: '4' });
     const slow = await openSocket(gateway.port);
     slow.write(
       'POST /api/a/chat/slow/send HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n' +

@@ -11,7 +11,7 @@ const EARLY_MS = 5;
 
 describe.each(MODES)('a failure of the upstream under $mode reads', ({ isShared }) => {
   const sharing = sharingGateway(isShared);
-  const unreachable = sharingGateway(isShared, { GATEWAY_SYNC_URL: 'http://127.0.0.1:1' });
+  const unreachable = sharingGateway(isShared, { GATEWAY_SYNC_URL: 'http://127.0.0.1:2' });
 
   /** Readers with the request ids r0, r1 … */
   const readNumbered = (target: string, of = sharing): Reader[] =>

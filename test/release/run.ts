@@ -254,7 +254,7 @@ try {
 
   await checks.check('a push is refused while the metadata are placeholders', () => {
     assert.throws(
-      () => release('--chart', 'oci://127.0.0.1:1/charts'),
+      () => release('--chart', 'oci://127.0.0.1:2/charts'),
       /metadata\.json has placeholders \(.*the license is the owner's to choose/,
     );
   });

@@ -7,7 +7,7 @@ import { listening } from '../support/listening.ts';
 
 /** Stands for the history store of the simulated gateway. */
 const REAL_STORE = 'http://127.0.0.1:2/v1/stream';
-const DOUBLE = 'http://127.0.0.1:1';
+const DOUBLE = 'http://127.0.0.1:2';
 addRealUpstream(REAL_STORE);
 
 const REQUEST_ID = { 'x-request-id': 'r1' };

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
 
 interface Stoppable {
-  stop(): Promise<void>;
+  stop(): unknown;
 }
 
 const closings: (() => unknown)[] = [];
@@ -28,11 +28,14 @@ const running: Partial<Stoppable>[] = [];
  * first: Jest would go by the order in which it was declared.
  */
 export function forAllTests<T extends Stoppable>(start: () => Promise<T>): T {
-  const started: Partial<T> = {};
+  const started = {} as T;
   beforeAll(async () => {
-    running.push(started);
-    Object.assign(started, await start());
+    const place = running.push({}) - 1;
+    const own = await start();
+    running[place] = own;
+    // Not copied: its getters have to say what is so later.
+    Object.setPrototypeOf(started, own);
   });
-  afterAll(() => running.pop()?.stop?.());
-  return started as T;
+  afterAll(async () => void (await running.pop()?.stop?.()));
+  return started;
 }

@@ -1,5 +1,5 @@
-/** A port where nothing listens: connections are refused. */
-export const NOBODY = 'http://127.0.0.1:1';
+/** A port where nothing listens: connections are refused. (`fetch` refuses port 1 by itself.) */
+export const NOBODY = 'http://127.0.0.1:2';
 
 /** One server as all four upstreams. */
 export function everyUpstream(url: string): Record<string, string> {

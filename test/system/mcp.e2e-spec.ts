@@ -144,14 +144,14 @@ describe('the MCP server', () => {
   });
 
   it('says that nothing is at the address', async () => {
-    const lost = await connect('http://127.0.0.1:1');
+    const lost = await connect('http://127.0.0.1:2');
     const { isError, text } = await call('list_agents', {}, lost);
     await lost.close();
     expect([isError, text]).toEqual([true, expect.stringMatching(/^No answer of the gateway: /)]);
   });
 
   it('does not start without a key, and takes none that was meant for another address', () => {
-    const env = { AGENT_GATEWAY_URL: 'http://127.0.0.1:1', GATEWAY_API_KEY: system.apiKey };
+    const env = { AGENT_GATEWAY_URL: 'http://127.0.0.1:2', GATEWAY_API_KEY: system.apiKey };
     const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN], { env });
     expect([status, stdout.toString(), stderr.toString()]).toEqual([
       2,

@@ -159,7 +159,7 @@ const warnings = (gateway: TestGateway): unknown[] =>
 describe('a collector', () => {
   it('that is down fails no request, and is told of in one line', async () => {
     const gateway = await newGateway({
-      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:2',
       OTEL_EXPORTER_OTLP_TIMEOUT: '100',
       OTEL_BSP_SCHEDULE_DELAY: '1',
       OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1',
@@ -175,7 +175,7 @@ describe('a collector', () => {
         err: {
           type: 'Error',
           code: 'ECONNREFUSED',
-          message: 'connect ECONNREFUSED 127.0.0.1:1',
+          message: 'connect ECONNREFUSED 127.0.0.1:2',
           stack: expect.any(String),
         },
         message: 'spans could not be sent',
@@ -252,7 +252,7 @@ describe('the program', () => {
       expect(others).toEqual([]);
       expect(await hasLoaded(file, {})).toBe(false);
       // Else this could not fail.
-      const on = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
+      const on = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:2' };
       expect(await hasLoaded(file, on)).toBe(true);
     },
     60_000,

@@ -247,7 +247,7 @@ describe('the line of a request', () => {
         err: {
           type: 'Error',
           code: 'ECONNREFUSED',
-          message: 'connect ECONNREFUSED 127.0.0.1:1',
+          message: 'connect ECONNREFUSED 127.0.0.1:2',
           stack: expect.any(String),
         },
         message:
@@ -366,7 +366,7 @@ describe('a secret', () => {
       }),
     );
     const gateway = await startTestGateway(
-      secretSettings(said === '' ? 'http://127.0.0.1:1' : upstream.url),
+      secretSettings(said === '' ? 'http://127.0.0.1:2' : upstream.url),
     );
     await sendSecrets(gateway.port);
     await gateway.stop();

@@ -302,7 +302,7 @@ describe('the key set of read tokens', () => {
   });
 
   it('is not available where it cannot be had, and refuses tokens for that', async () => {
-    const gateway = await start({ GATEWAY_READ_TOKEN_JWKS: 'http://127.0.0.1:1/keys' });
+    const gateway = await start({ GATEWAY_READ_TOKEN_JWKS: 'http://127.0.0.1:2/keys' });
     expect(await gateway.value('gateway_token_keys_available')).toBe(0);
     const ageSeconds = await gateway.value('gateway_token_keys_age_seconds');
     expect(ageSeconds).toBeGreaterThan(0);

@@ -117,7 +117,7 @@ describe('a read token of a key set', () => {
     });
 
     it('starts though nobody listens there', async () => {
-      await startWith('http://127.0.0.1:1/keys');
+      await startWith('http://127.0.0.1:2/keys');
       expect(await read(await pair('EdDSA').token())).toEqual(UNAVAILABLE);
     });
   });

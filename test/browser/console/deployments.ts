@@ -19,7 +19,7 @@ export async function checkDeployments(
     await page.getByTestId('invocations-empty').waitFor();
   });
   await checks.check('registers a deployment, and says why one is not', async () => {
-    await page.getByTestId('register-uri').fill('http://127.0.0.1:1');
+    await page.getByTestId('register-uri').fill('http://127.0.0.1:2');
     await page.getByTestId('register-submit').click();
     await page
       .getByTestId('register-outcome')

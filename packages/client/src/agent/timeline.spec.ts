@@ -37,7 +37,7 @@ describe('sendUnsent to a real history store', () => {
 
   beforeEach(async () => {
     history = await startHistory();
-    access = { gatewayUrl: 'http://127.0.0.1:1', streamsUrl: history.url, apiKey: 'k' };
+    access = { gatewayUrl: 'http://127.0.0.1:2', streamsUrl: history.url, apiKey: 'k' };
     await createTimeline(journal, access, STREAM);
   });
   afterEach(() => history.stop());

@@ -46,6 +46,32 @@ describe.each(MODES)('$mode catch-up reads before a store that is silent', ({ is
   });
 });
 
+describe.each(MODES)(
+  '$mode catch-up reads before a store that stops in an answer',
+  ({ isShared }) => {
+    const sharing = sharingGateway(isShared, { GATEWAY_UPSTREAM_STALL_TIMEOUT_MS: '300' });
+
+    it.each(CATCH_UPS)(
+      'break off, or fail where nothing was sent yet, of a $kind',
+      async (read) => {
+        const { target, requests } = sharing.newRead(read.target);
+        const readers = await sharing.park(3, target);
+        requests.each((request) => request.begin(200, {}, 'half'));
+        for (const { ended } of readers) {
+          const answer = await ended;
+          if (answer.status === 200)
+            expect([String(answer.body), answer.isWhole]).toEqual(['half', false]);
+          else
+            expect(problemOf(answer)).toMatchObject({
+              status: 502,
+              code: 'upstream_invalid_response',
+            });
+        }
+      },
+    );
+  },
+);
+
 describe.each(MODES)('$mode catch-up reads before a store that is slow', ({ isShared }) => {
   const sharing = sharingGateway(isShared);
 

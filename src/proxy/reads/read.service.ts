@@ -49,7 +49,6 @@ export class ReadService {
     const clientAnswer = new ClientAnswer(response, context, rules, this.held);
     const reader = new Reader(call, clientAnswer, this, onRefused);
     context.openRead = reader;
-    reader.awaitHead();
     // An API key has no end.
     if (tokenEndsAtMs !== undefined) reader.expiry = this.tokenEnds.add(tokenEndsAtMs, reader);
     this.sharing.add(reader);

@@ -57,7 +57,7 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
     this.onRefused = onRefused;
   }
 
-  /** Its request, or another one after a response that was not for it, is sent or waits for its turn. */
+  /** It waits for a request: its first one, or another one after a response that was not for it. */
   awaitHead(): void {
     this.timeout?.callOff();
     this.timeout = this.service.startTimeout(this);

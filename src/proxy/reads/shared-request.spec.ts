@@ -27,7 +27,7 @@ class FakeReader {
   share: string | undefined;
   received = '';
   outcome: 'waiting' | 'begun' | 'whole' | 'gone' | Error = 'waiting';
-  isAwaitingHead = true;
+  isAwaitingHead = false;
   isReady = false;
   isSending = false;
   isFull = false;
@@ -107,7 +107,7 @@ describe('SharedRequest', () => {
     held = new HeldBytes(10 * MIB);
     alone = [];
     told = [];
-    const sharing = {
+    const sharing: ReadSharing = {
       held,
       prepare: (call: ReadCall, observer: ReadObserver): UpstreamRead => {
         read = {
@@ -123,7 +123,10 @@ describe('SharedRequest', () => {
         };
         return read as unknown as UpstreamRead;
       },
-      sendAlone: (reader: FakeReader) => void alone.push(reader),
+      sendAlone: (reader: FakeReader) => {
+        alone.push(reader);
+        new SharedRequest(sharing).join(reader.self);
+      },
     } as unknown as ReadSharing;
     const group = {
       // Nobody can join it after the first, so the group ignores the others.

@@ -57,6 +57,7 @@ export class SharedRequest implements ReadObserver, ReaderPlace {
   /** Adds a reader. Call it only before the response has begun. */
   join(reader: Reader): void {
     reader.place = this;
+    reader.awaitHead();
     this.readers.add(reader);
     if (this.read) reader.call.setShare('joined', this.read.call);
   }
@@ -136,7 +137,6 @@ export class SharedRequest implements ReadObserver, ReaderPlace {
     for (const reader of this.readers.snapshot()) {
       if (reader.call === stays?.call) continue;
       this.readers.delete(reader);
-      reader.awaitHead();
       this.sharing.sendAlone(reader);
     }
     this.endIfLeft();

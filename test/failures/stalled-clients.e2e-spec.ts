@@ -25,14 +25,18 @@ describe('a client that takes nothing of what waits for it', () => {
 
   beforeEach(async () => {
     upstream = forThisTest(await startScriptedUpstream((_request, response) => answer(response)));
+    await startGateway(1_200);
+  });
+
+  async function startGateway(stallTimeoutMs: number): Promise<void> {
     gateway = forThisTest(
       await startMeasuredGateway({
         GATEWAY_HISTORY_URL: upstream.url,
         GATEWAY_RUNTIME_ADMIN_URL: upstream.url,
-        GATEWAY_CLIENT_STALL_TIMEOUT_MS: '1200',
+        GATEWAY_CLIENT_STALL_TIMEOUT_MS: String(stallTimeoutMs),
       }),
     );
-  });
+  }
 
   /** A client that has sent a request and reads only what the test reads. */
   async function client(request: string): Promise<Socket> {
@@ -112,6 +116,8 @@ describe('a client that takes nothing of what waits for it', () => {
   });
 
   it('is not one that takes some now and then, nor one for whom nothing is there', async () => {
+    // On a busy machine this process once did not come to read for over a second, and the client that reads was ended.
+    await startGateway(4_000);
     answer = sendLarge;
     const drip = await client(rawRequest('GET /streams/large', [KEY]));
     await once(drip, 'readable');
@@ -125,17 +131,15 @@ describe('a client that takes nothing of what waits for it', () => {
       taken = 0;
       drip.resume();
     }, 100);
-    for (let others = 1; others <= 3; others++) {
-      const { upstreamClosed } = await stopIn('GET /streams/large');
-      await upstreamClosed;
-      expect(await ended()).toBe(others);
-    }
+    const other = await stopIn('GET /streams/large');
+    await other.upstreamClosed;
+    expect(await ended()).toBe(1);
     clearInterval(dripping);
     expect(drip.destroyed).toBe(false);
 
     answer = () => undefined;
     const parked = await client(rawRequest('GET /streams/p?offset=1&live=long-poll', [KEY]));
-    await until('the fifth read is at the upstream', () => upstream.seen.length === 5);
+    await until('the third read is at the upstream', () => upstream.seen.length === 3);
     const { upstreamClosed } = await stopIn('GET /streams/large');
     await upstreamClosed;
     expect(parked.destroyed).toBe(false);

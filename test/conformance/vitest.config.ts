@@ -5,5 +5,7 @@ export default {
     root: import.meta.dirname,
     include: ['suite.ts'],
     setupFiles: ['setup.ts'],
+    // A busy machine took longer than Vitest's 5 s for one that reads large bodies.
+    testTimeout: 60_000,
   },
 };

@@ -91,9 +91,10 @@ describe('three gateways behind a load balancer, drained and replaced by turns w
       (_, index) => `${haproxy.url}/streams/t/default/rolling/${index}`,
     );
     for (const stream of streams) expect(await status(stream, 'PUT')).toBe(201);
-    let minted = 0;
-    const mint = async () => {
-      minted += 1;
+    /** How many tokens each reader has had. */
+    const minted: number[] = [];
+    const mint = async (reader: number) => {
+      minted[reader]! += 1;
       const wanted = { prefix: '/streams/t/default/', ttlSeconds: TOKEN_TTL_SECONDS };
       const token = await mintReadToken(READ_TOKEN_SECRET, wanted);
       return { token, ttlSeconds: TOKEN_TTL_SECONDS };
@@ -104,7 +105,8 @@ describe('three gateways behind a load balancer, drained and replaced by turns w
     );
     const tokenReaders = streams.map((url) =>
       Array.from({ length: TOKEN_READERS_OF_STREAM }, (_, index) => {
-        const own = new ReadToken(mint);
+        const reader = minted.push(0) - 1;
+        const own = new ReadToken(() => mint(reader));
         const authorization = (): Promise<string> => own.authorization();
         return new TimelineReader({ url, authorization, live: LIVES[index % 2]! });
       }),
@@ -150,9 +152,8 @@ describe('three gateways behind a load balancer, drained and replaced by turns w
         await reader.stop();
       }
     }
-    // Each of these has been through a few tokens, and more than one read.
-    expect(minted).toBeGreaterThan(STREAMS * TOKEN_READERS_OF_STREAM * 3);
-    for (const { restarts } of tokenReaders.flat()) expect(restarts).toBeGreaterThan(0);
+    // Each of these has been through a few tokens. The client goes on by itself, unless a read ends while it is parked.
+    expect(Math.min(...minted)).toBeGreaterThan(2);
     const failed = copies.flatMap(({ log }) =>
       log.filter(({ level }) => level === 'error' || level === 'fatal'),
     );

@@ -19,10 +19,13 @@ export interface ScriptedUpstream extends Listening {
 
 export type Script = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void;
 
+/** As long as the gateway keeps one: a test decides whether a connection is kept, not how busy the machine is. */
+const KEEP_ALIVE_MS = 75_000;
+
 /** A real HTTP server that records requests and answers with a given script. */
 export async function startScriptedUpstream(script: Script): Promise<ScriptedUpstream> {
   const seen: SeenRequest[] = [];
-  const server = createServer((request, response) => {
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('error', () => undefined);

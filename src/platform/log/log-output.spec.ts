@@ -44,7 +44,7 @@ describe.each(['a pipe', 'a file'] as const)('LogOutput to %s', (kind) => {
         output.write('line ' + i + '\\n');
         if (i % 7 === 0) await new Promise(setImmediate);
       }
-      await output.end(1000);`;
+      await output.end(30000);`;
     expect(await outputOf(kind, 'turns', program)).toBe(numbered(20_000));
   });
 
@@ -53,7 +53,7 @@ describe.each(['a pipe', 'a file'] as const)('LogOutput to %s', (kind) => {
       output.write('ä'.repeat(100000) + '\\n');
       output.write('\\u{1F9E9}'.repeat(30000) + '\\n');
       output.write('end\\n');
-      await output.end(1000);`;
+      await output.end(30000);`;
     const expected = `${'ä'.repeat(100_000)}\n${'\u{1F9E9}'.repeat(30_000)}\nend\n`;
     expect((await outputOf(kind, 'characters', program)) === expected).toBe(true);
   });
@@ -76,7 +76,7 @@ describe.each(['a pipe', 'a file'] as const)('LogOutput to %s', (kind) => {
   it('takes lines behind its end without a word', async () => {
     const program = `
       output.write('line 0\\n');
-      await output.end(1000);
+      await output.end(30000);
       output.write('too late\\n');`;
     expect(await outputOf(kind, 'end', program)).toBe(numbered(1));
   });

@@ -8,10 +8,12 @@ const EVENT = `data: ${'x'.repeat(92)}\n\n`;
 const NEAR_BYTES = 4_096;
 
 describe('EventLog', () => {
+  let held: HeldBytes;
   let log: EventLog;
   const append = (text: string): number | undefined => log.append(Buffer.from(text));
   beforeEach(() => {
-    log = new EventLog(new HeldBytes(10_000_000), new SseBoundary());
+    held = new HeldBytes(10_000_000);
+    log = new EventLog(held, new SseBoundary());
   });
 
   it('may end at its beginning, where a piece lets it, and nowhere in an event', () => {
@@ -42,8 +44,44 @@ describe('EventLog', () => {
     expect(log.safeEndFrom(log.end)).toBeUndefined();
   });
 
+  it('knows no end that is released any more', () => {
+    for (let event = 0; event < 1_000; event++) append(EVENT);
+    log.trim(50_000);
+    expect(log.safeEndFrom(0)).toBeGreaterThanOrEqual(50_000);
+    expect(log.safeEndFrom(60_000)).toBeLessThan(60_000 + NEAR_BYTES + EVENT.length);
+  });
+
+  it('counts what it keeps as events, until that is released', () => {
+    for (let event = 0; event < 1_000; event++) append(EVENT);
+    expect(held.total).toBe(0);
+    log.countHeld();
+    expect(held.of('events')).toBeGreaterThan(log.end);
+    expect(held.of('events')).toBe(held.total);
+    log.trim(50_000);
+    expect(held.total).toBeLessThan(70_000);
+    expect(log.isEmpty).toBe(false);
+    log.trim(log.end);
+    expect([held.of('events'), held.total, log.isEmpty]).toEqual([0, 0, true]);
+  });
+
+  it('is worth trimming from 64 KiB on, and then from twice what was still needed', () => {
+    const fill = (bytes: number): void => void append('x'.repeat(bytes - log.length));
+    fill(65_535);
+    expect(log.isWorthTrimming).toBe(false);
+    fill(65_536);
+    expect(log.isWorthTrimming).toBe(true);
+    log.trim(0);
+    expect(log.isWorthTrimming).toBe(false);
+    fill(131_071);
+    expect(log.isWorthTrimming).toBe(false);
+    fill(131_072);
+    expect(log.isWorthTrimming).toBe(true);
+  });
+
   it('may end nowhere, if its events are compressed', () => {
-    log = new EventLog(new HeldBytes(10_000_000), undefined);
+    expect(log.hasBoundaries).toBe(true);
+    log = new EventLog(held, undefined);
+    expect(log.hasBoundaries).toBe(false);
     append(EVENT);
     expect([0, EVENT.length].map((place) => log.safeEndFrom(place))).toEqual([
       undefined,

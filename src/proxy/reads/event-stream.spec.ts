@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate as turnEnd } from 'node:timers/promises';
 import fc from 'fast-check';
+import { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { EventStream } from './event-stream.ts';
 import { ReadHead } from './read-head.ts';
@@ -16,8 +17,9 @@ class FakeReader {
   writtenTo = 0;
   takenTo = 0;
   received = '';
-  outcome: 'open' | 'whole' | 'ended' | 'broken' = 'open';
-  call = { context: {}, setShare: () => undefined };
+  outcome: 'open' | 'whole' | 'ended' | 'failed' | 'shed' | 'gone' = 'open';
+  droppedInMs: number | undefined;
+  call = { context: {} as { errorReason?: string }, setShare: () => undefined };
   private readonly stream: EventStream;
 
   constructor(stream: EventStream) {
@@ -65,14 +67,16 @@ class FakeReader {
   }
 
   fail(): void {
-    this.leave('broken');
+    this.leave('failed');
   }
 
   shed(): void {
-    this.leave('broken');
+    this.leave('shed');
   }
 
-  dropIn(): void {}
+  dropIn(timeoutMs: number): void {
+    this.droppedInMs = timeoutMs;
+  }
 
   leave(outcome: FakeReader['outcome']): void {
     if (this.outcome !== 'open') return;
@@ -91,7 +95,7 @@ class FakeReader {
   }
 }
 
-function newStream({ heldBytes = 10_000_000 } = {}) {
+function newStream({ heldBytes = 10_000_000, isEncoded = false } = {}) {
   const read = {
     call: { upstream: { protocol: durableStreams } },
     isPaused: false,
@@ -100,7 +104,11 @@ function newStream({ heldBytes = 10_000_000 } = {}) {
     resume: () => void (read.isPaused = false),
     cancel: () => void (read.isCancelled = true),
   };
-  const head = new ReadHead(200, ['Content-Type', 'text/event-stream']);
+  const head = new ReadHead(200, [
+    'Content-Type',
+    'text/event-stream',
+    ...(isEncoded ? ['Content-Encoding', 'gzip'] : []),
+  ]);
   const held = new HeldBytes(heldBytes);
   let isJoinable = true;
   const stream = new EventStream(read as unknown as UpstreamRead, head, held, {
@@ -129,6 +137,43 @@ describe('EventStream', () => {
     expect(read.isPaused).toBe(true);
     quick?.take();
     expect(read.isPaused).toBe(false);
+  });
+
+  it('wakes its readers once for the events of a turn, and at once for 64 KiB', async () => {
+    const { stream, join } = newStream();
+    const reader = join();
+    stream.onChunk(Buffer.from(EVENT));
+    stream.onChunk(Buffer.from(EVENT));
+    expect(reader.received).toBe('');
+    await turnEnd();
+    expect([reader.received, reader.sending.length]).toEqual([EVENT.repeat(2), 2]);
+    for (const _ of EVENT.repeat(2)) reader.take();
+    stream.onChunk(Buffer.alloc(65_535, 'x'));
+    expect(reader.received.length).toBe(2 * EVENT.length);
+    stream.onChunk(Buffer.from('x'));
+    expect(reader.received.length).toBe(2 * EVENT.length + 65_536);
+  });
+
+  it('is whole for each reader once that has all, and holds nothing then', () => {
+    const { stream, held, join, send } = newStream();
+    const [quick, slow] = [join(), join()];
+    for (let i = 0; i < 3; i++) {
+      send(EVENT);
+      quick?.take();
+    }
+    stream.onEnd();
+    expect([quick?.outcome, slow?.outcome]).toEqual(['whole', 'open']);
+    slow?.take();
+    expect([slow?.outcome, slow?.received, held.total]).toEqual(['whole', EVENT.repeat(3), 0]);
+  });
+
+  it('fails for every reader with the upstream, and holds nothing then', () => {
+    const { stream, held, join, send, isJoinable } = newStream();
+    const readers = [join(), join()];
+    send(EVENT);
+    stream.onFailure(new GatewayError('upstream_unreachable', 'lost'));
+    expect(readers.map(({ outcome }) => outcome)).toEqual(['failed', 'failed']);
+    expect([isJoinable(), held.total]).toEqual([false, 0]);
   });
 
   // It was let go of only when nothing at all was under way, which on a slow line never is.
@@ -213,8 +258,104 @@ describe('EventStream', () => {
       if (i < 20) slow?.take();
       await turnEnd();
     }
-    expect([slower?.outcome, slow?.outcome, quick?.outcome]).toEqual(['broken', 'open', 'open']);
+    expect([slower?.outcome, slow?.outcome, quick?.outcome]).toEqual(['shed', 'open', 'open']);
     expect(held.total).toBeLessThanOrEqual(100_000);
+  });
+
+  it('lets go of what only the slowest reader needed, when that leaves', async () => {
+    const { held, join, stream, send } = newStream();
+    const [quick, slow] = [join(), join()];
+    stream.stopReplay();
+    for (let i = 0; i < 1_000; i++) {
+      send(EVENT);
+      quick?.take();
+    }
+    expect(held.total).toBeGreaterThan(900 * EVENT.length);
+    slow?.leave('gone');
+    await turnEnd();
+    expect(held.total).toBeLessThan(100 * EVENT.length);
+  });
+
+  describe('whose reader must end', () => {
+    it('ends at once, if it can resume where it is', () => {
+      const { join, send } = newStream();
+      const [early, late] = [join(), join()];
+      early?.endSoon();
+      send(EVENT);
+      late?.endSoon();
+      expect([early?.outcome, early?.received]).toEqual(['ended', '']);
+      expect([late?.outcome, late?.received]).toEqual(['ended', EVENT]);
+    });
+
+    it('ends after the event that is under way, for which it has two seconds', () => {
+      const { join, send } = newStream();
+      const [reader, other] = [join(), join()];
+      send('data: 1\n\n');
+      reader?.endSoon();
+      expect([reader?.outcome, reader?.droppedInMs]).toEqual(['open', 2_000]);
+      send(`${EVENT}data: 2\n\n`);
+      expect([reader?.outcome, reader?.received]).toEqual(['ended', `data: 1\n\n${EVENT}`]);
+      expect([other?.outcome, other?.droppedInMs]).toEqual(['open', undefined]);
+    });
+
+    it('is broken off if its events are compressed', () => {
+      const { join, send } = newStream({ isEncoded: true });
+      const reader = join();
+      send('gzip');
+      reader.endSoon();
+      expect([reader.outcome, reader.received]).toEqual(['failed', 'gzip']);
+    });
+
+    it.each([
+      ['takes', 0, 'ended'],
+      ['does not take', 1, 'shed'],
+    ] as const)('%s a mebibyte to its end and %i bytes', (_, more, outcome) => {
+      const { stream, join, send } = newStream();
+      const [quick, reader] = [join(), join()];
+      for (let i = 0; i < 2; i++) send('data: 1\n\n');
+      quick?.take();
+      quick?.take();
+      reader?.endSoon();
+      // One event, all of which is the reader's tail, because two pieces are under way to it.
+      const event = `data: ${'x'.repeat(MIB + more - 'data: \n\n'.length - EVENT.length)}\n\n`;
+      stream.onChunk(Buffer.from(event));
+      stream.onChunk(Buffer.from(EVENT));
+      expect([reader?.outcome, quick?.outcome]).toEqual([outcome, 'open']);
+    });
+  });
+
+  it.each([
+    ['ends where its events end', false, 'ended'],
+    ['is broken off if its events are compressed', true, 'shed'],
+  ] as const)('of a reader that is too slow %s', (_, isEncoded, outcome) => {
+    const { join, send } = newStream({ isEncoded });
+    const [quick, slow] = [join(), join()];
+    const event = `data: ${'x'.repeat(1_000)}\n\n${EVENT}`;
+    for (let sent = 0; slow?.outcome === 'open' && sent < 2 * MIB; sent += event.length) {
+      send(event);
+      quick?.take();
+    }
+    expect([slow?.outcome, slow?.call.context.errorReason]).toEqual([outcome, 'slow_reader']);
+    expect([quick?.outcome, quick?.call.context.errorReason]).toEqual(['open', undefined]);
+  });
+
+  it('sheds those that are furthest behind, and those that read not at all', () => {
+    const { stream, join, send } = newStream();
+    const [quick, slow, slower, slowest] = [join(), join(), join(), join()];
+    for (let i = 0; i < 9; i++) {
+      send(EVENT);
+      quick?.take();
+      if (i < 4) slow?.take();
+      if (i < 2) slower?.take();
+      if (i < 2) slowest?.take();
+    }
+    const outcomes = () => [quick, slow, slower, slowest].map((reader) => reader?.outcome);
+    stream.shed();
+    expect(outcomes()).toEqual(['open', 'open', 'shed', 'shed']);
+    stream.shed();
+    expect(outcomes()).toEqual(['open', 'shed', 'shed', 'shed']);
+    stream.shed();
+    expect(quick?.outcome).toBe('open');
   });
 
   it('lets nobody join once more was sent than is kept for that', () => {
@@ -255,7 +396,7 @@ describe('EventStream', () => {
           } else {
             const reader = readers[action.reader % readers.length];
             if (action.kind === 'take') reader?.take();
-            else if (action.kind === 'leave') reader?.leave('broken');
+            else if (action.kind === 'leave') reader?.leave('gone');
             else reader?.endSoon();
           }
         }
@@ -268,7 +409,7 @@ describe('EventStream', () => {
           // One that waits for a safe end has not passed any.
           if (outcome === 'open' && isEnding) expect(endsSafely(received)).toBe(false);
         }
-        for (const reader of readers) reader.leave('broken');
+        for (const reader of readers) reader.leave('gone');
         expect(held.total).toBe(0);
       }),
       { numRuns: 1_000 },

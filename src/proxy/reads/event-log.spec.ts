@@ -34,6 +34,13 @@ describe('EventLog', () => {
     }
   });
 
+  it('may end in a piece at its first event and at its last one', () => {
+    append(EVENT);
+    expect(append(EVENT.repeat(100))).toBe(2 * EVENT.length);
+    expect(log.safeEndFrom(EVENT.length + 1)).toBe(2 * EVENT.length);
+    expect(log.safeEndFrom(2 * EVENT.length + 1)).toBe(101 * EVENT.length);
+  });
+
   it('may still end where everything before is released', () => {
     append(EVENT);
     log.trim(log.end);
@@ -48,7 +55,10 @@ describe('EventLog', () => {
     for (let event = 0; event < 1_000; event++) append(EVENT);
     log.trim(50_000);
     expect(log.safeEndFrom(0)).toBeGreaterThanOrEqual(50_000);
-    expect(log.safeEndFrom(60_000)).toBeLessThan(60_000 + NEAR_BYTES + EVENT.length);
+    const end = log.safeEndFrom(60_000) ?? Number.NaN;
+    expect(end).toBeLessThan(60_000 + NEAR_BYTES + EVENT.length);
+    log.trim(end);
+    expect(log.safeEndFrom(end)).toBe(end);
   });
 
   it('counts what it keeps as events, until that is released', () => {

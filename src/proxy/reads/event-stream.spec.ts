@@ -139,6 +139,30 @@ describe('EventStream', () => {
     expect(read.isPaused).toBe(false);
   });
 
+  it('has the upstream wait until all of several pieces are on their way', () => {
+    const { read, join, send } = newStream();
+    const alone = join();
+    for (let i = 0; i < 5; i++) send('x'.repeat(5_000));
+    for (let taken = 0; taken < 2; taken++) {
+      alone.take();
+      expect(read.isPaused).toBe(true);
+    }
+    alone.take();
+    expect(read.isPaused).toBe(false);
+  });
+
+  it('continues for a reader that had the last events before the others were told of them', () => {
+    const { read, stream, join, send } = newStream();
+    const alone = join();
+    for (let i = 0; i < 2; i++) send(EVENT);
+    stream.onChunk(Buffer.from(EVENT));
+    alone.take();
+    stream.deliver();
+    expect([alone.isFull, read.isPaused]).toEqual([true, true]);
+    alone.take();
+    expect(read.isPaused).toBe(false);
+  });
+
   it('wakes its readers once for the events of a turn, and at once for 64 KiB', async () => {
     const { stream, join } = newStream();
     const reader = join();
@@ -203,14 +227,33 @@ describe('EventStream', () => {
     expect([read.isPaused, late.received]).toEqual([false, EVENT.repeat(3)]);
   });
 
-  it('ends the upstream request with its last reader, and holds nothing then', () => {
-    const { read, held, join, send } = newStream();
+  it('ends the upstream request with its last reader, and holds nothing then', async () => {
+    const { read, held, join, send, isJoinable } = newStream({ heldBytes: 10_000 });
     const [first, second] = [join(), join()];
-    send(EVENT);
-    first?.leave('ended');
-    expect(read.isCancelled).toBe(false);
-    second?.leave('ended');
-    expect([read.isCancelled, held.total]).toEqual([true, 0]);
+    for (let i = 0; i < 3; i++) send(EVENT);
+    await turnEnd();
+    first?.leave('gone');
+    expect([read.isCancelled, isJoinable()]).toEqual([false, true]);
+    second?.leave('gone');
+    expect([read.isCancelled, isJoinable(), held.total]).toEqual([true, false, 0]);
+    held.hold('bodies', 10_001);
+    await turnEnd();
+    expect(held.shedCount).toBe(0);
+  });
+
+  it('keeps for a slow reader what a quicker one that came later has taken', async () => {
+    const { stream, join, send } = newStream();
+    const [slow, quick] = [join(), join()];
+    stream.stopReplay();
+    let sent = '';
+    for (let i = 0; i < 2_000; i++) {
+      send(`data: ${i}\n\n`);
+      sent += `data: ${i}\n\n`;
+      quick?.take();
+      if (i % 100 === 0) await turnEnd();
+    }
+    for (let i = 0; i < 100; i++) slow?.take();
+    expect([slow?.received === sent, quick?.received === sent]).toEqual([true, true]);
   });
 
   // Each of 200 stopped readers had 2.4 MB of objects in its queue for 1 MiB of small events.
@@ -329,14 +372,42 @@ describe('EventStream', () => {
     ['is broken off if its events are compressed', true, 'shed'],
   ] as const)('of a reader that is too slow %s', (_, isEncoded, outcome) => {
     const { join, send } = newStream({ isEncoded });
-    const [quick, slow] = [join(), join()];
+    const [quick, slow, lessSlow] = [join(), join(), join()];
     const event = `data: ${'x'.repeat(1_000)}\n\n${EVENT}`;
     for (let sent = 0; slow?.outcome === 'open' && sent < 2 * MIB; sent += event.length) {
       send(event);
       quick?.take();
+      if (sent < MIB / 2) lessSlow?.take();
     }
+    expect([lessSlow?.outcome, lessSlow?.isFull]).toEqual(['open', true]);
     expect([slow?.outcome, slow?.call.context.errorReason]).toEqual([outcome, 'slow_reader']);
     expect([quick?.outcome, quick?.call.context.errorReason]).toEqual(['open', undefined]);
+  });
+
+  it('gives the budget one reader after the other until that has enough, and none that reads', async () => {
+    const { held, join, send } = newStream({ heldBytes: 100_000 });
+    const [quick, slow, slower] = [join(), join(), join()];
+    for (let i = 0; i < 9; i++) {
+      send(EVENT);
+      quick?.take();
+      if (i < 4) slow?.take();
+    }
+    await turnEnd();
+    held.hold('bodies', 100_001);
+    await turnEnd();
+    expect([slower?.outcome, slow?.outcome, quick?.outcome]).toEqual(['shed', 'shed', 'open']);
+  });
+
+  it('is nothing that the budget can end once its readers have caught up', async () => {
+    const { held, join, send } = newStream({ heldBytes: 10_000 });
+    const alone = join();
+    for (let i = 0; i < 3; i++) send(EVENT);
+    for (let i = 0; i < 3; i++) alone.take();
+    send(EVENT);
+    await turnEnd();
+    held.hold('bodies', 10_001);
+    await turnEnd();
+    expect([held.shedCount, alone.outcome]).toEqual([0, 'open']);
   });
 
   it('sheds those that are furthest behind, and those that read not at all', () => {

@@ -71,7 +71,6 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   add(reader: Reader): void {
     this.readers.add(reader);
     reader.begin(this.head, this);
-    this.read.resume();
   }
 
   onHead(): void {
@@ -99,7 +98,6 @@ export class EventStream implements ReadObserver, BodySource, SlowClient {
   }
 
   onFailure(error: GatewayError): void {
-    this.stopReplay();
     for (const reader of this.readers) reader.fail(error);
   }
 

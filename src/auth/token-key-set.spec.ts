@@ -199,6 +199,45 @@ describe('TokenKeySet', () => {
       expect(await outcome(sign(first, 'first'))).toBe('accepted');
     });
 
+    // A file on a network file system that was gone: every token with a new key waited for good.
+    it('holds up a token of an unknown key for four seconds, and the next ones not at all', async () => {
+      const { promise, resolve } = Promise.withResolvers<string>();
+      const set = await served();
+      served = () => promise;
+      let waiting: string | undefined;
+      const waits = outcome(sign(first, 'first')).then((result) => (waiting = result));
+      await until('the set is asked for', () => reads === 1);
+      await jest.advanceTimersByTimeAsync(3_999);
+      expect([waiting, keySet.isAvailable, logged]).toEqual([undefined, false, []]);
+      await jest.advanceTimersByTimeAsync(1);
+      await waits;
+      expect([waiting, await outcome(sign(first, 'first'))]).toEqual([
+        'unavailable',
+        'unavailable',
+      ]);
+      await keySet.start();
+      await jest.advanceTimersByTimeAsync(2 * REFRESH_MS);
+      // Another read would hold another thread.
+      expect(reads).toBe(1);
+      expect(logged).toEqual(['error: the JWK set cannot be read; the keys in use are kept']);
+      resolve(set);
+      await until('the set is read', () => keySet.isAvailable);
+      expect(await outcome(sign(first, 'first'))).toBe('accepted');
+    });
+
+    it('is read again in its time after one that hung', async () => {
+      await keySet.start();
+      const { promise, reject } = Promise.withResolvers<string>();
+      served = () => promise;
+      await jest.advanceTimersByTimeAsync(REFRESH_MS + 4_000);
+      expect([keySet.isAvailable, reads]).toEqual([false, 2]);
+      reject(new Error('stale file handle'));
+      serve(second);
+      await jest.advanceTimersByTimeAsync(MIN_INTERVAL_MS);
+      await until('the set is read', () => keySet.isAvailable);
+      expect(await outcome(sign(first, 'first'))).toBe('signature');
+    });
+
     it.each([
       '',
       'null',

@@ -11,8 +11,12 @@ import {
   type JSONWebKeySet,
 } from 'jose';
 import type { Logger } from 'pino';
+import { within } from '../platform/clock/within.ts';
 import type { JwkSetSource } from './jwk-set-source.ts';
 import { TokenRefusal } from './read-token.ts';
+
+/** How long anybody waits for the set. It is more than the source takes to give up a URL. */
+const READ_TIMEOUT_MS = 4_000;
 
 export const JWKS_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 
@@ -42,7 +46,9 @@ export class TokenKeySet implements OnModuleDestroy {
   private triedAtMs = Number.NEGATIVE_INFINITY;
   private lastFailed = false;
   private readAtMs: number;
+  /** The read that tokens wait for. Undefined once it takes too long. */
   private loading: Promise<void> | undefined;
+  private isReading = false;
   private timer: NodeJS.Timeout | undefined;
   private isStopped = false;
 
@@ -152,19 +158,35 @@ export class TokenKeySet implements OnModuleDestroy {
   /** Reads the set, one read at a time and no more often than its source allows. */
   private load(): Promise<void> {
     if (this.loading) return this.loading;
-    if (this.now() - this.triedAtMs < this.source.minIntervalMs) return Promise.resolve();
+    const isEarly = this.now() - this.triedAtMs < this.source.minIntervalMs;
+    if (this.isReading || isEarly) return Promise.resolve();
     this.triedAtMs = this.now();
-    this.loading = this.readSet()
-      .catch((error: unknown) => {
-        if (!this.lastFailed) {
-          this.logger.error({ err: error }, 'the JWK set cannot be read; the keys in use are kept');
-        }
-        this.lastFailed = true;
-      })
-      .finally(() => {
-        this.loading = undefined;
-      });
+    this.loading = this.inTime(this.readSet()).finally(() => {
+      this.loading = undefined;
+    });
     return this.loading;
+  }
+
+  /**
+   * A read that takes too long has failed for all who wait, and nobody else waits for it. No other one begins meanwhile: a
+   * network file system may never answer, and each read would hold a thread of the pool.
+   */
+  private async inTime(reading: Promise<void>): Promise<void> {
+    this.isReading = true;
+    const ended = reading
+      .catch((error: unknown) => this.failed(error))
+      .finally(() => {
+        this.isReading = false;
+      });
+    await within(READ_TIMEOUT_MS, ended);
+    if (this.isReading) this.failed(new Error(`no answer within ${READ_TIMEOUT_MS} ms`));
+  }
+
+  private failed(error: unknown): void {
+    if (!this.lastFailed) {
+      this.logger.error({ err: error }, 'the JWK set cannot be read; the keys in use are kept');
+    }
+    this.lastFailed = true;
   }
 
   private async readSet(): Promise<void> {

@@ -33,6 +33,11 @@ describe.each(MODES)('$mode catch-up reads before a store that is silent', ({ is
       expect(requests.all.every(({ wasLeft }) => wasLeft)).toBe(true);
     },
   );
+});
+
+describe.each(MODES)('$mode catch-up reads before a store with slow bodies', ({ isShared }) => {
+  // So long that a busy machine has passed the headers on.
+  const sharing = sharingGateway(isShared, { GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '5000' });
 
   // Several readers of one slow body got 502 where a single one got the body.
   it.each(CATCH_UPS)('have no time limit once the headers have come, of a $kind', async (read) => {

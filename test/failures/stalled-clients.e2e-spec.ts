@@ -117,7 +117,7 @@ describe('a client that takes nothing of what waits for it', () => {
 
   it('is not one that takes some now and then, nor one for whom nothing is there', async () => {
     // On a busy machine this process once did not come to read for over a second, and the client that reads was ended.
-    await startGateway(4_000);
+    await startGateway(3_000);
     answer = sendLarge;
     const drip = await client(rawRequest('GET /streams/large', [KEY]));
     await once(drip, 'readable');
@@ -131,15 +131,17 @@ describe('a client that takes nothing of what waits for it', () => {
       taken = 0;
       drip.resume();
     }, 100);
-    const other = await stopIn('GET /streams/large');
-    await other.upstreamClosed;
-    expect(await ended()).toBe(1);
+    for (let others = 1; others <= 3; others++) {
+      const { upstreamClosed } = await stopIn('GET /streams/large');
+      await upstreamClosed;
+      expect(await ended()).toBe(others);
+    }
     clearInterval(dripping);
     expect(drip.destroyed).toBe(false);
 
     answer = () => undefined;
     const parked = await client(rawRequest('GET /streams/p?offset=1&live=long-poll', [KEY]));
-    await until('the third read is at the upstream', () => upstream.seen.length === 3);
+    await until('the fifth read is at the upstream', () => upstream.seen.length === 5);
     const { upstreamClosed } = await stopIn('GET /streams/large');
     await upstreamClosed;
     expect(parked.destroyed).toBe(false);

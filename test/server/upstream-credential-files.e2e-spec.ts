@@ -86,13 +86,14 @@ describe('the credentials of the upstreams, from files', () => {
 
     accepted = (setting) => `${setting}-new`;
     await write('new');
-    // Not until the log says so: it says the same of a file that a busy machine read late, with the old text.
+    // The log alone does not tell: it says the same of a file that a busy machine read late, with the old text.
     const all = [sentWith('new'), [202, 202, 202, 202, 202]];
     let used: unknown;
     await until(
       () => `all are sent anew, not ${JSON.stringify(used)}`,
       async () => isDeepStrictEqual((used = await useAll()), all),
     );
+    await logged('secrets reloaded');
   });
 
   it('are kept where a file turns bad', async () => {

@@ -83,8 +83,10 @@ export class TimelineReader<Event extends NumberedEvent> {
         });
         await response.closed;
       } catch {
-        if (this.stopped.signal.aborted) return;
+        // It begins again.
       }
+      // `closed` resolves or rejects when the reader is stopped.
+      if (this.stopped.signal.aborted) return;
       this.restarts++;
       await pause(this.stopped.signal);
     }

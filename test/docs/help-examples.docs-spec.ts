@@ -19,14 +19,19 @@ const shell = (line: string) =>
 
 describe('the examples of --help', () => {
   it('do what they show, typed into a shell as they are', async () => {
-    await shell('agent-gateway spawn assistant/ada');
     await writeFile(join(folder.path, 'message.json'), '{"kind":"message","content":[]}');
-    await shell('mkdir -p ~/.config/agent-gateway');
-    await shell('agent-gateway keys generate --name x > key-file 2> entry');
-    await shell(
-      "sed 's/.*: //' entry > api-keys; agent-gateway token mint --prefix /streams --prefix /shapes --ttl 1h > token-file; cp token-file read-token; git init -q .",
-    );
-    expect(await shell(`printf %s ${system.apiKey} > own-key`)).toMatchObject({ code: 0 });
+    for (const step of [
+      'agent-gateway spawn assistant/ada',
+      'mkdir -p ~/.config/agent-gateway',
+      'agent-gateway keys generate --name x > key-file 2> entry',
+      "sed 's/.*: //' entry > api-keys",
+      'agent-gateway token mint --prefix /streams --prefix /shapes --ttl 1h > token-file',
+      'cp token-file read-token',
+      'git init -q .',
+      `printf %s ${system.apiKey} > own-key`,
+    ]) {
+      expect({ step, ...(await shell(step)) }).toMatchObject({ step, code: 0 });
+    }
     for (const example of await examplesOfHelp()) {
       const { command, code } = asItCanRun(example);
       const result = await shell(command);

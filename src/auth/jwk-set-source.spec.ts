@@ -26,7 +26,8 @@ describe('jwkSetSource', () => {
       answer = (_, response) => response.end('{"keys":[]}');
       expect(await jwkSetSource(url).read()).toBe('{"keys":[]}');
       const accept = 'application/jwk-set+json, application/json';
-      expect(server.seen).toMatchObject([{ target: '/keys', headers: { accept } }]);
+      const headers = { accept, connection: 'close' };
+      expect(server.seen).toMatchObject([{ target: '/keys', headers }]);
     });
 
     it.each([204, 401, 404, 500])('fails for a %d', async (status) => {

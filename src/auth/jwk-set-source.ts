@@ -22,8 +22,10 @@ export function jwkSetSource(location: string, lookup?: LookupFunction): JwkSetS
   if (!/^https?:\/\//i.test(location)) {
     return { read: () => readSmallFile(location), refreshMs: 1_000, minIntervalMs: 1_000 };
   }
-  const dispatcher = new Agent({ connect: { lookup } });
-  return { read: () => fetchText(location, dispatcher), refreshMs: 20_000, minIntervalMs: 5_000 };
+  // A connection for each read: the server may close a kept one just when the next read begins.
+  const dispatcher = new Agent({ connect: { lookup }, pipelining: 0, allowH2: false });
+  // A withdrawn key ends the reads that it opened within 5 s.
+  return { read: () => fetchText(location, dispatcher), refreshMs: 3_000, minIntervalMs: 3_000 };
 }
 
 /** Redirects are not followed, because only the setting decides whose keys are trusted. */

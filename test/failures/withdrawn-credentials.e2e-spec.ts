@@ -5,6 +5,7 @@ import { exportJWK, SignJWT } from 'jose';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { forThisTest } from '../support/for-this-test.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { newFolder } from '../support/new-folder.ts';
 import { until } from '../support/until.ts';
 import { startHeldUpstream, WITNESS, type HeldUpstream } from '../reads/held-upstream.ts';
@@ -75,12 +76,16 @@ describe('a credential that is withdrawn', () => {
       reader.ended.then(() => true),
       new Promise<boolean>((resolve) => setImmediate(() => resolve(false))),
     ]);
-  const mint = (alg: string, key: Parameters<SignJWT['sign']>[0]): Promise<string> =>
+  const mint = (
+    alg: string,
+    key: Parameters<SignJWT['sign']>[0],
+    lifetime = '1h',
+  ): Promise<string> =>
     new SignJWT({ prefix: '/streams' })
       .setProtectedHeader({ alg })
       .setAudience('default')
       .setIssuedAt()
-      .setExpirationTime('1h')
+      .setExpirationTime(lifetime)
       .sign(key);
   const problemOf = ({ status, body }: Answer) => [
     status,
@@ -117,6 +122,28 @@ describe('a credential that is withdrawn', () => {
       'new',
     );
     expect((await stays.ended).body.toString()).toBe('new');
+  });
+
+  // It took 20 s: the gateway asked the key set's server no more often.
+  it('takes the parked reads along that it opened: the JWK of a set at a URL', async () => {
+    let served = await jwkSet(0, 1);
+    const keyServer = forThisTest(
+      await startScriptedUpstream((_, response) => void response.end(served)),
+    );
+    gateway = forThisTest(
+      await startTestGateway({
+        GATEWAY_HISTORY_URL: upstream.url,
+        GATEWAY_READ_TOKEN_SECRETS: '',
+        GATEWAY_READ_TOKEN_JWKS: keyServer.url,
+      }),
+    );
+    const ends = read(await mint('EdDSA', jwks[1].privateKey));
+    const expires = read(await mint('EdDSA', jwks[0].privateKey, '15s'));
+    await Promise.all([ends.sent(), expires.sent()]);
+    await upstream.at('live=long-poll').nth(1);
+    served = await jwkSet(0);
+    const first = await Promise.race([ends.ended, expires.ended]);
+    expect(problemOf(first)).toEqual([401, 'invalid_credentials']);
   });
 
   it('ends event streams between events, and leaves those of others', async () => {

@@ -2,10 +2,9 @@ import { isOfStreams, type ApiKey, type Scope } from '../platform/config/api-key
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { isNamed } from '../platform/http/header-list.ts';
-import { pathProblem } from '../platform/http/request-path.ts';
 import { isControlPlanePath, scopeCovers } from '../platform/http/path-scope.ts';
 import { requestContext } from '../platform/server/request-context.ts';
-import { durableStreams } from '../proxy/upstream/protocols/durable-streams.ts';
+import { checkForkSource, durableStreams } from '../proxy/upstream/protocols/durable-streams.ts';
 import { setAccess } from './request-access.ts';
 
 /** The only other header of a request that names a stream: the stream that a new one is forked from. */
@@ -39,15 +38,14 @@ function checkKeyAccess(
   const sources = rawHeaders.filter(
     (_, index) => index % 2 === 1 && isNamed(rawHeaders[index - 1], FORK_SOURCE),
   );
-  if (sources.length === 0) return;
-  const [source = ''] = sources;
-  // Any other form could name any stream of the history store.
-  const isCovered =
-    sources.length === 1 && pathProblem(source) === undefined && pathsCover(key.paths, source);
-  if (!isCovered) {
+  const [source] = sources;
+  if (source === undefined) return;
+  checkForkSource(source);
+  // The history store may read several as one path.
+  if (sources.length > 1 || !pathsCover(key.paths, source)) {
     throw new GatewayError(
       'scope_not_covered',
-      'No path of the API key covers the stream in Stream-Forked-From; name one that its paths cover, with /streams.',
+      `No path of the API key covers the stream in Stream-Forked-From for the scope ${scope}; name one that its paths cover, with /streams.`,
     );
   }
 }

@@ -132,15 +132,24 @@ describe('the scopes of API keys', () => {
       ['/streams/t/a/x', 200],
       ['/streams/t/ab', 403],
       ['/streams/__ds/x', 403],
-      ['/streams/t/a/../../secret', 403],
+      // As with a malformed path of the request, no credential matters.
+      ['/streams/t/a/../../secret', 400],
       ['/v1/stream/t/a/x', 403],
-      ['http://elsewhere/streams/t/a', 403],
+      ['http://elsewhere/streams/t/a', 400],
       ['streams/t/a', 403],
       ['', 403],
       ['/streams/t/a/x\r\nStream-Forked-From: /streams/t/secret', 403],
     ])('lets a new stream begin with %j: %d', async (source, status) => {
       const header = `Stream-Forked-From: ${source}`;
-      expect((await ask('narrow', 'PUT', '/streams/t/a/new', header)).status).toBe(status);
+      const answer = await ask('narrow', 'PUT', '/streams/t/a/new', header);
+      expect(answer.status).toBe(status);
+      if (status === 400) expect(answer.problem).toMatchObject({ code: 'malformed_path' });
+      if (status === 403) {
+        expect(answer.problem).toMatchObject({
+          code: 'scope_not_covered',
+          detail: expect.stringContaining('for the scope streams:write'),
+        });
+      }
       expect(upstream.seen.length).toBe(status === 200 ? 1 : 0);
     });
   });

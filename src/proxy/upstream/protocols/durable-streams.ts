@@ -62,11 +62,8 @@ function isControlPlane(target: string, basePath: string): boolean {
   return decodeLeniently(segment) === '__ds';
 }
 
-/**
- * The value of `Stream-Forked-From` for the history store: a public path becomes the store's own, anything else is
- * unchanged. Throws `malformed_path`, as for a request path.
- */
-function toUpstreamForkSource(source: string, upstream: MappedPaths): string {
+/** Throws `malformed_path` for a value of `Stream-Forked-From`, as for a request path. */
+export function checkForkSource(source: string): void {
   const problem = pathProblem(source);
   if (problem) {
     throw new GatewayError(
@@ -74,5 +71,13 @@ function toUpstreamForkSource(source: string, upstream: MappedPaths): string {
       `The path in Stream-Forked-From ${problem}; send it in its plain, normalized form.`,
     );
   }
+}
+
+/**
+ * The value of `Stream-Forked-From` for the history store: a public path becomes the store's own, anything else is
+ * unchanged. Throws `malformed_path`.
+ */
+function toUpstreamForkSource(source: string, upstream: MappedPaths): string {
+  checkForkSource(source);
   return source.startsWith(`${upstream.prefix}/`) ? upstreamTarget(upstream, source, '') : source;
 }

@@ -157,6 +157,21 @@ describe('an upstream that fails', () => {
       });
     });
 
+    // A read was told that nothing answered in time, as if the upstream had it.
+    it('and takes no connection within the time for its answer', async () => {
+      const server = forThisTest(await startUnacceptingServer());
+      const deaf = forThisTest(
+        await startTestGateway({
+          ...settings(server.url),
+          GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: '60000',
+        }),
+      );
+      for (const method of ['GET', 'POST']) {
+        const answer = await ask(method, { of: deaf });
+        expect([answer.status, answer.json]).toEqual([502, UNSENT]);
+      }
+    });
+
     // It was blamed on the upstream, as upstream_invalid_response at level warn; thrown behind the head of an answer it
     // ended the process.
     it.each([

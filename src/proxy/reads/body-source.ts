@@ -1,7 +1,10 @@
+import type { Reached } from '../upstream/send-again.ts';
 import type { Reader } from './reader.ts';
 
 /** What has a reader: the request that it waits for, and from then on the source of its response. */
 export interface ReaderPlace {
+  /** How far the request came that it waits for. Undefined once there is a response. */
+  readonly reached?: Reached;
   /** The reader has disconnected, or has its whole response. */
   leave(reader: Reader): void;
 }

@@ -20,8 +20,9 @@ const CLOCK_CHECK_MS = 1_000;
 @Injectable()
 export class ReadService {
   private readonly timeouts = new Deadlines<Reader>(awakeMs, (reader) => {
-    const { call } = reader;
-    reader.fail(upstreamError(call, { reached: 'sent', timeoutMs: timeoutMsOf(call) }));
+    const { call, place } = reader;
+    const reached = place?.reached ?? 'sent';
+    reader.fail(upstreamError(call, { reached, timeoutMs: timeoutMsOf(call) }));
   });
   private readonly tokenEnds = new Deadlines<Reader>(
     () => Date.now(),

@@ -12,6 +12,7 @@ import type { Reader } from './reader.ts';
 import type { ReadSharing } from './read-sharing.ts';
 import { MAX_SHARED_BODY_BYTES, SharedBody } from './shared-body.ts';
 import { SoleBody } from './sole-body.ts';
+import type { Reached } from '../upstream/send-again.ts';
 import type { ReadObserver, UpstreamRead } from './upstream-read.ts';
 
 /**
@@ -40,6 +41,10 @@ export class SharedRequest implements ReadObserver, ReaderPlace {
 
   get hasReaders(): boolean {
     return this.readers.size > 0;
+  }
+
+  get reached(): Reached {
+    return this.read?.reached ?? 'nowhere';
   }
 
   /** Sends the request of the first reader that has joined. `share` is what counts for that reader. */

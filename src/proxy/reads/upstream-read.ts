@@ -56,6 +56,11 @@ export class UpstreamRead implements AnswerHandler, ConnectionTaker, OwnRead {
     return this.connection?.socket;
   }
 
+  /** A read that is sent again may have reached the upstream before. */
+  get reached(): Reached {
+    return this.isRepeated ? 'sent' : (this.connection?.reached ?? 'nowhere');
+  }
+
   start(): void {
     this.begin();
     this.call.upstream.pool.take(this);

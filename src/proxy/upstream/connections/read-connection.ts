@@ -59,7 +59,8 @@ export class ReadConnection implements TurnWaiter {
   /** The observer of the current read. */
   private handler: AnswerHandler | undefined;
   private method: 'GET' | 'HEAD' = 'GET';
-  private reached: Reached = 'nowhere';
+  /** How far its current read came. */
+  reached: Reached = 'nowhere';
   private idleTimeoutMs = IDLE_TIMEOUT_MS;
   private isOpen = false;
   private isLost = false;

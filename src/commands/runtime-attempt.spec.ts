@@ -9,10 +9,13 @@ import {
   type RunningAttempt,
   type RuntimeAnswer,
 } from './runtime-attempt.ts';
+import { HeldBytes } from '../platform/memory/held-bytes.ts';
 
 const OPTIONS = { method: 'POST', path: '/x', body: 'body' } as const;
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const TIMEOUT_MS = 5_000;
+const held = new HeldBytes(1_000_000);
+afterEach(() => expect(held.total).toBe(0));
 
 describe('startAttempt', () => {
   let onData: (socket: Socket) => void;
@@ -43,7 +46,7 @@ describe('startAttempt', () => {
   });
 
   const attempt = (timeoutMs = TIMEOUT_MS): Promise<RuntimeAnswer> =>
-    startAttempt(pool, OPTIONS, timeoutMs).answer;
+    startAttempt(pool, OPTIONS, timeoutMs, held).answer;
 
   it('resolves with the whole answer', async () => {
     expect(await attempt()).toEqual({
@@ -55,7 +58,7 @@ describe('startAttempt', () => {
 
   it('tells a connection that could not be made from one that was lost', async () => {
     const nobody = new Pool('http://127.0.0.1:1');
-    expect(await failure(startAttempt(nobody, OPTIONS, TIMEOUT_MS).answer)).toEqual([
+    expect(await failure(startAttempt(nobody, OPTIONS, TIMEOUT_MS, held).answer)).toEqual([
       'nowhere',
       false,
     ]);
@@ -109,14 +112,14 @@ describe('startAttempt', () => {
       socket.once('close', () => closed.resolve());
       arrived.resolve();
     };
-    const canceled = startAttempt(pool, OPTIONS, TIMEOUT_MS);
+    const canceled = startAttempt(pool, OPTIONS, TIMEOUT_MS, held);
     await arrived.promise;
     canceled.cancel();
     expect(await failure(canceled.answer)).toEqual(['sent', false]);
     await closed.promise;
 
     onData = (socket) => socket.write(OK);
-    const answered = startAttempt(pool, OPTIONS, TIMEOUT_MS);
+    const answered = startAttempt(pool, OPTIONS, TIMEOUT_MS, held);
     expect((await answered.answer).text).toBe('ok');
     answered.cancel();
     await new Promise(setImmediate);
@@ -151,7 +154,7 @@ describe('an attempt that is over', () => {
     const dispatcher = {
       dispatch: (_: unknown, dispatched: Dispatcher.DispatchHandler) => void (handler = dispatched),
     };
-    running = startAttempt(dispatcher as unknown as Dispatcher, OPTIONS, TIMEOUT_MS);
+    running = startAttempt(dispatcher as unknown as Dispatcher, OPTIONS, TIMEOUT_MS, held);
     running.answer.catch(() => undefined);
     aborted = [];
     controller = {
@@ -185,6 +188,19 @@ describe('an attempt that is over', () => {
     expect(aborted).toHaveLength(1);
     handler.onResponseError?.(controller, new Error('aborted'));
     expect(await failure(running.answer)).toEqual(['sent', false]);
+  });
+
+  // Each could bring 64 KiB and stop, and there are thousands of commands.
+  it.each(['its answer', 'its time'])('held the bytes of its answer until %s', async (end) => {
+    handler.onRequestStart?.(controller, {});
+    handler.onResponseStart?.(controller, 202, {});
+    handler.onResponseData?.(controller, Buffer.alloc(60_000));
+    expect(held.of('answers')).toBeGreaterThanOrEqual(60_000);
+    if (end === 'its answer') handler.onResponseEnd?.(controller, {});
+    else jest.advanceTimersByTime(TIMEOUT_MS);
+    expect(held.total).toBe(0);
+    handler.onResponseData?.(controller, Buffer.alloc(1));
+    await running.answer.catch(() => undefined);
   });
 
   it('by its answer leaves its connection alone, whatever comes later', async () => {

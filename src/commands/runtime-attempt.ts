@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../platform/memory/held-bytes.ts';
 import type { Reached } from '../proxy/upstream/send-again.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
@@ -57,8 +58,9 @@ export function startAttempt(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
   timeoutMs: number,
+  held: HeldBytes,
 ): RunningAttempt {
-  const attempt = new Attempt(timeoutMs);
+  const attempt = new Attempt(timeoutMs, held);
   dispatcher.dispatch(options, attempt);
   return { answer: attempt.answer, cancel: () => attempt.giveUp(false, 'the attempt is canceled') };
 }
@@ -72,8 +74,12 @@ class Attempt implements Dispatcher.DispatchHandler {
   private status = 0;
   private headers: Headers = {};
   private readonly chunks: Buffer[] = [];
+  private heldBytes = 0;
 
-  constructor(timeoutMs: number) {
+  constructor(
+    timeoutMs: number,
+    private readonly held: HeldBytes,
+  ) {
     // One timer covers the whole attempt. Undici's timers are coarse, and each covers only one phase.
     this.timer = setTimeout(() => this.giveUp(true, 'no answer in time'), timeoutMs);
   }
@@ -102,7 +108,11 @@ class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.isOver) return;
     this.chunks.push(chunk);
+    const bytes = chunk.length + PIECE_OVERHEAD_BYTES;
+    this.heldBytes += bytes;
+    this.held.hold('answers', bytes);
   }
 
   onResponseEnd(): void {
@@ -127,6 +137,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     if (this.isOver) return false;
     this.isOver = true;
     clearTimeout(this.timer);
+    this.held.release('answers', this.heldBytes);
     return true;
   }
 }

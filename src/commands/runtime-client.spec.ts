@@ -1,3 +1,4 @@
+import { HeldBytes } from '../platform/memory/held-bytes.ts';
 import { lookup } from 'node:dns';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -62,6 +63,7 @@ describe('RuntimeClient', () => {
       config as GatewayConfig,
       { runtimeIngress, names: { lookup } } as unknown as Upstreams,
       upstreamCalls,
+      new HeldBytes(1_000_000),
     );
     cleanups.push(() => client.onApplicationShutdown());
     return client;

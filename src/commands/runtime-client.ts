@@ -6,6 +6,7 @@ import {
   type RuntimeApi,
 } from '../platform/config/gateway-config.ts';
 import type { GatewayError } from '../platform/errors/gateway-error.ts';
+import { HeldBytes } from '../platform/memory/held-bytes.ts';
 import type { RequestContext } from '../platform/server/request-context.ts';
 import { UpstreamCalls } from '../platform/telemetry/upstream-calls.ts';
 import { KEPT_BY_UNDICI } from '../proxy/upstream/connections/idle-time.ts';
@@ -46,6 +47,7 @@ export class RuntimeClient implements OnApplicationShutdown {
     @InjectConfig() { runtime, timeouts }: GatewayConfig,
     { runtimeIngress, names }: Upstreams,
     private readonly upstreamCalls: UpstreamCalls,
+    private readonly held: HeldBytes,
   ) {
     const { connectMs, outageWaitMs, responseMs } = timeouts;
     this.upstream = runtimeIngress;
@@ -104,7 +106,8 @@ export class RuntimeClient implements OnApplicationShutdown {
     const { upstream, target } = sent;
     const sentAtMs = performance.now();
     const call = this.upstreamCalls.begin(upstream.name, 'POST', command.context, target);
-    const attempt = startAttempt(this.pool, requestOf(command, sent, call.headers), timeoutMs);
+    const request = requestOf(command, sent, call.headers);
+    const attempt = startAttempt(this.pool, request, timeoutMs, this.held);
     attempt.answer.then(
       ({ status }) => {
         this.parts.outage.answered(sentAtMs);

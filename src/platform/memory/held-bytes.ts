@@ -1,8 +1,8 @@
 import { TimedList, type TimedItem } from '../collections/timed-list.ts';
 
 /**
- * The bytes that the gateway holds in memory for others: responses that clients have not read yet, events for slow
- * and for later readers, request bodies, and pipelined requests that wait.
+ * The bytes that the gateway holds in memory for others: responses that clients have not read yet or that are not whole
+ * yet, events for slow and for later readers, request bodies, and pipelined requests that wait.
  */
 export const HELD_KINDS = ['answers', 'events', 'bodies', 'waiting'] as const;
 export type HeldKind = (typeof HELD_KINDS)[number];

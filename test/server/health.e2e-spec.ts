@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { problem } from '../support/ask-raw.ts';
 import { startTestGateway } from '../support/gateway.ts';
+import { rawAnswer } from '../support/raw-client.ts';
 import { logOf, scriptedUpstream, testGateway } from '../support/scripted-gateway.ts';
 
 const NOT_CACHED = 'no-cache, no-store, must-revalidate';
@@ -74,13 +75,13 @@ describe('the health of the public port', () => {
     expect(gateway.managementUrl).toBeUndefined();
   });
 
-  it('is 200 until new requests are refused while the gateway drains', async () => {
+  it('is 200 while the gateway drains', async () => {
     const { state } = gateway.running;
     const statuses = [];
     for (state.phase of DRAIN_PHASES) {
       statuses.push((await fetch(`${gateway.url}/health`)).status);
     }
-    expect(statuses).toEqual([200, 200, 503]);
+    expect(statuses).toEqual([200, 200, 200]);
   });
 });
 
@@ -185,6 +186,16 @@ describe('the management port', () => {
     'GET /x?secret=1',
     'POST /health/live',
   ])('has no %s', (line) => expectRouteNotFound(gateway.managementUrl, line));
+
+  it.each([
+    ['a body', 'GET /metrics', ['Content-Length: 1'], 'unexpected_body'],
+    ['a target that is no path', 'GET http://elsewhere/metrics', [], 'malformed_path'],
+    ['a fragment', 'GET /health/ready#x', [], 'malformed_path'],
+  ])('refuses %s', async (_, line, headers, code) => {
+    const { port } = new URL(gateway.managementUrl ?? '');
+    const { status, body } = await rawAnswer(Number(port), line, headers);
+    expect([status, JSON.parse(body.toString()).code]).toEqual([400, code]);
+  });
 
   it('has its routes for HEAD too', async () => {
     const head = await fetch(`${gateway.managementUrl}/health/live`, { method: 'HEAD' });

@@ -2,6 +2,9 @@
 export const PROXIED_PREFIXES = ['/streams', '/shapes', '/registry'] as const;
 export type ProxiedPrefix = (typeof PROXIED_PREFIXES)[number];
 
+/** Answered until the listener's last connection ends; its controller decides how. */
+export const HEALTH_PATH = '/health';
+
 /** The prefixes that browsers read. Only these have CORS. */
 export const READ_PREFIXES = ['/streams', '/shapes'] as const;
 

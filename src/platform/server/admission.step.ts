@@ -1,13 +1,20 @@
+import { HEALTH_PATH } from '../http/routes.ts';
 import { drainingError } from './drain.ts';
 import type { GatewayState } from './gateway-state.ts';
 import type { ConnectionCap } from './connection-cap.ts';
+import { requestContext } from './request-context.ts';
 import type { Step } from './request-way.ts';
 
-/** Refuses new requests, before anything is done for them, when the gateway is at its limit or about to stop. */
+/**
+ * Refuses new requests, before anything is done for them, when the gateway is at its limit or about to stop. Whether
+ * `/health` fails then is a setting.
+ */
 export function admissionStep(state: GatewayState, connectionCap: ConnectionCap): Step {
   return (request, response) => {
     connectionCap.check(request.socket, response);
-    if (state.phase === 'refusing') throw drainingError();
+    if (state.phase === 'refusing' && requestContext(request).path !== HEALTH_PATH) {
+      throw drainingError();
+    }
     return true;
   };
 }

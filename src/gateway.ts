@@ -109,11 +109,19 @@ export async function startGateway(
     port: portOf(app),
     managementPort: management && portOf(management),
     drain: async ({ hasLameDuck = true } = {}) => {
-      const endsAtMs = performance.now() + config.timeouts.drainMs;
-      const timeoutMs = config.timeouts.drainMs * (tracing ? 1 - FLUSH_SHARE : 1);
+      const timeoutMs = config.timeouts.drainMs;
+      const endsAtMs = performance.now() + timeoutMs;
       const { connections, openRequests } = parts;
-      const { server } = adapter;
-      await drain({ server, connections, openRequests, state, logger, hasLameDuck, timeoutMs });
+      await drain({
+        server: adapter.server,
+        connections,
+        openRequests,
+        state,
+        logger,
+        hasLameDuck,
+        timeoutMs,
+        hardDeadlineAt: tracing ? 1 - FLUSH_SHARE : 1,
+      });
       const leftMs = Math.max(MIN_CLOSE_MS, endsAtMs - performance.now());
       // The end of the process closes what a module cannot close in time.
       await within(leftMs, close(Math.min(leftMs, MAX_FLUSH_MS)));

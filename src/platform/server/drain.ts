@@ -23,8 +23,10 @@ export interface DrainParts {
   logger: Logger;
   /** Whether load balancers get time to notice before the listener closes. */
   hasLameDuck: boolean;
-  /** The longest time from the signal to the end. */
+  /** The longest time from the signal to the end of the process. */
   timeoutMs: number;
+  /** The share of that time at which the hard deadline comes. The rest is for what follows the drain. */
+  hardDeadlineAt: number;
 }
 
 /**
@@ -37,7 +39,8 @@ export interface DrainParts {
  * nothing is left, or at the hard deadline.
  */
 export async function drain(parts: DrainParts): Promise<void> {
-  const { server, connections, openRequests, state, hasLameDuck, timeoutMs } = parts;
+  const { server, connections, openRequests, state } = parts;
+  const { hasLameDuck, timeoutMs, hardDeadlineAt } = parts;
   const startedAtMs = performance.now();
   const untilShare = (share: number): number =>
     Math.max(0, share * timeoutMs - (performance.now() - startedAtMs));
@@ -53,7 +56,7 @@ export async function drain(parts: DrainParts): Promise<void> {
   connections.closeIdle();
   const closesUnused = setTimeout(() => connections.closeUnused(), FIRST_REQUEST_MS);
   const endReads = scheduleEndOfReads(parts, untilShare);
-  await within(untilShare(1), closed);
+  await within(untilShare(hardDeadlineAt), closed);
   clearTimeout(closesUnused);
   endReads.callOff();
   if (openRequests.size > 0) {

@@ -1,4 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { generateKeyPairSync } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { afterThisTest } from '../support/for-this-test.ts';
+import { until } from '../support/until.ts';
 import { AUTHORIZED, READ_TOKEN_SECRET, type TestGateway } from '../support/gateway.ts';
 import { rawAnswer } from '../support/raw-client.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
@@ -121,6 +125,39 @@ describe('CORS', () => {
     it.each(['/streams/t/x', '/shapes/v1/shape'])('is there on the 502 of %s', async (path) => {
       const answer = await ask(alone, `GET ${path}`, authorized, from(PAGE));
       expect(answer).toEqual({ status: 502, cors: open200, vary: [] });
+    });
+
+    describe('that has to do with the gateway as a whole', () => {
+      const silent = scriptedUpstream(() => undefined);
+      const full = testGateway(() => ({
+        GATEWAY_HISTORY_URL: silent.url,
+        GATEWAY_MAX_OPEN_READS: '1',
+        GATEWAY_READ_TOKEN_JWKS: '/nonexistent/jwks',
+      }));
+      const read = (credential = authorized) =>
+        ask(full, 'GET /streams/t/x', credential, from(PAGE));
+
+      // Clients wait as long as Retry-After says if they can read it. Otherwise it is a lost network to them.
+      it('is there on the 503 overloaded', async () => {
+        const parked = new AbortController();
+        afterThisTest(() => parked.abort());
+        const options = { headers: AUTHORIZED, signal: parked.signal };
+        fetch(`${full.url}/streams/t/x`, options).catch(() => undefined);
+        await until('the parked read upstream', () => silent.seen.length === 1);
+        expect(await read()).toEqual({ status: 503, cors: open200, vary: [] });
+      });
+
+      it('is there on the 503 keys_unavailable', async () => {
+        const { privateKey } = generateKeyPairSync('ed25519');
+        const token = await new SignJWT({}).setProtectedHeader({ alg: 'EdDSA' }).sign(privateKey);
+        const answer = await read(`Authorization: Bearer ${token}`);
+        expect(answer).toEqual({ status: 503, cors: open200, vary: [] });
+      });
+
+      it('is there on the 503 draining', async () => {
+        full.running.state.phase = 'refusing';
+        expect(await read()).toEqual({ status: 503, cors: open200, vary: [] });
+      });
     });
 
     const bearer = (): string => `Authorization: Bearer ${token}`;

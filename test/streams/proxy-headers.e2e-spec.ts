@@ -162,6 +162,15 @@ describe('headers through a proxied route', () => {
       });
     });
 
+    it.each(['a', '-_.Z9', 'a'.repeat(128)])('keep the X-Request-Id %j', async (id) => {
+      const { head } = await rawAnswer(gateway.port, 'GET /streams/x', [
+        KEY,
+        `X-Request-Id: ${id}`,
+      ]);
+      expect(/^x-request-id: (.*)$/im.exec(head)?.[1]).toBe(id);
+      expect(upstream.seen[0]?.headers['x-request-id']).toBe(id);
+    });
+
     it.each(['bad id', 'a'.repeat(129), '', 'a,b', 'é', '<script>', 'twice\r\nX-Request-Id: b'])(
       'replace the X-Request-Id %j, upstream and in the answer alike',
       async (id) => {

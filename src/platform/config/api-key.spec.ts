@@ -106,6 +106,15 @@ describe('an entry of API keys', () => {
     });
   });
 
+  it('has a name of 32 characters and 16 paths at most', () => {
+    const paths = Array.from({ length: 16 }, (_, index) => `/streams/${index}`);
+    const key = parsed(`${KEY} name=${'a'.repeat(32)} paths=${paths.join('+')}`);
+    expect([key.name, key.paths]).toEqual([
+      'a'.repeat(32),
+      paths.map((path) => path.slice(1).split('/')),
+    ]);
+  });
+
   it('opens nothing but the scopes that it names, whichever they are', () => {
     for (let bits = 1; bits < 1 << SCOPES.length; bits++) {
       const named = SCOPES.filter((_, index) => bits & (1 << index));

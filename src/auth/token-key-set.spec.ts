@@ -131,6 +131,23 @@ describe('TokenKeySet', () => {
     expect(await outcome(sign(first, 'first'))).toBe('signature');
   });
 
+  it('is read in time although a token had it read shortly before', async () => {
+    await keySet.start();
+    await jest.advanceTimersByTimeAsync(REFRESH_MS - 1);
+    await outcome(sign(first, 'forged'));
+    await jest.advanceTimersByTimeAsync(REFRESH_MS);
+    expect(reads).toBe(3);
+  });
+
+  // No token of a new key was accepted until the clock had come to where it was.
+  it('is read again after somebody has set the clock back', async () => {
+    await keySet.start();
+    jest.setSystemTime(Date.now() - 3_600_000);
+    serve(first, second);
+    await jest.advanceTimersByTimeAsync(MIN_INTERVAL_MS);
+    expect(await outcome(sign(second, 'second'))).toBe('accepted');
+  });
+
   it('is not read any more once it is stopped', async () => {
     await keySet.start();
     keySet.onModuleDestroy();

@@ -18,6 +18,9 @@ import { TokenRefusal } from './read-token.ts';
 /** How long anybody waits for the set. It is more than the source takes to give up a URL. */
 const READ_TIMEOUT_MS = 4_000;
 
+/** Between two turns, also while a read does not end. */
+const MIN_WAIT_MS = 1_000;
+
 export const JWKS_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 
 /** A token cannot be verified, because the key set was never read or may be out of date. */
@@ -56,11 +59,11 @@ export class TokenKeySet implements OnModuleDestroy {
   private readonly logger: Pick<Logger, 'error' | 'info'>;
   private readonly now: () => number;
 
-  /** `now` gives milliseconds since 1970. */
+  /** `now` gives milliseconds that only grow. */
   constructor(
     source: JwkSetSource,
     logger: Pick<Logger, 'error' | 'info'>,
-    now: () => number = Date.now,
+    now: () => number = () => performance.now(),
   ) {
     this.source = source;
     this.logger = logger;
@@ -83,8 +86,10 @@ export class TokenKeySet implements OnModuleDestroy {
     await this.load();
     if (this.isStopped) return;
     const { refreshMs, minIntervalMs } = this.source;
-    this.timer = setTimeout(() => void this.start(), this.lastFailed ? minIntervalMs : refreshMs);
-    this.timer.unref();
+    // A token may have had it read since the last turn.
+    const dueAtMs = this.triedAtMs + (this.lastFailed ? minIntervalMs : refreshMs);
+    const waitMs = Math.max(MIN_WAIT_MS, dueAtMs - this.now());
+    this.timer = setTimeout(() => void this.start(), waitMs).unref();
   }
 
   onModuleDestroy(): void {

@@ -1,18 +1,18 @@
 import type { INestApplication } from '@nestjs/common';
-import type { Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { Logger } from 'pino';
-import type { ClientRequest } from '../platform/http/client-request.ts';
 import type { LoggedPaths } from '../platform/log/logged-paths.ts';
 import { OpenRequests } from '../platform/server/open-requests.ts';
+import { ProblemFilter } from '../platform/server/problem.filter.ts';
 import { requestContext, setAnswerHeaders } from '../platform/server/request-context.ts';
 import { requestContextStep } from '../platform/server/request-context.step.ts';
 import { requestTargetStep } from '../platform/server/request-target.step.ts';
-import { ProblemFilter } from '../platform/server/problem.filter.ts';
+import { RequestWay, type Step } from '../platform/server/request-way.ts';
 import { catchStrayErrors } from '../platform/server/stray-errors.ts';
 import { unexpectedBodyStep } from '../platform/server/unexpected-body.step.ts';
 import { RequestLog } from '../platform/telemetry/request-log.ts';
 
-/** The steps of every request on the management port before its route. */
+/** The steps of every request on the management port before its route: those of the public port that apply to it. */
 export function configureManagement(
   app: INestApplication,
   logger: Logger,
@@ -22,19 +22,29 @@ export function configureManagement(
   const observers = logger.isLevelEnabled('debug')
     ? [new RequestLog(logger, { listener: 'management' })]
     : [];
-  const openContext = requestContextStep(observers, new OpenRequests(), paths);
   const filter = new ProblemFilter(logger);
-  app.use((request: ClientRequest, response: ServerResponse, next: () => void) => {
-    openContext(request, response);
-    setAnswerHeaders(response, requestContext(request));
-    try {
-      requestTargetStep(request);
-      unexpectedBodyStep(request);
-    } catch (error) {
-      filter.answer(error, request, response);
-      return;
-    }
-    next();
+  const way = new RequestWay({
+    steps: [
+      requestContextStep(observers, new OpenRequests(), paths),
+      answerHeadersStep,
+      requestTargetStep,
+      unexpectedBodyStep,
+    ],
+    findHandler: () => undefined,
+    router: app.getHttpAdapter().getInstance() as RequestListener,
+    mustWait: () => false,
+    onFailure: (error, request, response) => filter.answer(error, request, response),
   });
-  catchStrayErrors(app.getHttpServer() as Server, logger);
+  const server = app.getHttpServer() as Server;
+  // Express' own listener. It would answer a target that it cannot parse before any step.
+  server.removeAllListeners('request');
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+    server.on(event, way.takeAtOnce);
+  }
+  catchStrayErrors(server, logger);
 }
+
+const answerHeadersStep: Step = (request, response) => {
+  setAnswerHeaders(response, requestContext(request));
+  return true;
+};

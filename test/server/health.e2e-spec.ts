@@ -79,9 +79,10 @@ describe('the health of the public port', () => {
     const { state } = gateway.running;
     const statuses = [];
     for (state.phase of DRAIN_PHASES) {
+      statuses.push((await fetch(`${gateway.url}/health/`)).status);
       statuses.push((await fetch(`${gateway.url}/health`)).status);
     }
-    expect(statuses).toEqual([200, 200, 200]);
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200]);
   });
 });
 
@@ -190,11 +191,20 @@ describe('the management port', () => {
   it.each([
     ['a body', 'GET /metrics', ['Content-Length: 1'], 'unexpected_body'],
     ['a target that is no path', 'GET http://elsewhere/metrics', [], 'malformed_path'],
+    // Express answered it before any step, in a form of its own.
+    ['a target that is none at all', 'GET http://[/metrics', [], 'malformed_path'],
     ['a fragment', 'GET /health/ready#x', [], 'malformed_path'],
   ])('refuses %s', async (_, line, headers, code) => {
     const { port } = new URL(gateway.managementUrl ?? '');
     const { status, body } = await rawAnswer(Number(port), line, headers);
     expect([status, JSON.parse(body.toString()).code]).toEqual([400, code]);
+  });
+
+  // Node tells such a request to other listeners than those of requests, and nobody answered.
+  it.each(['100-continue', 'anything'])('answers a request that expects %s', async (what) => {
+    const { port } = new URL(gateway.managementUrl ?? '');
+    const answer = await rawAnswer(Number(port), 'GET /health/live', [`Expect: ${what}`]);
+    expect(answer.status).toBe(200);
   });
 
   it('has its routes for HEAD too', async () => {

@@ -131,6 +131,20 @@ describe('TokenKeySet', () => {
     expect(await outcome(sign(first, 'first'))).toBe('signature');
   });
 
+  // The next read came a second late.
+  it('is read in time although a timer ends a little early', async () => {
+    const source = {
+      read: () => served().finally(() => reads++),
+      refreshMs: 3_000,
+      minIntervalMs: 3_000,
+    };
+    const logger = { error: jest.fn(), info: jest.fn() };
+    keySet = new TokenKeySet(source, logger, () => performance.now() * 0.9995);
+    await keySet.start();
+    await jest.advanceTimersByTimeAsync(3_010);
+    expect(reads).toBe(2);
+  });
+
   it('is read in time although a token had it read shortly before', async () => {
     await keySet.start();
     await jest.advanceTimersByTimeAsync(REFRESH_MS - 1);

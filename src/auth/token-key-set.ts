@@ -18,8 +18,8 @@ import { TokenRefusal } from './read-token.ts';
 /** How long anybody waits for the set. It is more than the source takes to give up a URL. */
 const READ_TIMEOUT_MS = 4_000;
 
-/** Between two turns, also while a read does not end. */
-const MIN_WAIT_MS = 1_000;
+/** How often a read is begun in place of one that did not end, as soon as that has ended. */
+const STUCK_WAIT_MS = 1_000;
 
 export const JWKS_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 
@@ -86,10 +86,10 @@ export class TokenKeySet implements OnModuleDestroy {
     await this.load();
     if (this.isStopped) return;
     const { refreshMs, minIntervalMs } = this.source;
-    // A token may have had it read since the last turn.
+    // A token may have had it read since the last turn, and a timer of Node may end a little early.
     const dueAtMs = this.triedAtMs + (this.lastFailed ? minIntervalMs : refreshMs);
-    const waitMs = Math.max(MIN_WAIT_MS, dueAtMs - this.now());
-    this.timer = setTimeout(() => void this.start(), waitMs).unref();
+    const waitMs = this.isReading ? STUCK_WAIT_MS : dueAtMs - this.now();
+    this.timer = setTimeout(() => void this.start(), Math.ceil(waitMs)).unref();
   }
 
   onModuleDestroy(): void {

@@ -12,8 +12,8 @@ const LISTENER_CLOSES_AT = 0.2;
 /** How long a new connection may take for its first request, from the close of the listener on. */
 const FIRST_REQUEST_MS = 200;
 const PARKED_READS_END_AT = 0.8;
-/** Reads end one after the other until this share of the time, so that clients do not all return at once. */
-const LAST_READ_ENDS_AT = 0.95;
+/** Reads end one after the other until this share of the time before the end, so that clients do not all return at once. */
+const LAST_READ_ENDS_BEFORE = 0.05;
 
 export interface DrainParts {
   server: Server;
@@ -69,14 +69,15 @@ export async function drain(parts: DrainParts): Promise<void> {
 
 /** Ends parked reads one after the other, from the soft deadline over the time that is left. */
 function scheduleEndOfReads(
-  { openRequests, state }: DrainParts,
+  { openRequests, state, hardDeadlineAt }: DrainParts,
   untilShare: (share: number) => number,
 ): { callOff: () => void } {
+  const lastReadEndsAt = hardDeadlineAt - LAST_READ_ENDS_BEFORE;
   const timers: NodeJS.Timeout[] = [];
   const softDeadline = (): void => {
     state.phase = 'refusing';
     const reads = openRequests.reads();
-    const spanMs = untilShare(LAST_READ_ENDS_AT);
+    const spanMs = untilShare(lastReadEndsAt);
     for (const [index, read] of reads.entries()) {
       timers.push(
         setTimeout(() => read.openRead?.endEarly(drainingError()), (spanMs * index) / reads.length),
@@ -87,7 +88,7 @@ function scheduleEndOfReads(
   const lastCall = (): void =>
     openRequests.reads().forEach((read) => read.openRead?.endEarly(drainingError()));
   timers.push(setTimeout(softDeadline, untilShare(PARKED_READS_END_AT)));
-  timers.push(setTimeout(lastCall, untilShare(LAST_READ_ENDS_AT)));
+  timers.push(setTimeout(lastCall, untilShare(lastReadEndsAt)));
   return { callOff: () => timers.forEach((timer) => clearTimeout(timer)) };
 }
 

@@ -2,8 +2,8 @@
 export const PROXIED_PREFIXES = ['/streams', '/shapes', '/registry'] as const;
 export type ProxiedPrefix = (typeof PROXIED_PREFIXES)[number];
 
-/** Answered until the listener's last connection ends; its controller decides how. */
-export const HEALTH_PATH = '/health';
+/** The route that load balancers probe on the public port. */
+export const HEALTH_ROUTE = '/health';
 
 /** The prefixes that browsers read. Only these have CORS. */
 export const READ_PREFIXES = ['/streams', '/shapes'] as const;
@@ -16,6 +16,10 @@ export function isBelow(path: string, prefix: string): boolean {
 /** The methods that read. CORS and read tokens open only these. */
 export function isReadMethod(method: string): method is 'GET' | 'HEAD' {
   return method === 'GET' || method === 'HEAD';
+}
+
+export function isHealthPath(path: string): boolean {
+  return path === HEALTH_ROUTE || path === `${HEALTH_ROUTE}/`;
 }
 
 export function isReadPath(path: string): boolean {

@@ -1,4 +1,4 @@
-import { HEALTH_PATH } from '../http/routes.ts';
+import { isHealthPath } from '../http/routes.ts';
 import { drainingError } from './drain.ts';
 import type { GatewayState } from './gateway-state.ts';
 import type { ConnectionCap } from './connection-cap.ts';
@@ -12,7 +12,7 @@ import type { Step } from './request-way.ts';
 export function admissionStep(state: GatewayState, connectionCap: ConnectionCap): Step {
   return (request, response) => {
     connectionCap.check(request.socket, response);
-    if (state.phase === 'refusing' && requestContext(request).path !== HEALTH_PATH) {
+    if (state.phase === 'refusing' && !isHealthPath(requestContext(request).path)) {
       throw drainingError();
     }
     return true;

@@ -1,11 +1,10 @@
 import type { Logger } from 'pino';
+import { HEALTH_ROUTE } from '../http/routes.ts';
 import { infoLines } from '../log/create-logger.ts';
 import type { InfoLines } from '../log/info-lines.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 import { ProbeSampling } from './probe-sampling.ts';
 
-/** The paths that load balancers probe on the public port. */
-const PROBE_ROUTE = '/health';
 const PROBE_LINE_INTERVAL_MS = 60_000;
 const MAX_SUBJECT_LENGTH = 64;
 
@@ -79,5 +78,5 @@ function quoted(value: string): string {
 const PLAIN = /^[\w/.~!$&'()*+,;=:@%-]*$/;
 
 function isGoodProbe({ status, isWhole, context }: EndedRequest): boolean {
-  return context.route === PROBE_ROUTE && status === 200 && isWhole;
+  return context.route === HEALTH_ROUTE && status === 200 && isWhole;
 }

@@ -170,6 +170,12 @@ describe('an upstream that fails', () => {
         const answer = await ask(method, { of: deaf });
         expect([answer.status, answer.json]).toEqual([502, UNSENT]);
       }
+      const causes = logOf(deaf).flatMap(({ err }) => (err ? [err] : []));
+      const cause = {
+        code: 'ETIMEDOUT',
+        message: `no connection within ${RESPONSE_TIMEOUT_MS} ms`,
+      };
+      expect(causes).toMatchObject([cause, cause]);
     });
 
     // It was blamed on the upstream, as upstream_invalid_response at level warn; thrown behind the head of an answer it

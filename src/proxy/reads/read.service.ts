@@ -55,7 +55,7 @@ export class ReadService {
     this.sharing.add(reader);
   }
 
-  /** Fails a reader with `upstream_timeout` after the time that an upstream has to the headers of a response. */
+  /** Fails a reader after the time that an upstream has to the headers of a response. */
   startTimeout(reader: Reader): Deadline<Reader> {
     return this.timeouts.add(awakeMs() + timeoutMsOf(reader.call), reader);
   }

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../platform/errors/error-codes.ts';
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
+import { ConnectTimeout } from './connections/connection-errors.ts';
 import type { Reached } from './send-again.ts';
 import type { Upstream } from './upstreams.ts';
 
@@ -57,10 +58,12 @@ const NAMELESS = 'server behind this route';
  * so and how to repeat it safely: a client that only reads "try again" would make the change twice.
  */
 export function upstreamError(request: FailedRequest, failure: RequestFailure): GatewayError {
-  const { reached, cause, timeoutMs, isRefused, retryAfterSeconds } = failure;
-  if (cause instanceof GatewayError) return cause;
+  const { reached, timeoutMs, isRefused, retryAfterSeconds } = failure;
+  if (failure.cause instanceof GatewayError) return failure.cause;
   const { basePath, protocol } = request.upstream;
   const isUnsent = reached === 'nowhere';
+  const hasNoConnection = isUnsent && timeoutMs !== undefined;
+  const cause = failure.cause ?? (hasNoConnection ? new ConnectTimeout(timeoutMs) : undefined);
   const doubt =
     isUnsent || isRefused ? undefined : protocol.doubtOf(request.method, request.target, basePath);
   const { code, says } = FAILURES[kindOf(failure, doubt !== undefined)];

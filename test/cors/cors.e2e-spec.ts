@@ -134,8 +134,12 @@ describe('CORS', () => {
         GATEWAY_MAX_OPEN_READS: '1',
         GATEWAY_READ_TOKEN_JWKS: '/nonexistent/jwks',
       }));
-      const read = (credential = authorized) =>
-        ask(full, 'GET /streams/t/x', credential, from(PAGE));
+      async function read(credential = authorized) {
+        const answer = await rawAnswer(full.port, 'GET /streams/t/x', [credential, from(PAGE)]);
+        const { code } = JSON.parse(answer.body.toString()) as { code: string };
+        return { code, ...corsLines(answer) };
+      }
+      const refusal = { status: 503, cors: open200, vary: [] };
 
       // Clients wait as long as Retry-After says if they can read it. Otherwise it is a lost network to them.
       it('is there on the 503 overloaded', async () => {
@@ -144,19 +148,21 @@ describe('CORS', () => {
         const options = { headers: AUTHORIZED, signal: parked.signal };
         fetch(`${full.url}/streams/t/x`, options).catch(() => undefined);
         await until('the parked read upstream', () => silent.seen.length === 1);
-        expect(await read()).toEqual({ status: 503, cors: open200, vary: [] });
+        expect(await read()).toEqual({ code: 'overloaded', ...refusal });
       });
 
       it('is there on the 503 keys_unavailable', async () => {
         const { privateKey } = generateKeyPairSync('ed25519');
         const token = await new SignJWT({}).setProtectedHeader({ alg: 'EdDSA' }).sign(privateKey);
         const answer = await read(`Authorization: Bearer ${token}`);
-        expect(answer).toEqual({ status: 503, cors: open200, vary: [] });
+        expect(answer).toEqual({ code: 'keys_unavailable', ...refusal });
       });
 
       it('is there on the 503 draining', async () => {
-        full.running.state.phase = 'refusing';
-        expect(await read()).toEqual({ status: 503, cors: open200, vary: [] });
+        const { state } = full.running;
+        afterThisTest(() => void (state.phase = 'serving'));
+        state.phase = 'refusing';
+        expect(await read()).toEqual({ code: 'draining', ...refusal });
       });
     });
 

@@ -70,6 +70,26 @@ async function codeOf(judge: ReadTokenVerifier, token: string): Promise<string> 
 }
 
 describe('ReadTokenVerifier', () => {
+  describe('trusts a token', () => {
+    it('until its secret is withdrawn', async () => {
+      const list = { entries: [SECRET, OLD_SECRET] };
+      const judge = new ReadTokenVerifier(list, undefined, RULES, () => NOW_MS);
+      const token = await judge.verify(await sign('HS256', OLD_SECRET));
+      expect(judge.trusts(token)).toBe(true);
+      list.entries = [SECRET];
+      expect(judge.trusts(token)).toBe(false);
+    });
+
+    it.each(['EdDSA', 'ES256', 'RS256'] as const)('of the key set alone: %s', async (alg) => {
+      const judge = verifier([SECRET], PUBLIC_KEYS);
+      const { privateKey } = PAIRS[alg];
+      const token = await judge.verify(await sign(alg, privateKey, { kid: alg }));
+      expect(judge.trusts(token)).toBe(true);
+      expect(verifier([SECRET], []).trusts(token)).toBe(false);
+      expect(verifier([SECRET]).trusts(token)).toBe(false);
+    });
+  });
+
   describe('knows by its digest', () => {
     let nowMs = NOW_MS;
     const list = { entries: [SECRET] };

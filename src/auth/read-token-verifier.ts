@@ -64,11 +64,8 @@ export class ReadTokenVerifier {
       const secrets = this.secrets.entries;
       const keySet = this.keySet?.version;
       const token = await this.judge(credential);
-      // If the keys changed during the verification, the token may belong to the former ones.
-      const haveChanged = secrets !== this.secrets.entries || keySet !== this.keySet?.version;
-      if (digest !== undefined && !haveChanged) {
-        this.verified.add(digest, token, secrets, keySet);
-      }
+      // With the keys from before: if they have changed during the verification, the cache forgets the token again.
+      if (digest !== undefined) this.verified.add(digest, token, secrets, keySet);
       return token;
     } catch (error) {
       if (error instanceof KeysUnavailable) {

@@ -126,6 +126,8 @@ describe('the scopes of API keys', () => {
       for (const path of ['/registry/deployments', '/shapes/v1/shape?table=entities&offset=-1']) {
         expect((await ask('narrow', 'GET', path)).status).toBe(200);
       }
+      const elsewhere = 'Stream-Forked-From: /streams/t/secret';
+      expect((await ask('narrow', 'GET', '/registry/deployments', elsewhere)).status).toBe(200);
     });
 
     it.each([

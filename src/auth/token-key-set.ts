@@ -18,7 +18,7 @@ import { TokenRefusal } from './read-token.ts';
 /** How long anybody waits for the set. It is more than the source takes to give up a URL. */
 const READ_TIMEOUT_MS = 4_000;
 
-/** How often a read is begun in place of one that did not end, as soon as that has ended. */
+/** While a read does not end, how long until the next look whether it has. */
 const STUCK_WAIT_MS = 1_000;
 
 export const JWKS_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];

@@ -12,7 +12,10 @@ const LISTENER_CLOSES_AT = 0.2;
 /** How long a new connection may take for its first request, from the close of the listener on. */
 const FIRST_REQUEST_MS = 200;
 const PARKED_READS_END_AT = 0.8;
-/** Reads end one after the other until this share of the time before the end, so that clients do not all return at once. */
+/**
+ * Reads end one after the other until this share of the time before the hard deadline, so that clients do not all
+ * return at once.
+ */
 const LAST_READ_ENDS_BEFORE = 0.05;
 
 export interface DrainParts {

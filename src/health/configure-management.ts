@@ -8,7 +8,7 @@ import { requestContext, setAnswerHeaders } from '../platform/server/request-con
 import { requestContextStep } from '../platform/server/request-context.step.ts';
 import { requestTargetStep } from '../platform/server/request-target.step.ts';
 import { RequestWay, type Step } from '../platform/server/request-way.ts';
-import { catchStrayErrors } from '../platform/server/stray-errors.ts';
+import { catchStrayErrors, REQUEST_EVENTS } from '../platform/server/stray-errors.ts';
 import { unexpectedBodyStep } from '../platform/server/unexpected-body.step.ts';
 import { RequestLog } from '../platform/telemetry/request-log.ts';
 
@@ -38,9 +38,7 @@ export function configureManagement(
   const server = app.getHttpServer() as Server;
   // Express' own listener. It would answer a target that it cannot parse before any step.
   server.removeAllListeners('request');
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
-    server.on(event, way.takeAtOnce);
-  }
+  for (const event of REQUEST_EVENTS) server.on(event, way.takeAtOnce);
   catchStrayErrors(server, logger);
 }
 

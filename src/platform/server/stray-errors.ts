@@ -3,6 +3,9 @@ import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { breakOff } from '../http/break-off.ts';
 
+/** Node tells a request with an expectation to other listeners, and to none of `request`. */
+export const REQUEST_EVENTS = ['request', 'checkContinue', 'checkExpectation'] as const;
+
 /**
  * Adds a listener for `error` to every connection and every response of a server. An `error` without a listener
  * ends the process, and with it the requests of all other clients. A single write after the end of a response once
@@ -16,7 +19,7 @@ export function catchStrayErrors(server: Server, logger: Logger): void {
     });
   };
   server.prependListener('connection', (socket: Socket) => socket.on('error', ignore));
-  for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+  for (const event of REQUEST_EVENTS) {
     server.prependListener(event, onRequest);
   }
 }

@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
@@ -86,7 +87,7 @@ export async function startGateway(
       : await createManagement(app, { config, logger, telemetry, names, log, options });
   requestMetrics?.announce(parts.access.routes());
   const closeAll = async (flushMs: number): Promise<void> => {
-    await Promise.all([app.close(), management?.close()]);
+    await Promise.all([app.close(), management && closeManagement(management)]);
     await lastLogLines();
     await tracing?.shutdown(flushMs);
   };
@@ -156,6 +157,14 @@ async function createManagement(
   return management;
 }
 
+/** Whoever only connects, or stops in the middle of a request, would hold up the end of the process. */
+async function closeManagement(management: INestApplication): Promise<void> {
+  const closed = management.close();
+  await within(MANAGEMENT_CLOSE_MS, closed);
+  (management.getHttpServer() as Server).closeAllConnections();
+  await closed;
+}
+
 async function listen(
   app: INestApplication,
   host: string,
@@ -193,6 +202,8 @@ const ALL_WRITTEN: LogCounts = { droppedLines: 0, waitingBytes: 0 };
 const FLUSH_SHARE = 0.04;
 /** Without open requests everything closes within this time. */
 const MIN_CLOSE_MS = 100;
+/** How long the last answers of the management port may take. */
+const MANAGEMENT_CLOSE_MS = 500;
 /** An unreachable collector delays the end of the process at most by this. */
 const MAX_FLUSH_MS = 3_000;
 

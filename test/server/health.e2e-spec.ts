@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
+import { awaited } from '../support/until.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { problem } from '../support/ask-raw.ts';
 import { startTestGateway } from '../support/gateway.ts';
@@ -212,6 +215,21 @@ describe('the management port', () => {
     expect(head.status).toBe(200);
     expect(await head.text()).toBe('');
   });
+});
+
+// The end of the process waited for them until the drain's time was over.
+it.each([
+  ['has only connected', ''],
+  ['stops in its head', 'GET /health/live HTTP/1.1\r\n'],
+])('a client of the management port that %s does not hold up the end', async (_, sent) => {
+  const gateway = await startTestGateway(await managed());
+  const client = connect(Number(new URL(gateway.managementUrl ?? '').port), '127.0.0.1');
+  client.on('error', () => undefined);
+  const closed = once(client, 'close');
+  await once(client, 'connect');
+  if (sent) await new Promise((resolve) => client.write(sent, resolve));
+  await awaited('the end of the gateway', gateway.stop());
+  await closed;
 });
 
 describe('probes in the log', () => {

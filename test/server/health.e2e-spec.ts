@@ -224,12 +224,15 @@ it.each([
 ])('a client of the management port that %s does not hold up the end', async (_, sent) => {
   const gateway = await startTestGateway(await managed());
   const client = connect(Number(new URL(gateway.managementUrl ?? '').port), '127.0.0.1');
+  // Closed by a reset, or in order.
   client.on('error', () => undefined);
-  const closed = once(client, 'close');
+  const closed = new Promise((resolve) => client.once('close', resolve));
   await once(client, 'connect');
   if (sent) await new Promise((resolve) => client.write(sent, resolve));
+  // The gateway accepts connections in their order. It resets those that it has not accepted when it stops to listen.
+  await fetch(`${gateway.managementUrl}/health/live`);
   await awaited('the end of the gateway', gateway.stop());
-  await closed;
+  await awaited('the end of the connection', closed);
 });
 
 describe('probes in the log', () => {

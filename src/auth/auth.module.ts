@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import { CONFIG, type GatewayConfig } from '../platform/config/gateway-config.ts';
 import type { ApiKey } from '../platform/config/api-key.ts';
 import { SecretList } from '../platform/config/secret-list.ts';
-import { parseApiKeys, parseReadTokenSecrets } from '../platform/config/secret-lists.ts';
 import { LOGGER } from '../platform/log/create-logger.ts';
 import { NameResolver } from '../platform/names/name-resolver.ts';
 import { AccessGuard } from './access.guard.ts';
@@ -33,19 +32,13 @@ export const READ_TOKEN_KEY_SET = Symbol('read token key set');
     {
       provide: API_KEY_LIST,
       inject: [CONFIG, LOGGER],
-      useFactory: ({ apiKeys }: GatewayConfig, logger: Logger) =>
-        SecretList.open('GATEWAY_API_KEYS_FILE', apiKeys, parseApiKeys, logger),
+      useFactory: ({ apiKeys }: GatewayConfig, logger: Logger) => new SecretList(apiKeys, logger),
     },
     {
       provide: READ_TOKEN_SECRET_LIST,
       inject: [CONFIG, LOGGER],
       useFactory: ({ readTokens }: GatewayConfig, logger: Logger) =>
-        SecretList.open(
-          'GATEWAY_READ_TOKEN_SECRETS_FILE',
-          readTokens.secrets,
-          parseReadTokenSecrets,
-          logger,
-        ),
+        new SecretList(readTokens.secrets, logger),
     },
     {
       provide: CredentialFiles,

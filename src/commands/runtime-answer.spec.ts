@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { thrown } from '../../test/support/thrown.ts';
 import { upstreamsWith } from '../../test/support/upstreams.ts';
-import type { RuntimeApi } from '../platform/config/gateway-config.ts';
+import type { RuntimeApi } from '../platform/config/environment.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { interpretAnswer, type SentCommand } from './runtime-answer.ts';
 
 const SENT: SentCommand = {
-  upstream: (await upstreamsWith()).runtimeIngress,
+  upstream: upstreamsWith().runtimeIngress,
   api: 'classic',
   method: 'POST',
   target: '/chat/a1/wake/send',

@@ -1,4 +1,4 @@
-import type { RuntimeApi } from '../platform/config/gateway-config.ts';
+import type { RuntimeApi } from '../platform/config/environment.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { upstreamError, type FailedRequest } from '../proxy/upstream/upstream-error.ts';
 import { answerFault, UnusableAnswer } from '../proxy/upstream/usable-answer.ts';

@@ -1,10 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Pool, type Dispatcher } from 'undici';
-import {
-  InjectConfig,
-  type GatewayConfig,
-  type RuntimeApi,
-} from '../platform/config/gateway-config.ts';
+import type { RuntimeApi } from '../platform/config/environment.ts';
+import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
 import type { GatewayError } from '../platform/errors/gateway-error.ts';
 import { HeldBytes } from '../platform/memory/held-bytes.ts';
 import type { RequestContext } from '../platform/server/request-context.ts';

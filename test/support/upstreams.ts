@@ -5,11 +5,11 @@ import { UpstreamCredentials } from '../../src/proxy/upstream/upstream-credentia
 import { Upstreams } from '../../src/proxy/upstream/upstreams.ts';
 
 /** The upstreams of a gateway with these settings. */
-export async function upstreamsWith(
+export function upstreamsWith(
   settings: Record<string, string> = {},
   names = new NameResolver(2_000),
-): Promise<Upstreams> {
+): Upstreams {
   const config = loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16), ...settings });
-  const credentials = await UpstreamCredentials.open(config, pino({ level: 'silent' }));
+  const credentials = new UpstreamCredentials(config, pino({ level: 'silent' }));
   return new Upstreams(config, names, credentials);
 }

@@ -10,6 +10,7 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 
 /** How sends are addressed. */
 export const RUNTIME_APIS = ['classic', 'restate'] as const;
+export type RuntimeApi = (typeof RUNTIME_APIS)[number];
 
 const MILLISECONDS_PER_DAY = 86_400_000;
 
@@ -74,7 +75,7 @@ export class Environment {
   GATEWAY_RUNTIME_KEY_TEMPLATE = '{id}';
 
   @IsIn(RUNTIME_APIS, { message: `must be one of ${RUNTIME_APIS.join(', ')}` })
-  GATEWAY_RUNTIME_API: (typeof RUNTIME_APIS)[number] = 'classic';
+  GATEWAY_RUNTIME_API: RuntimeApi = 'classic';
 
   @BaseUrl()
   GATEWAY_HISTORY_URL = 'http://localhost:4437/v1/stream';

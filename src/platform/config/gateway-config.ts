@@ -1,81 +1,97 @@
 import { Inject } from '@nestjs/common';
 import { getConfigToken } from '@nestjs/config';
-import type { Environment } from './environment.ts';
+import type { MemoryPlan } from '../memory/memory-plan.ts';
 import type { ApiKey } from './api-key.ts';
+import type { Environment } from './environment.ts';
+import type { CredentialVariable, SecretSource } from './secret-source.ts';
 import type { TraceConfig } from './trace-config.ts';
 
-/**
- * A list of secrets: the entries of the variable, and the file that adds to them. A credential for an upstream is a
- * list with one entry, from one of the two.
- */
-export interface SecretSource<Entry> {
-  inline: Entry[];
-  file: string | undefined;
+/** The share of the connections that commands may take, so that they leave room for readers when the runtime is away. */
+const COMMANDS_SHARE = 0.25;
+
+/** What takes more than its own variable to know. */
+export interface OtherSources {
+  apiKeys: SecretSource<ApiKey>;
+  readTokenSecrets: SecretSource<Buffer>;
+  credentials: Record<CredentialVariable, SecretSource<string>>;
+  /** Undefined if tracing is off. */
+  traces: TraceConfig | undefined;
+  /** The caps that no variable sets. */
+  plan: MemoryPlan;
 }
 
 /** The gateway's settings, checked and parsed. Times are milliseconds, sizes bytes. */
-/** How sends to the runtime are addressed. */
-export type RuntimeApi = Environment['GATEWAY_RUNTIME_API'];
+export type GatewayConfig = ReturnType<typeof gatewayConfig>;
 
-export interface GatewayConfig {
-  host: string;
-  port: number;
-  managementPort: number;
-  /** Whether other copies on this machine may listen on the public port too (`SO_REUSEPORT`). */
-  reusePort: boolean;
-  publicUrl: string | undefined;
-  tenant: string;
-  apiKeys: SecretSource<ApiKey>;
-  readTokens: {
-    secrets: SecretSource<Buffer>;
-    /** File path or http(s) URL of a JWK set. */
-    jwks: string | undefined;
-    maxTtlSeconds: number;
+/** The settings by what they are for. */
+export function gatewayConfig(
+  env: Environment,
+  { apiKeys, readTokenSecrets, credentials, traces, plan }: OtherSources,
+) {
+  const maxOpenReads = env.GATEWAY_MAX_OPEN_READS ?? plan.maxOpenReads;
+  const maxConnections =
+    env.GATEWAY_MAX_CONNECTIONS ?? Math.max(plan.maxConnections, env.GATEWAY_MAX_OPEN_READS ?? 0);
+  return {
+    host: env.GATEWAY_HOST,
+    port: env.GATEWAY_PORT,
+    managementPort: env.GATEWAY_MANAGEMENT_PORT,
+    /** Whether other copies on this machine may listen on the public port too (`SO_REUSEPORT`). */
+    reusePort: env.GATEWAY_REUSE_PORT,
+    publicUrl: env.GATEWAY_PUBLIC_URL,
+    tenant: env.GATEWAY_TENANT,
+    apiKeys,
+    readTokens: {
+      secrets: readTokenSecrets,
+      /** File path or http(s) URL of a JWK set. */
+      jwks: env.GATEWAY_READ_TOKEN_JWKS,
+      maxTtlSeconds: env.GATEWAY_READ_TOKEN_MAX_TTL_SECONDS,
+    },
+    runtime: {
+      ingressUrl: env.GATEWAY_RUNTIME_INGRESS_URL,
+      adminUrl: env.GATEWAY_RUNTIME_ADMIN_URL,
+      /** Sent with every command and so stored in the runtime's journal. It must open nothing else. */
+      ingressToken: credentials.GATEWAY_RUNTIME_INGRESS_TOKEN,
+      adminToken: credentials.GATEWAY_RUNTIME_ADMIN_TOKEN,
+      keyTemplate: env.GATEWAY_RUNTIME_KEY_TEMPLATE,
+      api: env.GATEWAY_RUNTIME_API,
+    },
+    history: { url: env.GATEWAY_HISTORY_URL, token: credentials.GATEWAY_HISTORY_TOKEN },
+    sync: { url: env.GATEWAY_SYNC_URL, secret: credentials.GATEWAY_SYNC_SECRET },
+    shapes: { tables: env.GATEWAY_SHAPES_TABLES, tenantColumn: env.GATEWAY_SHAPES_TENANT_COLUMN },
+    maxBodyBytes: env.GATEWAY_MAX_BODY_BYTES,
+    corsOrigins: env.GATEWAY_CORS_ALLOW_ORIGINS,
+    /** Whether readers of the same read share one upstream request. */
+    sharedReads: env.GATEWAY_SHARED_READS,
+    /** Whether the public port's `/health` fails from the stop signal on. */
+    healthFailsOnDrain: env.GATEWAY_HEALTH_FAILS_ON_DRAIN,
+    limits: {
+      maxConnections,
+      /** Commands in progress at once. */
+      maxOpenCommands: Math.ceil(maxConnections * COMMANDS_SHARE),
+      maxOpenReads,
+      /** One caller alone cannot take all open reads. */
+      maxOpenReadsPerCredential:
+        env.GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL ?? Math.ceil(maxOpenReads / 2),
+      /** The budget of bytes that the gateway holds for others; see `HeldBytes`. */
+      maxHeldBytes: plan.maxHeldBytes,
+      /** Requests per second with one credential. 0 means no limit. */
+      requestsPerSecond: env.GATEWAY_RATE_LIMIT_PER_SECOND,
+    },
+    timeouts: {
+      /** The longest time that a command waits for a runtime that cannot be connected to. */
+      outageWaitMs: env.GATEWAY_RUNTIME_OUTAGE_WAIT_MS,
+      connectMs: env.GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS,
+      responseMs: env.GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS,
+      liveMs: env.GATEWAY_LIVE_TIMEOUT_MS,
+      clientStallMs: env.GATEWAY_CLIENT_STALL_TIMEOUT_MS,
+      upstreamStallMs: env.GATEWAY_UPSTREAM_STALL_TIMEOUT_MS,
+      drainMs: env.GATEWAY_DRAIN_TIMEOUT_MS,
+    },
+    logLevel: env.GATEWAY_LOG_LEVEL,
+    /** Whether requests that change something get an audit line. */
+    auditLog: env.GATEWAY_AUDIT_LOG,
+    traces,
   };
-  runtime: {
-    ingressUrl: string;
-    adminUrl: string;
-    /** Sent with every command and so stored in the runtime's journal. It must open nothing else. */
-    ingressToken: SecretSource<string>;
-    adminToken: SecretSource<string>;
-    keyTemplate: string;
-    api: RuntimeApi;
-  };
-  history: { url: string; token: SecretSource<string> };
-  sync: { url: string; secret: SecretSource<string> };
-  shapes: { tables: '*' | string[]; tenantColumn: string };
-  maxBodyBytes: number;
-  corsOrigins: '*' | string[];
-  /** Whether readers of the same read share one upstream request. */
-  sharedReads: boolean;
-  /** Whether the public port's `/health` fails from the stop signal on. */
-  healthFailsOnDrain: boolean;
-  limits: {
-    maxConnections: number;
-    /** Commands in progress at once. */
-    maxOpenCommands: number;
-    maxOpenReads: number;
-    maxOpenReadsPerCredential: number;
-    /** The budget of bytes that the gateway holds for others; see `HeldBytes`. */
-    maxHeldBytes: number;
-    /** Requests per second with one credential. 0 means no limit. */
-    requestsPerSecond: number;
-  };
-  timeouts: {
-    /** The longest time that a command waits for a runtime that cannot be connected to. */
-    outageWaitMs: number;
-    connectMs: number;
-    responseMs: number;
-    liveMs: number;
-    clientStallMs: number;
-    upstreamStallMs: number;
-    drainMs: number;
-  };
-  logLevel: Environment['GATEWAY_LOG_LEVEL'];
-  /** Whether requests that change something get an audit line. */
-  auditLog: boolean;
-  /** Undefined if tracing is off. */
-  traces: TraceConfig | undefined;
 }
 
 export const CONFIG_NAMESPACE = 'gateway';

@@ -1,8 +1,7 @@
 import type { OnModuleDestroy } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { within } from '../clock/within.ts';
-import type { SecretSource } from './gateway-config.ts';
-import type { ListForm, ParsedList } from './secret-lists.ts';
+import type { SecretFile, SecretSource } from './secret-source.ts';
 import { readSmallFile } from './small-file.ts';
 
 /**
@@ -13,9 +12,6 @@ const REREAD_INTERVAL_MS = 1_000;
 /** How long anybody waits for a file. A network file system may never answer. */
 const READ_TIMEOUT_MS = 1_000;
 
-/** `others` are the entries of the variable, which are valid in addition to those of the file. */
-type Parse<Entry> = (text: string, form: ListForm, others: readonly Entry[]) => ParsedList<Entry>;
-
 /** What a test sets. */
 export interface SecretListOptions {
   intervalMs?: number;
@@ -25,49 +21,38 @@ export interface SecretListOptions {
 
 /** A list of secrets. Its file is read again while the gateway runs. */
 export class SecretList<Entry> implements OnModuleDestroy {
+  /** All entries that are valid now. Those of the variable come first. */
+  entries: readonly Entry[];
   /** Whether the file was valid when it was last read. */
   isFileGood = true;
   /** Grows with each change of the entries. */
   version = 0;
+  /** What the file held when it was last read. */
   private text: string | undefined;
   private timer: NodeJS.Timeout | undefined;
   private reading: Promise<void> | undefined;
-  private all: readonly Entry[];
+  private readonly source: SecretSource<Entry>;
+  private readonly logger: Logger;
+  private readonly options: Required<SecretListOptions>;
 
-  private constructor(
-    readonly name: string,
-    private readonly source: SecretSource<Entry>,
-    private readonly parse: Parse<Entry>,
-    private readonly logger: Logger,
-    private readonly options: Required<SecretListOptions>,
-  ) {
-    this.all = source.inline;
-  }
-
-  /** Reads the file now, and again every interval until the module is destroyed. `name` is for the log. */
-  static async open<Entry>(
-    name: string,
-    source: SecretSource<Entry>,
-    parse: Parse<Entry>,
-    logger: Logger,
-    options: SecretListOptions = {},
-  ): Promise<SecretList<Entry>> {
-    const list = new SecretList(name, source, parse, logger, {
+  /** Reads the file again every interval, until the module is destroyed. */
+  constructor(source: SecretSource<Entry>, logger: Logger, options: SecretListOptions = {}) {
+    this.source = source;
+    this.logger = logger;
+    this.options = {
       intervalMs: REREAD_INTERVAL_MS,
       readTimeoutMs: READ_TIMEOUT_MS,
       readText: readSmallFile,
       ...options,
-    });
-    if (source.file !== undefined) {
-      await list.read(source.file);
-      list.scheduleReread();
-    }
-    return list;
+    };
+    this.text = source.file?.text;
+    this.entries = [...source.inline, ...(source.file?.entries ?? [])];
+    if (source.file) this.scheduleReread();
   }
 
-  /** All entries that are valid now. Those of the variable come first. */
-  get entries(): readonly Entry[] {
-    return this.all;
+  /** The setting that it comes from. */
+  get name(): string {
+    return this.source.setting;
   }
 
   get hasFile(): boolean {
@@ -111,27 +96,25 @@ export class SecretList<Entry> implements OnModuleDestroy {
   }
 
   /** If the file is invalid, empty or missing, the list stays as it was, and one log line says so. */
-  private async read(file: string): Promise<void> {
+  private async read({ path, parse }: SecretFile<Entry>): Promise<void> {
     const text = await this.options
-      .readText(file)
+      .readText(path)
       .catch((error: NodeJS.ErrnoException) => ({ error }));
     if (typeof text !== 'string') {
       this.keepOld(`unreadable:${text.error.code}`, `cannot be read (${text.error.code})`);
       return;
     }
     if (text === this.text) return;
-    const { entries, problems } = this.parse(text, 'file', this.source.inline);
+    const { entries, problems } = parse(text);
     if (problems.length > 0 || entries.length === 0) {
       this.keepOld(text, problems.join(', ') || 'holds no entry');
       return;
     }
-    const isFirst = this.text === undefined;
     this.text = text;
     this.isFileGood = true;
     this.version++;
-    this.all = [...this.source.inline, ...entries];
-    if (!isFirst)
-      this.logger.info({ setting: this.name, entries: entries.length }, 'secrets reloaded');
+    this.entries = [...this.source.inline, ...entries];
+    this.logger.info({ setting: this.name, entries: entries.length }, 'secrets reloaded');
   }
 
   private keepOld(seen: string, problem: string): void {

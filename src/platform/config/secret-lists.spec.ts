@@ -59,9 +59,10 @@ describe.each([
 
   it('takes its file form alone, one entry a line', () => {
     const readFile = files({ '/run/list': `\uFEFF${one}\r\n\n  ${other}  \n` });
-    expect(list(loadConfig({ ...env, [fileName]: '/run/list' }, readFile))).toEqual({
+    expect(list(loadConfig({ ...env, [fileName]: '/run/list' }, readFile))).toMatchObject({
+      setting: fileName,
       inline: [],
-      file: '/run/list',
+      file: { path: '/run/list', entries: [parsed(one), parsed(other)] },
     });
   });
 
@@ -89,7 +90,10 @@ describe.each([
   it('counts both forms when both are there', () => {
     const readFile = files({ '/run/list': other });
     const config = loadConfig({ ...env, [name]: one, [fileName]: '/run/list' }, readFile);
-    expect(list(config)).toEqual({ inline: [parsed(one)], file: '/run/list' });
+    expect(list(config)).toMatchObject({
+      inline: [parsed(one)],
+      file: { path: '/run/list', text: other, entries: [parsed(other)] },
+    });
   });
 
   it('names each bad entry by its place, in the variable and in the file', () => {
@@ -115,7 +119,7 @@ describe.each([
 
   it('counts an empty variable and an empty file name as unset', () => {
     const config = loadConfig({ ...REQUIRED, [name]: one, [fileName]: '' });
-    expect(list(config)).toEqual({ inline: [parsed(one)], file: undefined });
+    expect(list(config)).toEqual({ setting: name, inline: [parsed(one)], file: undefined });
   });
 });
 

@@ -17,12 +17,16 @@ describe.each([
     loadConfig({ ...REQUIRED, [fileName]: '/run/credential', ...env }, () => text);
 
   it('comes from a file, which may end with a line end', () => {
-    expect(source(load('credential\n'))).toEqual({ inline: [], file: '/run/credential' });
+    expect(source(load('credential\n'))).toMatchObject({
+      setting: fileName,
+      inline: [],
+      file: { path: '/run/credential', entries: ['credential'] },
+    });
   });
 
   it('comes from its variable where no file is named', () => {
     const config = load('', { [fileName]: '', [name]: 'credential' });
-    expect(source(config)).toEqual({ inline: ['credential'], file: undefined });
+    expect(source(config)).toEqual({ setting: name, inline: ['credential'], file: undefined });
   });
 
   it('comes from one of the two', () => {

@@ -1,5 +1,4 @@
 import type { Environment } from './environment.ts';
-import type { SecretSource } from './gateway-config.ts';
 import type { ReadFile } from './otel-variables.ts';
 import { parseCredential, type ListForm, type ParsedList } from './secret-lists.ts';
 
@@ -12,68 +11,83 @@ export type CredentialVariable =
   | 'GATEWAY_HISTORY_TOKEN'
   | 'GATEWAY_SYNC_SECRET';
 
-/** Reads a list and its `_FILE` form. The entries of both are valid. */
-export function listSource<Entry>(
-  env: Environment,
-  name: ListVariable,
-  parse: (text: string, form: ListForm, others?: readonly Entry[]) => ParsedList<Entry>,
-  readFile: ReadFile,
-  problems: string[],
-): { source: SecretSource<Entry>; count: number } {
-  const inline = parse(env[name] ?? '', 'variable');
-  problems.push(...inline.problems.map((problem) => `${name} ${problem}`));
-  const file = env[`${name}_FILE`];
-  const fromFile = fileEntries(`${name}_FILE`, file, readFile, problems, (text) =>
-    parse(text, 'file', inline.entries),
-  );
-  if (fromFile?.length === 0) {
-    problems.push(`${name}_FILE must hold at least one entry, one a line`);
-  }
-  const count = inline.entries.length + (fromFile?.length ?? 0);
-  return { source: { inline: inline.entries, file }, count };
-}
-
 /**
- * Reads a credential or its `_FILE` form. Both together are refused, because it would be unclear which one is sent.
+ * A list of secrets: the entries of the variable, and the file that adds to them. A credential for an upstream is a
+ * list with one entry, from one of the two.
  */
-export function credentialSource(
-  env: Environment,
-  name: CredentialVariable,
-  readFile: ReadFile,
-  problems: string[],
-): SecretSource<string> {
-  const inline = env[name];
-  const file = env[`${name}_FILE`];
-  if (inline !== undefined && file !== undefined) {
-    problems.push(`${name}_FILE must not be set beside ${name}: one of the two is sent`);
+export interface SecretSource<Entry> {
+  /** The variable, or the one that names the file if there is one. */
+  setting: string;
+  inline: Entry[];
+  file: SecretFile<Entry> | undefined;
+}
+
+/** A file of secrets, and what it held at the start. */
+export interface SecretFile<Entry> {
+  path: string;
+  text: string;
+  entries: Entry[];
+  parse: (text: string) => ParsedList<Entry>;
+}
+
+/** Reads the settings of secrets and their files, and collects their problems. No problem contains a secret. */
+export class SecretSources {
+  private readonly env: Environment;
+  private readonly readFile: ReadFile;
+  private readonly problems: string[];
+
+  constructor(env: Environment, readFile: ReadFile, problems: string[]) {
+    this.env = env;
+    this.readFile = readFile;
+    this.problems = problems;
   }
-  const parse = credentialParser(name);
-  const fromFile = fileEntries(`${name}_FILE`, file, readFile, problems, parse);
-  if (fromFile?.length === 0) problems.push(`${name}_FILE must hold the credential, on one line`);
-  return { inline: inline === undefined ? [] : [inline], file };
-}
 
-/** Parses the file of a credential. Electric's secret is a parameter of a query, the others are headers. */
-export function credentialParser(name: CredentialVariable): (text: string) => ParsedList<string> {
-  return (text) => parseCredential(text, name !== 'GATEWAY_SYNC_SECRET');
-}
+  /** A list and its `_FILE` form. The entries of both are valid. */
+  list<Entry>(
+    name: ListVariable,
+    parse: (text: string, form: ListForm, others?: readonly Entry[]) => ParsedList<Entry>,
+  ): SecretSource<Entry> {
+    const { entries, problems } = parse(this.env[name] ?? '', 'variable');
+    this.refuse(name, problems);
+    const parseFile = (text: string) => parse(text, 'file', entries);
+    return this.source(name, entries, parseFile, 'must hold at least one entry, one a line');
+  }
 
-/** The entries of a file; undefined if there is no file, or if a problem with it has been reported. */
-function fileEntries<Entry>(
-  name: string,
-  file: string | undefined,
-  readFile: ReadFile,
-  problems: string[],
-  parse: (text: string) => ParsedList<Entry>,
-): Entry[] | undefined {
-  if (file === undefined) return undefined;
-  try {
-    const parsed = parse(readFile(file));
-    problems.push(...parsed.problems.map((problem) => `${name} ${problem}`));
-    return parsed.problems.length > 0 ? undefined : parsed.entries;
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    problems.push(`${name} must be a readable file (${code})`);
-    return undefined;
+  /** A credential or its `_FILE` form. Both together are refused, because it would be unclear which one is sent. */
+  credential(name: CredentialVariable): SecretSource<string> {
+    const value = this.env[name];
+    if (value !== undefined && this.env[`${name}_FILE`] !== undefined) {
+      this.refuse(`${name}_FILE`, [`must not be set beside ${name}: one of the two is sent`]);
+    }
+    const inline = value === undefined ? [] : [value];
+    // Electric's secret is a parameter of a query, the others are headers.
+    const parseFile = (text: string) => parseCredential(text, name !== 'GATEWAY_SYNC_SECRET');
+    return this.source(name, inline, parseFile, 'must hold the credential, on one line');
+  }
+
+  /** `none` says what is wrong with a file without an entry. */
+  private source<Entry>(
+    name: ListVariable | CredentialVariable,
+    inline: Entry[],
+    parse: (text: string) => ParsedList<Entry>,
+    none: string,
+  ): SecretSource<Entry> {
+    const setting = `${name}_FILE` as const;
+    const path = this.env[setting];
+    if (path === undefined) return { setting: name, inline, file: undefined };
+    try {
+      const text = this.readFile(path);
+      const { entries, problems } = parse(text);
+      this.refuse(setting, entries.length + problems.length === 0 ? [none] : problems);
+      return { setting, inline, file: { path, text, entries, parse } };
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+      this.refuse(setting, [`must be a readable file (${code})`]);
+      return { setting, inline, file: undefined };
+    }
+  }
+
+  private refuse(setting: string, problems: readonly string[]): void {
+    this.problems.push(...problems.map((problem) => `${setting} ${problem}`));
   }
 }

@@ -1,9 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import {
+  Catch,
+  HttpException,
+  Inject,
+  type ArgumentsHost,
+  type ExceptionFilter,
+} from '@nestjs/common';
 import type { Logger } from 'pino';
 import type { ClientRequest } from '../http/client-request.ts';
 import { breakOff } from '../http/break-off.ts';
 import { ClientGone } from '../http/client-gone.ts';
+import { LOGGER } from '../log/create-logger.ts';
 import { requestContext, setAnswerHeaders, type RequestContext } from './request-context.ts';
 import { GatewayError, internalError } from '../errors/gateway-error.ts';
 import { sendProblem } from './problem-response.ts';
@@ -11,11 +18,7 @@ import { sendProblem } from './problem-response.ts';
 /** Turns every error into a problem document. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  private readonly logger: Logger;
-
-  constructor(logger: Logger) {
-    this.logger = logger;
-  }
+  constructor(@Inject(LOGGER) private readonly logger: Logger) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();

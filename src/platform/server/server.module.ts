@@ -64,11 +64,7 @@ export class ServerModule implements OnApplicationShutdown {
           useFactory: (held: HeldBytes, stalledClients: StalledClients, logger: Logger) =>
             new MemoryWatch(processMemory(), held, stalledClients, logger),
         },
-        {
-          provide: ProblemFilter,
-          inject: [LOGGER],
-          useFactory: (logger: Logger) => new ProblemFilter(logger),
-        },
+        ProblemFilter,
       ],
       exports: [
         GatewayState,

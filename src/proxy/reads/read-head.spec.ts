@@ -3,7 +3,7 @@ import { upstreamsWith } from '../../../test/support/upstreams.ts';
 import { ReadHead } from './read-head.ts';
 
 const RULES = {
-  upstream: (await upstreamsWith()).history,
+  upstream: upstreamsWith().history,
   requestTarget: '/v1/stream/x',
   publicBaseUrl: 'http://gateway.test',
   varyNames: ['Authorization'],

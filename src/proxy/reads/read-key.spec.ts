@@ -4,7 +4,7 @@ import { dependsOnReader, readKey } from './read-key.ts';
 
 type KeyParts = Parameters<typeof readKey>[0];
 
-const upstreams = await upstreamsWith();
+const upstreams = upstreamsWith();
 
 function callWith(more: Partial<KeyParts> = {}): KeyParts {
   return {

@@ -1,35 +1,28 @@
-import type { OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { Logger } from 'pino';
-import type { GatewayConfig, SecretSource } from '../../platform/config/gateway-config.ts';
+import { InjectConfig, type GatewayConfig } from '../../platform/config/gateway-config.ts';
 import { SecretList } from '../../platform/config/secret-list.ts';
-import { credentialParser, type CredentialVariable } from '../../platform/config/secret-source.ts';
+import { LOGGER } from '../../platform/log/create-logger.ts';
 
 /**
- * The credential of each upstream: a list that is named after its setting and has one entry at most. Their files are read
- * again while the gateway runs.
+ * The credential of each upstream: a list that has one entry at most. Their files are read again while the gateway
+ * runs.
  */
+@Injectable()
 export class UpstreamCredentials implements OnModuleDestroy {
-  private constructor(
-    readonly runtimeIngress: SecretList<string>,
-    readonly runtimeAdmin: SecretList<string>,
-    readonly history: SecretList<string>,
-    readonly sync: SecretList<string>,
-  ) {}
+  readonly runtimeIngress: SecretList<string>;
+  readonly runtimeAdmin: SecretList<string>;
+  readonly history: SecretList<string>;
+  readonly sync: SecretList<string>;
 
-  static async open(
-    { runtime, history, sync }: GatewayConfig,
-    logger: Logger,
-  ): Promise<UpstreamCredentials> {
-    const open = (name: CredentialVariable, source: SecretSource<string>) => {
-      const setting = source.file === undefined ? name : `${name}_FILE`;
-      return SecretList.open(setting, source, credentialParser(name), logger);
-    };
-    return new UpstreamCredentials(
-      await open('GATEWAY_RUNTIME_INGRESS_TOKEN', runtime.ingressToken),
-      await open('GATEWAY_RUNTIME_ADMIN_TOKEN', runtime.adminToken),
-      await open('GATEWAY_HISTORY_TOKEN', history.token),
-      await open('GATEWAY_SYNC_SECRET', sync.secret),
-    );
+  constructor(
+    @InjectConfig() { runtime, history, sync }: GatewayConfig,
+    @Inject(LOGGER) logger: Logger,
+  ) {
+    this.runtimeIngress = new SecretList(runtime.ingressToken, logger);
+    this.runtimeAdmin = new SecretList(runtime.adminToken, logger);
+    this.history = new SecretList(history.token, logger);
+    this.sync = new SecretList(sync.secret, logger);
   }
 
   get lists(): readonly SecretList<string>[] {

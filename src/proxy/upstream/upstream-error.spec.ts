@@ -3,7 +3,7 @@ import { upstreamsWith } from '../../../test/support/upstreams.ts';
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { upstreamError, type FailedRequest, type RequestFailure } from './upstream-error.ts';
 
-const { history, sync, runtimeAdmin, runtimeIngress } = await upstreamsWith();
+const { history, sync, runtimeAdmin, runtimeIngress } = upstreamsWith();
 const READ = { upstream: sync, method: 'GET', target: '/v1/shape?table=t' };
 const APPEND = { upstream: history, method: 'POST', target: '/v1/stream/t/x' };
 const CHANGE = { upstream: runtimeAdmin, method: 'POST', target: '/deployments' };

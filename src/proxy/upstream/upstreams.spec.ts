@@ -7,7 +7,7 @@ describe('Upstreams', () => {
   // did not answer, that took a thread of the pool, and the addresses from before were not used.
   it('look up names with the resolver of the gateway, for a kept connection and for a new one', async () => {
     const names = new NameResolver(2_000);
-    const upstreams = await upstreamsWith({}, names);
+    const upstreams = upstreamsWith({}, names);
     const { history, sync, runtimeAdmin } = upstreams;
     for (const { agent, newConnections } of [history, sync, runtimeAdmin]) {
       expect(agent).toMatchObject({ options: { lookup: names.lookup } });

@@ -1,10 +1,10 @@
 import http from 'node:http';
 import https from 'node:https';
-import type { OnApplicationShutdown } from '@nestjs/common';
-import type { GatewayConfig } from '../../platform/config/gateway-config.ts';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { InjectConfig, type GatewayConfig } from '../../platform/config/gateway-config.ts';
 import type { SecretList } from '../../platform/config/secret-list.ts';
 import type { ProxiedPrefix } from '../../platform/http/routes.ts';
-import type { NameResolver } from '../../platform/names/name-resolver.ts';
+import { NameResolver } from '../../platform/names/name-resolver.ts';
 import type { UpstreamName } from '../../platform/telemetry/upstream-calls.ts';
 import { KEPT_BY_AGENT } from './connections/idle-time.ts';
 import { ReadPool } from './connections/read-pool.ts';
@@ -13,7 +13,7 @@ import { durableStreams } from './protocols/durable-streams.ts';
 import { electric } from './protocols/electric.ts';
 import { restateAdmin, restateIngress } from './protocols/restate.ts';
 import type { ReadProtocol, UpstreamProtocol } from './protocols/upstream-protocol.ts';
-import type { UpstreamCredentials } from './upstream-credentials.ts';
+import { UpstreamCredentials } from './upstream-credentials.ts';
 
 /** A server behind the gateway. Its origin, base path and credential come only from the settings. */
 export interface Upstream {
@@ -55,6 +55,7 @@ export interface ReadUpstream extends Proxied {
 export type ProxiedUpstream = ReadUpstream | (Proxied & { isRead: false });
 
 /** The upstreams, each with its own kept connections. */
+@Injectable()
 export class Upstreams implements OnApplicationShutdown {
   readonly history: ReadUpstream;
   readonly sync: ReadUpstream;
@@ -63,7 +64,7 @@ export class Upstreams implements OnApplicationShutdown {
   private readonly syncSecrets: SecretList<string>;
 
   constructor(
-    config: GatewayConfig,
+    @InjectConfig() config: GatewayConfig,
     readonly names: NameResolver,
     credentials: UpstreamCredentials,
   ) {

@@ -121,6 +121,16 @@ describe('ReadTokenVerifier', () => {
       expect(judge.known('digest')).toBeUndefined();
     });
 
+    it('none any more once the key set is another', async () => {
+      const keySet = { version: {} };
+      const keys = keySet as unknown as TokenKeySet;
+      const verifying = new ReadTokenVerifier({ entries: [SECRET] }, keys, RULES, () => NOW_MS);
+      await verifying.verify(await sign('HS256', SECRET), 'digest');
+      expect(verifying.known('digest')).toBeDefined();
+      keySet.version = {};
+      expect(verifying.known('digest')).toBeUndefined();
+    });
+
     it('none whose secrets changed while it was verified', async () => {
       list.entries = [SECRET];
       const verified = judge.verify(await sign('HS256', SECRET), 'digest');

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { compactVerify, decodeProtectedHeader, type CompactVerifyResult } from 'jose';
+import { RecentMap } from '../platform/collections/recent-map.ts';
 import type { SecretList } from '../platform/config/secret-list.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { credentialDigest, invalidCredentials, tokenExpired } from './bearer.ts';
@@ -9,7 +10,6 @@ import {
   type TokenKeySet,
   type VerifiedPayload,
 } from './token-key-set.ts';
-import { VerifiedTokens } from './verified-tokens.ts';
 import {
   readTokenFromClaims,
   TokenRefusal,
@@ -25,13 +25,24 @@ export interface VerifierRules extends ClaimRules {
   maxKnownTokens: number;
 }
 
-/** Verifies read tokens: the signature first, then the claims. */
+/** A verified token, and the keys at that time, to be compared by identity: changed keys are new objects. */
+interface Verified {
+  token: ReadToken;
+  secrets: readonly Buffer[];
+  keySet: unknown;
+}
+
+/**
+ * Verifies read tokens: the signature first, then the claims. A client sends the same token with every long-poll, so
+ * those last used are known by their digest. They are verified again when the keys have changed, because a token of a
+ * withdrawn key must not stay valid.
+ */
 export class ReadTokenVerifier {
   private readonly secrets: Pick<SecretList<Buffer>, 'entries'>;
   private readonly keySet: TokenKeySet | undefined;
   private readonly rules: ClaimRules;
   private readonly now: () => number;
-  private readonly verified: VerifiedTokens;
+  private readonly verified: RecentMap<Verified>;
 
   /** `now` gives milliseconds since 1970. */
   constructor(
@@ -43,14 +54,17 @@ export class ReadTokenVerifier {
     this.secrets = secrets;
     this.keySet = keySet;
     this.rules = rules;
-    this.verified = new VerifiedTokens(rules.maxKnownTokens);
+    this.verified = new RecentMap(rules.maxKnownTokens);
     this.now = now;
   }
 
-  /** The token of the credential with this digest, if it was verified before and has not expired. */
+  /** The token of the credential with this digest, if it was verified with these keys and has not expired. */
   known(digest: string): ReadToken | undefined {
-    const token = this.verified.get(digest, this.secrets.entries, this.keySet?.version);
-    if (!token || this.now() < token.expiresAtSeconds * 1000) return token;
+    const known = this.verified.get(digest);
+    if (!known) return undefined;
+    const { token, secrets, keySet } = known;
+    const hasSameKeys = secrets === this.secrets.entries && keySet === this.keySet?.version;
+    if (hasSameKeys && this.now() < token.expiresAtSeconds * 1000) return token;
     this.verified.delete(digest);
     return undefined;
   }
@@ -64,8 +78,8 @@ export class ReadTokenVerifier {
       const secrets = this.secrets.entries;
       const keySet = this.keySet?.version;
       const token = await this.judge(credential);
-      // With the keys from before: if they have changed during the verification, the cache forgets the token again.
-      if (digest !== undefined) this.verified.add(digest, token, secrets, keySet);
+      // With the keys from before: they may have changed meanwhile.
+      if (digest !== undefined) this.verified.set(digest, { token, secrets, keySet });
       return token;
     } catch (error) {
       if (error instanceof KeysUnavailable) {

@@ -87,9 +87,11 @@ export async function startGateway(
       : await createManagement(app, { config, logger, telemetry, names, log, options });
   requestMetrics?.announce(parts.access.routes());
   const closeAll = async (flushMs: number): Promise<void> => {
-    await Promise.all([app.close(), management && closeManagement(management)]);
-    await lastLogLines();
-    await tracing?.shutdown(flushMs);
+    const flushed = app
+      .close()
+      .then(lastLogLines)
+      .then(() => tracing?.shutdown(flushMs));
+    await Promise.all([flushed, management && closeManagement(management)]);
   };
   let closed: Promise<void> | undefined;
   const close = (flushMs = MAX_FLUSH_MS): Promise<void> => (closed ??= closeAll(flushMs));
@@ -200,7 +202,7 @@ const ALL_WRITTEN: LogCounts = { droppedLines: 0, waitingBytes: 0 };
 
 /** The share of the drain's time that is reserved for the last spans. */
 const FLUSH_SHARE = 0.04;
-/** Without open requests everything closes within this time. */
+/** How long everything may take to close after a drain that took all of its time. */
 const MIN_CLOSE_MS = 100;
 /** How long the last answers of the management port may take. */
 const MANAGEMENT_CLOSE_MS = 500;

@@ -22,6 +22,11 @@ describe('jwkSetSource', () => {
     });
     afterAll(() => server.stop());
 
+    // A withdrawn key ends the reads that it opened within 5 s.
+    it('is read every two seconds, and five seconds after a failure', () => {
+      expect(jwkSetSource(url)).toMatchObject({ refreshMs: 2_000, retryMs: 5_000 });
+    });
+
     it('reads the body, and asks for JSON', async () => {
       answer = (_, response) => response.end('{"keys":[]}');
       expect(await jwkSetSource(url).read()).toBe('{"keys":[]}');

@@ -8,10 +8,10 @@ const FETCH_TIMEOUT_MS = 3_000;
 export interface JwkSetSource {
   /** The set as text. Rejects if it cannot be read. */
   read(): Promise<string>;
-  /** The age at which a set is read again. */
+  /** How long after a read that succeeded the next one begins, counted from its beginning. */
   refreshMs: number;
-  /** The least time between two reads, whatever unknown `kid`s are sent. */
-  minIntervalMs: number;
+  /** The same after a read that failed. */
+  retryMs: number;
 }
 
 /**
@@ -20,12 +20,12 @@ export interface JwkSetSource {
  */
 export function jwkSetSource(location: string, lookup?: LookupFunction): JwkSetSource {
   if (!/^https?:\/\//i.test(location)) {
-    return { read: () => readSmallFile(location), refreshMs: 1_000, minIntervalMs: 1_000 };
+    return { read: () => readSmallFile(location), refreshMs: 1_000, retryMs: 1_000 };
   }
   // A connection for each read: the server may close a kept one just when the next read begins.
   const dispatcher = new Agent({ connect: { lookup }, pipelining: 0, allowH2: false });
   // A withdrawn key ends the reads that it opened within 5 s, if the server answers within a second.
-  return { read: () => fetchText(location, dispatcher), refreshMs: 2_500, minIntervalMs: 2_500 };
+  return { read: () => fetchText(location, dispatcher), refreshMs: 2_000, retryMs: 5_000 };
 }
 
 /** Redirects are not followed, because only the setting decides whose keys are trusted. */

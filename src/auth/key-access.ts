@@ -40,7 +40,7 @@ function checkKeyAccess(
   );
   const [source] = sources;
   if (source === undefined) return;
-  checkForkSource(source);
+  for (const each of sources) checkForkSource(each);
   // The history store may read several as one path.
   if (sources.length > 1 || !pathsCover(key.paths, source)) {
     throw new GatewayError(

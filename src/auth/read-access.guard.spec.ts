@@ -37,7 +37,7 @@ function tokenOf(secret = SECRET, claims: object = {}): Promise<string> {
 
 describe('ReadAccessGuard', () => {
   let keys: { entries: ReturnType<typeof parseApiKeys>['entries'] };
-  let secrets: { entries: Buffer[] };
+  let secrets: { entries: Buffer[]; version: number };
   let files: { version: number; reads: number; onRead: () => void; readAgain(): Promise<void> };
   let nowMs: number;
   let guard: ReadAccessGuard;
@@ -45,7 +45,7 @@ describe('ReadAccessGuard', () => {
 
   beforeEach(() => {
     keys = { entries: parseApiKeys(KEY, 'variable').entries };
-    secrets = { entries: [Buffer.from(SECRET)] };
+    secrets = { entries: [Buffer.from(SECRET)], version: 0 };
     nowMs = NOW_MS;
     files = {
       version: 0,

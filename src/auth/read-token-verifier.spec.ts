@@ -27,12 +27,12 @@ const OCT_KEY = { kty: 'oct', k: SECRET.toString('base64url'), kid: 'oct', alg: 
 function verifier(secrets: Buffer[], keys?: object[]): ReadTokenVerifier {
   const source = {
     read: () => Promise.resolve(JSON.stringify({ keys })),
-    refreshMs: 1,
-    minIntervalMs: Infinity,
+    refreshMs: Infinity,
+    retryMs: Infinity,
   };
   const logger = { error: () => undefined, info: () => undefined };
   const keySet = keys && new TokenKeySet(source, logger, () => NOW_MS);
-  return new ReadTokenVerifier({ entries: secrets }, keySet, RULES, () => NOW_MS);
+  return new ReadTokenVerifier({ entries: secrets, version: 0 }, keySet, RULES, () => NOW_MS);
 }
 
 function sign(
@@ -72,7 +72,7 @@ async function codeOf(judge: ReadTokenVerifier, token: string): Promise<string> 
 describe('ReadTokenVerifier', () => {
   describe('trusts a token', () => {
     it('until its secret is withdrawn', async () => {
-      const list = { entries: [SECRET, OLD_SECRET] };
+      const list = { entries: [SECRET, OLD_SECRET], version: 0 };
       const judge = new ReadTokenVerifier(list, undefined, RULES, () => NOW_MS);
       const token = await judge.verify(await sign('HS256', OLD_SECRET));
       expect(judge.trusts(token)).toBe(true);
@@ -85,15 +85,21 @@ describe('ReadTokenVerifier', () => {
       const { privateKey } = PAIRS[alg];
       const token = await judge.verify(await sign(alg, privateKey, { kid: alg }));
       expect(judge.trusts(token)).toBe(true);
-      expect(verifier([SECRET], []).trusts(token)).toBe(false);
+      const others = verifier([SECRET], [OCT_KEY]);
+      await codeOf(others, await sign(alg, privateKey, { kid: alg }));
+      expect(others.trusts(token)).toBe(false);
       expect(verifier([SECRET]).trusts(token)).toBe(false);
     });
   });
 
   describe('knows by its digest', () => {
     let nowMs = NOW_MS;
-    const list = { entries: [SECRET] };
+    const list = { entries: [SECRET], version: 0 };
     const judge = new ReadTokenVerifier(list, undefined, RULES, () => nowMs);
+    const change = (entries: typeof list.entries): void => {
+      list.entries = entries;
+      list.version++;
+    };
 
     it('no token that it has not verified', async () => {
       expect(judge.known('digest')).toBeUndefined();
@@ -117,24 +123,25 @@ describe('ReadTokenVerifier', () => {
 
     it('none any more once the secrets are others', async () => {
       await judge.verify(await sign('HS256', SECRET), 'digest');
-      list.entries = [OLD_SECRET];
+      change([OLD_SECRET]);
       expect(judge.known('digest')).toBeUndefined();
     });
 
     it('none any more once the key set is another', async () => {
-      const keySet = { version: {} };
-      const keys = keySet as unknown as TokenKeySet;
-      const verifying = new ReadTokenVerifier({ entries: [SECRET] }, keys, RULES, () => NOW_MS);
+      const keySet = { version: 0 };
+      const keys = keySet as TokenKeySet;
+      const secrets = { entries: [SECRET], version: 0 };
+      const verifying = new ReadTokenVerifier(secrets, keys, RULES, () => NOW_MS);
       await verifying.verify(await sign('HS256', SECRET), 'digest');
       expect(verifying.known('digest')).toBeDefined();
-      keySet.version = {};
+      keySet.version++;
       expect(verifying.known('digest')).toBeUndefined();
     });
 
     it('none whose secrets changed while it was verified', async () => {
-      list.entries = [SECRET];
+      change([SECRET]);
       const verified = judge.verify(await sign('HS256', SECRET), 'digest');
-      list.entries = [OLD_SECRET];
+      change([OLD_SECRET]);
       await verified;
       expect(judge.known('digest')).toBeUndefined();
     });
@@ -155,7 +162,7 @@ describe('ReadTokenVerifier', () => {
     });
 
     it('takes up a secret that comes into the list later', async () => {
-      const list = { entries: [SECRET] };
+      const list = { entries: [SECRET], version: 0 };
       const judge = new ReadTokenVerifier(list, undefined, RULES, () => NOW_MS);
       const token = await sign('HS256', OLD_SECRET);
       expect(await codeOf(judge, token)).toBe('invalid_credentials');

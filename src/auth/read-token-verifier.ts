@@ -25,11 +25,11 @@ export interface VerifierRules extends ClaimRules {
   maxKnownTokens: number;
 }
 
-/** A verified token, and the keys at that time, to be compared by identity: changed keys are new objects. */
+/** A verified token, and the versions of the keys at that time. */
 interface Verified {
   token: ReadToken;
-  secrets: readonly Buffer[];
-  keySet: unknown;
+  secrets: number;
+  keySet: number | undefined;
 }
 
 /**
@@ -38,7 +38,7 @@ interface Verified {
  * withdrawn key must not stay valid.
  */
 export class ReadTokenVerifier {
-  private readonly secrets: Pick<SecretList<Buffer>, 'entries'>;
+  private readonly secrets: Pick<SecretList<Buffer>, 'entries' | 'version'>;
   private readonly keySet: TokenKeySet | undefined;
   private readonly rules: ClaimRules;
   private readonly now: () => number;
@@ -46,7 +46,7 @@ export class ReadTokenVerifier {
 
   /** `now` gives milliseconds since 1970. */
   constructor(
-    secrets: Pick<SecretList<Buffer>, 'entries'>,
+    secrets: Pick<SecretList<Buffer>, 'entries' | 'version'>,
     keySet: TokenKeySet | undefined,
     rules: VerifierRules,
     now: () => number = Date.now,
@@ -63,7 +63,7 @@ export class ReadTokenVerifier {
     const known = this.verified.get(digest);
     if (!known) return undefined;
     const { token, secrets, keySet } = known;
-    const hasSameKeys = secrets === this.secrets.entries && keySet === this.keySet?.version;
+    const hasSameKeys = secrets === this.secrets.version && keySet === this.keySet?.version;
     if (hasSameKeys && this.now() < token.expiresAtSeconds * 1000) return token;
     this.verified.delete(digest);
     return undefined;
@@ -75,7 +75,7 @@ export class ReadTokenVerifier {
    */
   async verify(credential: string, digest?: string): Promise<ReadToken> {
     try {
-      const secrets = this.secrets.entries;
+      const secrets = this.secrets.version;
       const keySet = this.keySet?.version;
       const token = await this.judge(credential);
       // With the keys from before: they may have changed meanwhile.
@@ -96,9 +96,9 @@ export class ReadTokenVerifier {
     }
   }
 
-  /** The keys in use, to be compared by identity: changed keys are new objects. */
-  get version(): readonly unknown[] {
-    return [this.secrets.entries, this.keySet?.version];
+  /** The versions of the keys in use. */
+  get version(): readonly (number | undefined)[] {
+    return [this.secrets.version, this.keySet?.version];
   }
 
   /** Whether the key that signed a token is still one of those in use. */

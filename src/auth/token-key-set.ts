@@ -20,6 +20,8 @@ const READ_TIMEOUT_MS = 4_000;
 
 /** While a read does not end, how long until the next look whether it has. */
 const STUCK_WAIT_MS = 1_000;
+/** The least time from the end of a read to the next one, also where a read takes longer than its interval. */
+const MIN_PAUSE_MS = 500;
 
 export const JWKS_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
 
@@ -36,17 +38,21 @@ export interface VerifiedPayload {
 type LocalKeySet = ReturnType<typeof createLocalJWKSet>;
 
 /**
- * A cached JWK set. The gateway reads it again periodically, so that withdrawn keys are soon refused, and at once
- * for a token that fits none of its keys. If the set cannot be read, the last known keys stay in use, and other
- * tokens are refused.
+ * A cached JWK set. The gateway reads it again periodically, so that withdrawn keys are soon refused. A token that fits
+ * none of its keys waits for a read that is under way or due. If the set cannot be read, the last known keys stay in
+ * use, and other tokens are refused.
  */
 export class TokenKeySet implements OnModuleDestroy {
+  /** Grows with each change of the keys. */
+  version = 0;
   private keys: LocalKeySet | undefined;
+  /** The keys in use, whatever their order. */
+  private content: string | undefined;
   /** The names of the keys in use, as in `ReadToken.signedBy`. */
   private names: ReadonlySet<string> = new Set();
   private readonly nameOf = new WeakMap<CryptoKey, string>();
-  private text: string | undefined;
   private triedAtMs = Number.NEGATIVE_INFINITY;
+  private endedAtMs = Number.NEGATIVE_INFINITY;
   private lastFailed = false;
   private readAtMs: number;
   /** The read that tokens wait for. Undefined once it takes too long. */
@@ -85,21 +91,14 @@ export class TokenKeySet implements OnModuleDestroy {
   async start(): Promise<void> {
     await this.load();
     if (this.isStopped) return;
-    const { refreshMs, minIntervalMs } = this.source;
     // A token may have had it read since the last turn, and a timer of Node may end a little early.
-    const dueAtMs = this.triedAtMs + (this.lastFailed ? minIntervalMs : refreshMs);
-    const waitMs = this.isReading ? STUCK_WAIT_MS : dueAtMs - this.now();
-    this.timer = setTimeout(() => void this.start(), Math.ceil(waitMs)).unref();
+    const waitMs = this.isReading ? STUCK_WAIT_MS : Math.ceil(this.dueAtMs - this.now());
+    this.timer = setTimeout(() => void this.start(), waitMs).unref();
   }
 
   onModuleDestroy(): void {
     this.isStopped = true;
     clearTimeout(this.timer);
-  }
-
-  /** The keys in use, to be compared by identity: changed keys are a new object. */
-  get version(): unknown {
-    return this.keys;
   }
 
   /** Whether the key with this name (`ReadToken.signedBy`) is in use. */
@@ -160,11 +159,17 @@ export class TokenKeySet implements OnModuleDestroy {
     return name;
   }
 
+  /** When the next read may begin. */
+  private get dueAtMs(): number {
+    const { refreshMs, retryMs } = this.source;
+    const intervalMs = this.lastFailed ? retryMs : refreshMs;
+    return Math.max(this.triedAtMs + intervalMs, this.endedAtMs + MIN_PAUSE_MS);
+  }
+
   /** Reads the set, one read at a time and no more often than its source allows. */
   private load(): Promise<void> {
     if (this.loading) return this.loading;
-    const isEarly = this.now() - this.triedAtMs < this.source.minIntervalMs;
-    if (this.isReading || isEarly) return Promise.resolve();
+    if (this.isReading || this.now() < this.dueAtMs) return Promise.resolve();
     this.triedAtMs = this.now();
     this.loading = this.inTime(this.readSet()).finally(() => {
       this.loading = undefined;
@@ -182,6 +187,7 @@ export class TokenKeySet implements OnModuleDestroy {
       .catch((error: unknown) => this.failed(error))
       .finally(() => {
         this.isReading = false;
+        this.endedAtMs = this.now();
       });
     await within(READ_TIMEOUT_MS, ended);
     if (this.isReading) this.failed(new Error(`no answer within ${READ_TIMEOUT_MS} ms`));
@@ -195,15 +201,16 @@ export class TokenKeySet implements OnModuleDestroy {
   }
 
   private async readSet(): Promise<void> {
-    const text = await this.source.read();
-    if (text !== this.text) {
-      const set = JSON.parse(text) as JSONWebKeySet;
-      const keys = createLocalJWKSet(set);
+    const set = JSON.parse(await this.source.read()) as JSONWebKeySet;
+    const keys = createLocalJWKSet(set);
+    const content = set.keys.map(canonical).sort().join();
+    if (content !== this.content) {
       // jose does not support this kind of key, so it has signed no token.
       const names = await Promise.all(set.keys.map((jwk) => thumbprint(jwk).catch(() => '')));
       this.keys = keys;
       this.names = new Set(names);
-      this.text = text;
+      this.content = content;
+      this.version++;
       this.logger.info('the JWK set is loaded');
     } else if (this.lastFailed) {
       this.logger.info('the JWK set can be read again');
@@ -211,6 +218,12 @@ export class TokenKeySet implements OnModuleDestroy {
     this.lastFailed = false;
     this.readAtMs = this.now();
   }
+}
+
+/** The same text for the same key, in whatever order its members stand. */
+function canonical(jwk: JWK): string {
+  const members = Object.entries(jwk).sort(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify(members);
 }
 
 /** Identifies a public key, whatever the form in which the set describes it (RFC 7638). */

@@ -17,6 +17,9 @@ const MIN_LEFT_MS = 50;
 /** The statuses of a proxy before the runtime, while the runtime itself does not answer. */
 const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
+/** The runtime's own errors are shorter. A longer one is the page of a proxy. */
+const MAX_KEPT_TEXT = 1_024;
+
 /** What all commands share. */
 export interface AttemptsParts {
   outage: RuntimeOutage;
@@ -124,7 +127,7 @@ export class CommandAttempts {
         attempt.answer.then(
           (answer) => {
             if (!this.isFinal(answer)) {
-              fail(attempt, new FailedAttempt('answered', false, undefined, answer));
+              fail(attempt, new FailedAttempt('answered', false, undefined, essence(answer)));
             } else if (attempts.delete(attempt)) settle(() => resolve(answer));
           },
           (failure: FailedAttempt) => fail(attempt, failure),
@@ -194,4 +197,13 @@ export class CommandAttempts {
   private stopForClientGone(): void {
     if (!this.command.isRepeatable && this.command.clientHasGone()) throw new ClientGone();
   }
+}
+
+/** What is needed of an answer that waits through further attempts. No budget counts it meanwhile. */
+function essence({ status, headers, text }: RuntimeAnswer): RuntimeAnswer {
+  return {
+    status,
+    headers: { 'transfer-encoding': headers['transfer-encoding'] },
+    text: text.length > MAX_KEPT_TEXT ? '' : text,
+  };
 }

@@ -98,7 +98,7 @@ describe('startAttempt', () => {
       socket.write(bytes);
     };
     // Long enough for a busy machine to bring the bytes.
-    expect(await failure(attempt(500))).toEqual([reached, true]);
+    expect(await failure(attempt(1_500))).toEqual([reached, true]);
     await closed.promise;
 
     onData = (socket) => socket.write(OK);

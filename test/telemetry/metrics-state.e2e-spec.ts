@@ -241,7 +241,7 @@ describe('the phase', () => {
     const gateway = await start({
       GATEWAY_HISTORY_URL: url,
       // The last of its phases, which has to be seen, lasts a fifth of it.
-      GATEWAY_DRAIN_TIMEOUT_MS: '4000',
+      GATEWAY_DRAIN_TIMEOUT_MS: '8000',
       GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '30000',
     });
     const phases = async (): Promise<string[]> => {

@@ -134,13 +134,14 @@ describe('the scopes of API keys', () => {
       ['/streams/t/a/x', 200],
       ['/streams/t/ab', 403],
       ['/streams/__ds/x', 403],
-      // As with a malformed path of the request, no credential matters.
+      // As with a malformed path of the request, whatever the key's paths are.
       ['/streams/t/a/../../secret', 400],
       ['/v1/stream/t/a/x', 403],
       ['http://elsewhere/streams/t/a', 400],
       ['streams/t/a', 403],
       ['', 403],
       ['/streams/t/a/x\r\nStream-Forked-From: /streams/t/secret', 403],
+      ['/streams/t/a/x\r\nStream-Forked-From: /streams/t/a/../x', 400],
     ])('lets a new stream begin with %j: %d', async (source, status) => {
       const header = `Stream-Forked-From: ${source}`;
       const answer = await ask('narrow', 'PUT', '/streams/t/a/new', header);

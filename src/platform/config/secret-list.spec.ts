@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '../log/create-logger.ts';
 import { SecretList, type SecretListOptions } from './secret-list.ts';
 import { parseReadTokenSecrets } from './secret-lists.ts';
+import { digestOf } from './secret-source.ts';
 import { readSmallFile } from './small-file.ts';
 
 const INLINE = 'the-secret-of-the-variable-0123456789';
@@ -38,7 +39,7 @@ describe('SecretList', () => {
     });
     const inline = [Buffer.from(INLINE)];
     const parse = (text: string) => parseReadTokenSecrets(text, 'file');
-    const atStart = { path: file, text: OLD, entries: [Buffer.from(OLD)], parse };
+    const atStart = { path: file, digest: digestOf(OLD), entries: [Buffer.from(OLD)], parse };
     const source = { setting: SETTING, inline, file: atStart };
     const logger = createLogger('info', sink);
     answers = Promise.resolve();

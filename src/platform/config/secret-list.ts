@@ -1,7 +1,7 @@
 import type { OnModuleDestroy } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { within } from '../clock/within.ts';
-import type { SecretFile, SecretSource } from './secret-source.ts';
+import { digestOf, type SecretFile, type SecretSource } from './secret-source.ts';
 import { readSmallFile } from './small-file.ts';
 
 /**
@@ -27,8 +27,8 @@ export class SecretList<Entry> implements OnModuleDestroy {
   isFileGood = true;
   /** Grows with each change of the entries. */
   version = 0;
-  /** What the file held when it was last read. */
-  private text: string | undefined;
+  /** What was seen when the file was last read: the digest of its text, or why there was none. */
+  private seen: string | undefined;
   private timer: NodeJS.Timeout | undefined;
   private reading: Promise<void> | undefined;
   private readonly source: SecretSource<Entry>;
@@ -45,7 +45,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
       readText: readSmallFile,
       ...options,
     };
-    this.text = source.file?.text;
+    this.seen = source.file?.digest;
     this.entries = [...source.inline, ...(source.file?.entries ?? [])];
     if (source.file) this.scheduleReread();
   }
@@ -104,13 +104,14 @@ export class SecretList<Entry> implements OnModuleDestroy {
       this.keepOld(`unreadable:${text.error.code}`, `cannot be read (${text.error.code})`);
       return;
     }
-    if (text === this.text) return;
+    const digest = digestOf(text);
+    if (digest === this.seen) return;
     const { entries, problems } = parse(text);
     if (problems.length > 0 || entries.length === 0) {
-      this.keepOld(text, problems.join(', ') || 'holds no entry');
+      this.keepOld(digest, problems.join(', ') || 'holds no entry');
       return;
     }
-    this.text = text;
+    this.seen = digest;
     this.isFileGood = true;
     this.version++;
     this.entries = [...this.source.inline, ...entries];
@@ -118,8 +119,8 @@ export class SecretList<Entry> implements OnModuleDestroy {
   }
 
   private keepOld(seen: string, problem: string): void {
-    if (seen === this.text) return;
-    this.text = seen;
+    if (seen === this.seen) return;
+    this.seen = seen;
     this.isFileGood = false;
     this.logger.error({ setting: this.name }, `${this.name} ${problem}; the list in use is kept`);
   }

@@ -92,7 +92,7 @@ describe.each([
     const config = loadConfig({ ...env, [name]: one, [fileName]: '/run/list' }, readFile);
     expect(list(config)).toMatchObject({
       inline: [parsed(one)],
-      file: { path: '/run/list', text: other, entries: [parsed(other)] },
+      file: { path: '/run/list', entries: [parsed(other)] },
     });
   });
 

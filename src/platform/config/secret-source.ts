@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Environment } from './environment.ts';
 import type { ReadFile } from './otel-variables.ts';
 import { parseCredential, type ListForm, type ParsedList } from './secret-lists.ts';
@@ -25,9 +26,15 @@ export interface SecretSource<Entry> {
 /** A file of secrets, and what it held at the start. */
 export interface SecretFile<Entry> {
   path: string;
-  text: string;
+  /** Of its text, so that withdrawn secrets are not kept. */
+  digest: string;
   entries: Entry[];
   parse: (text: string) => ParsedList<Entry>;
+}
+
+/** Tells one content of a file from another. */
+export function digestOf(text: string): string {
+  return hash('sha256', text, 'base64');
 }
 
 /** Reads the settings of secrets and their files, and collects their problems. No problem contains a secret. */
@@ -79,7 +86,7 @@ export class SecretSources {
       const text = this.readFile(path);
       const { entries, problems } = parse(text);
       this.refuse(setting, entries.length + problems.length === 0 ? [none] : problems);
-      return { setting, inline, file: { path, text, entries, parse } };
+      return { setting, inline, file: { path, digest: digestOf(text), entries, parse } };
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
       this.refuse(setting, [`must be a readable file (${code})`]);

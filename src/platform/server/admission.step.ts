@@ -7,7 +7,7 @@ import type { Step } from './request-way.ts';
 
 /**
  * Refuses new requests, before anything is done for them, when the gateway is at its limit or about to stop. Whether
- * `/health` fails then is a setting.
+ * `/health` fails in a drain is a setting.
  */
 export function admissionStep(state: GatewayState, connectionCap: ConnectionCap): Step {
   return (request, response) => {

@@ -106,7 +106,7 @@ export function tokenVerifier(settings: TokenSettings): ReadTokenVerifier {
   const { secrets, jwks, tenant, maxTtlSeconds } = settings;
   const silent = { error: () => undefined, info: () => undefined };
   const keySet = jwks === undefined ? undefined : new TokenKeySet(jwkSetSource(jwks), silent);
-  return new ReadTokenVerifier({ entries: secrets }, keySet, {
+  return new ReadTokenVerifier({ entries: secrets, version: 0 }, keySet, {
     tenant,
     maxTtlSeconds,
     maxKnownTokens: 0,

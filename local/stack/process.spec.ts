@@ -53,7 +53,8 @@ describe('startProcess', () => {
     const process = start(`${IGNORE_SIGTERM} ${LISTEN}`);
     await listening(process);
 
-    await process.stop(50);
+    // Long enough for a busy machine to run the handler.
+    await process.stop(3_000);
 
     expect(await process.exited).toEqual({ code: null, signal: 'SIGKILL' });
     expect(process.lastLines().at(-1)).toBe('no');

@@ -61,7 +61,7 @@ describe('RunningParts', () => {
       nowMs += 31_000;
       running = await killAndAwaitNext(running);
     }
-    await parts.stop(1_000);
+    await parts.stop(30_000);
     expect(await running.exited).toEqual({ code: null, signal: 'SIGTERM' });
   });
 

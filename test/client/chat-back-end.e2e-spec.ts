@@ -259,7 +259,8 @@ describe('the back end of a chat', () => {
     expect(late).toEqual(
       problem(429, 'rate_limited', 'There are too many requests. Try again later.'),
     );
-    expect(late.headers['retry-after']).toBe('30');
+    // Half a minute for each request, less what these have taken.
+    expect(late.headers['retry-after']).toMatch(/^(?:30|2\d)$/);
     expect((await ask(server, '/chat/token', { user: 'bob' })).status).toBe(200);
     await server.stop();
   });

@@ -28,5 +28,6 @@ export function consoleSteps(text: string): ConsoleStep[] {
  * time.
  */
 export function isRead(command: string): boolean {
+  if (/^agent-gateway (?:doctor|ls|describe)\b/.test(command)) return true;
   return /^curl\b/.test(command) && !/ (?:--json|--data\S*|-d|-X|--request)\b/.test(command);
 }

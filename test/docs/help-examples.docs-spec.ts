@@ -78,7 +78,7 @@ function asItCanRun(example: string): { command: string; code: number } {
     .replace('https://gateway.example --key-file key', system.baseUrl + ' --key-file own-key')
     .replace('< key-file', example.includes('profile add') ? '< own-key' : '< key-file')
     .replaceAll('http://127.0.0.1:8787', system.baseUrl);
-  if (isEndless) return { command: `timeout -k 2 -s INT 2 bash -c ${quoted(command)}`, code: 124 };
+  if (isEndless) return { command: `timeout -k 60 -s INT 2 bash -c ${quoted(command)}`, code: 124 };
   // These name an invocation, a deployment and an address that nobody has.
   const isOfNobody = /inv_1jH|dp_14L/.test(example);
   const isOfNoAddress = example.includes('127.0.0.1:9080');

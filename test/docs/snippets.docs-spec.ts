@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findChromium, HOW_TO_GET_CHROMIUM, launchChromium } from '../browser/chromium.ts';
+import { WAIT_MS } from '../browser/waits.ts';
 import type { Block } from './markdown.ts';
 import { NOT_RUN } from './not-run.ts';
 import { PageRun } from './page-run.ts';
@@ -39,6 +40,7 @@ describe.each(pages.map((page) => [page.path, page] as const))('%s', (_, page) =
       const browser = await launchChromium(chromium);
       try {
         const tab = await browser.newPage();
+        tab.setDefaultTimeout(WAIT_MS);
         await tab.goto(run.ownPage);
         const numbers = Array.from({ length: 100 }, (_, i) => i + 1).join(' ');
         await tab.getByText(`1 2 3 ${numbers}`).waitFor();

@@ -14,16 +14,16 @@ import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripte
 import { TimelineReader } from '../support/timeline-reader.ts';
 import { until } from '../support/until.ts';
 
-const DRAIN_MS = 2_500;
+const DRAIN_MS = 5_000;
 const COPIES = 3;
 const REPLACEMENTS = 6;
 const COMMANDS_AT_ONCE = 20;
 const STREAMS = 3;
 /** Shorter than a drain, so that each read ends a few times by its token, and some while their copy drains. */
-const TOKEN_TTL_SECONDS = 2;
+const TOKEN_TTL_SECONDS = 3;
 const TOKEN_READERS_OF_STREAM = 4;
 /** Longer than the lame-duck phase, so that the listener closes while commands are in flight. */
-const MAX_RUNTIME_DELAY_MS = 1_200;
+const MAX_RUNTIME_DELAY_MS = 2_000;
 
 /**
  * Three gateways behind HAProxy, each drained and replaced by turns. Nobody tries anything again but the

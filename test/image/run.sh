@@ -18,12 +18,13 @@ if hint=$(missing_tools); then fail_early "$hint"; fi
 store=${IMAGE_TEST_STORE:-${TMPDIR:-/tmp}/agent-gateway-image-test}
 export BUILDAH="buildah --storage-driver vfs --root $store/storage --runroot $store/run"
 base=$(sed -n 's/^ARG NODE_IMAGE=//p' Dockerfile)
-image=localhost/agent-gateway:test
+image=localhost/agent-gateway:test-$$
 version=$(node -p 'require("./package.json").version')
 log=$(mktemp)
+config=$(mktemp)
 container=
 clean_up() {
-  rm -f "$log"
+  rm -f "$log" "$config"
   if [ -n "$container" ]; then $BUILDAH rm "$container" >/dev/null; fi
   $BUILDAH rmi "$image" >/dev/null 2>&1 || true
 }
@@ -41,5 +42,5 @@ $BUILDAH bud --isolation chroot --pull-never --format docker --layers=false --ti
   { tail -n 40 "$log"; fail_early 'the image cannot be built'; }
 
 container=$($BUILDAH from --pull-never "$image")
-$BUILDAH inspect --type image "$image" >"$store/config.json"
-node test/image/check.ts "$($BUILDAH mount "$container")" "$store/config.json"
+$BUILDAH inspect --type image "$image" >"$config"
+node test/image/check.ts "$($BUILDAH mount "$container")" "$config"

@@ -28,8 +28,10 @@ if (!(minutes > 0) || !Number.isInteger(seed))
 
 const WARM_UP_MS = 15_000;
 const SAMPLE_INTERVAL_MS = 5_000;
-const REST_TIMEOUT_MS = 45_000;
+const REST_TIMEOUT_MS = 120_000;
 const REST_CHECK_MS = 1_000;
+/** So often in a row a gateway has to hold the same: the load balancer closes its idle connections one after the other. */
+const CHECKS_AT_REST = 4;
 /** The allowed growth. Compiled code and caches add a little; a leak adds far more in half an hour. */
 const ALLOWED_HEAP_GROWTH_BYTES = 8 * 1_048_576;
 /** The growth that the load balancer's connections may cause, idle or just being opened. */
@@ -110,14 +112,16 @@ async function soak(stack: Stack): Promise<number> {
 async function atRest({ probeSocket }: Slot, before?: Holdings): Promise<Holdings> {
   const giveUpAtMs = performance.now() + REST_TIMEOUT_MS;
   let holdings = await askHoldings(probeSocket);
+  let still = 0;
   for (;;) {
     await sleep(REST_CHECK_MS);
     const next = await askHoldings(probeSocket);
     const isStill = JSON.stringify(next.resources) === JSON.stringify(holdings.resources);
+    still = isStill ? still + 1 : 0;
     holdings = next;
     const isBack = before
       ? leaks(before, next).length === 0
-      : isStill && (next.resources['TCPSocketWrap'] ?? 0) < 20;
+      : still >= CHECKS_AT_REST && (next.resources['TCPSocketWrap'] ?? 0) < 20;
     if (isBack || performance.now() > giveUpAtMs) return holdings;
   }
 }

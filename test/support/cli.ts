@@ -115,7 +115,8 @@ export function typeInShell(
   return new Promise((resolve) => {
     const args = ['-o', 'pipefail', '-c', line];
     const shell = execFile('bash', args, options, (error, out, err) => {
-      resolve({ code: Number(error?.code ?? 0), out, err });
+      // One that a signal has ended has no code.
+      resolve({ code: error ? Number(error.code ?? 128) : 0, out, err });
     });
     shell.stdin?.end();
   });

@@ -39,8 +39,8 @@ export async function startFlakyLink(targetPort: number): Promise<FlakyLink> {
     });
     upstream.on('close', () => client.destroySoon());
     client.pipe(upstream);
-    upstream.pipe(client, { end: true });
-    if (isStalled) upstream.pause();
+    // A second pipe, of `resume`, would send every byte twice.
+    if (!isStalled) upstream.pipe(client);
   });
   const link = await listening(server);
   const cut = (): void => {

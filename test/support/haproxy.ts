@@ -70,6 +70,8 @@ defaults
   timeout check 2s
   retries 3
   option redispatch 1
+  # A request ends with its client, and idle connections after a second.
+  option abortonclose
   retry-on conn-failure
 frontend front
   bind 127.0.0.1:${front}
@@ -83,7 +85,7 @@ backend gateways
   http-reuse safe
   option httpchk GET /health/ready
   http-check expect status 200
-  default-server inter 100ms fall 1 rise 1 init-addr none
+  default-server inter 100ms fall 1 rise 1 init-addr none pool-purge-delay 1s
 ${servers.join('\n')}
 `;
 }

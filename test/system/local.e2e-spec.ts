@@ -325,6 +325,8 @@ async function sendRaw(port: number, text: string): Promise<string> {
   socket.on('error', () => {});
   socket.end(text);
   let answer = '';
-  for await (const chunk of socket.setEncoding('latin1')) answer += chunk;
+  socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk));
+  // A reset ends it too.
+  await new Promise((resolve) => socket.once('close', resolve));
   return answer;
 }

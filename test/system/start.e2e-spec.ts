@@ -24,7 +24,7 @@ import { rawRequest } from '../support/raw-client.ts';
 import { canRecordModules, recordModules } from '../support/recorded-modules.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 
-const END_TIMEOUT_MS = 20_000;
+const END_TIMEOUT_MS = 60_000;
 /** The required settings, on free ports. */
 const REQUIRED = { GATEWAY_API_KEYS: API_KEY, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0' };
 
@@ -52,7 +52,8 @@ function run(
 ): Promise<Ending> {
   return new Promise((resolve) => {
     execFile(node, [main], { env, timeout: END_TIMEOUT_MS }, (error, stdout, stderr) => {
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr });
+      // One that a signal has ended has no code.
+      resolve({ code: error ? Number(error.code ?? 128) : 0, stdout, stderr });
     });
   });
 }

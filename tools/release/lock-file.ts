@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { run } from './commands.ts';
 
 interface LockedPackage {
@@ -10,6 +11,8 @@ interface LockedPackage {
 }
 
 const AT_ONCE = 16;
+/** A registry may fail to answer once. */
+const RETRY_MS = 2_000;
 
 /**
  * The packages of the lock file that are not installed here and that the registry does not have, as `name@version`.
@@ -44,7 +47,12 @@ async function isThere(registry: string, nameAndVersion: string): Promise<boolea
   const [name, version] = [nameAndVersion.slice(0, at), nameAndVersion.slice(at + 1)];
   const file = `${name}/-/${name.split('/').at(-1)}-${version}.tgz`;
   const url = new URL(file, registry.replace(/\/?$/, '/'));
-  const { status } = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(30_000) });
-  if (status !== 200 && status !== 404) throw new Error(`HEAD ${url.pathname}: ${status}`);
-  return status === 200;
+  for (let tries = 1; ; tries++) {
+    const answer = await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(30_000) }).catch(
+      (error: unknown) => ({ status: String(error) }),
+    );
+    if (answer.status === 200 || answer.status === 404) return answer.status === 200;
+    if (tries === 3) throw new Error(`HEAD ${url.pathname}: ${answer.status}`);
+    await sleep(RETRY_MS);
+  }
 }

@@ -32,6 +32,8 @@ export async function withOwnKeyConsole(
       ]);
     }
   };
+  // It may have ended.
+  terminal.stdin.on('error', () => undefined);
   try {
     await untilShown(/API key for http\S+: /);
     terminal.stdin.write(`${apiKey}\r`);

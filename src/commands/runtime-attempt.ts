@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { AwakeTimer } from '../platform/clock/awake-timer.ts';
 import { PIECE_OVERHEAD_BYTES, type HeldBytes } from '../platform/memory/held-bytes.ts';
 import type { Reached } from '../proxy/upstream/send-again.ts';
 
@@ -67,7 +68,7 @@ export function startAttempt(
 
 class Attempt implements Dispatcher.DispatchHandler {
   private readonly settled = Promise.withResolvers<RuntimeAnswer>();
-  private readonly timer: NodeJS.Timeout;
+  private readonly timer: AwakeTimer;
   private reached: Reached = 'nowhere';
   private isOver = false;
   private controller: Dispatcher.DispatchController | undefined;
@@ -81,7 +82,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     private readonly held: HeldBytes,
   ) {
     // One timer covers the whole attempt. Undici's timers are coarse, and each covers only one phase.
-    this.timer = setTimeout(() => this.giveUp(true, 'no answer in time'), timeoutMs);
+    this.timer = new AwakeTimer(timeoutMs, () => this.giveUp(true, 'no answer in time'));
   }
 
   get answer(): Promise<RuntimeAnswer> {
@@ -136,7 +137,7 @@ class Attempt implements Dispatcher.DispatchHandler {
   private finish(): boolean {
     if (this.isOver) return false;
     this.isOver = true;
-    clearTimeout(this.timer);
+    this.timer.stop();
     this.held.release('answers', this.heldBytes);
     return true;
   }

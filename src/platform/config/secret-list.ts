@@ -1,6 +1,6 @@
 import type { OnModuleDestroy } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { within } from '../clock/within.ts';
+import { withinAwake } from '../clock/within.ts';
 import { digestOf, type SecretFile, type SecretSource } from './secret-source.ts';
 import { readSmallFile } from './small-file.ts';
 
@@ -9,7 +9,7 @@ import { readSmallFile } from './small-file.ts';
  * mount swaps a symlink, which a watch on the file itself would miss.
  */
 const REREAD_INTERVAL_MS = 1_000;
-/** How long anybody waits for a file. A network file system may never answer. */
+/** How long anybody waits for a file, of the time in which this process runs. A network file system may never answer. */
 const READ_TIMEOUT_MS = 1_000;
 
 /** What a test sets. */
@@ -79,7 +79,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
 
   private async inTime(reading: Promise<void>): Promise<void> {
     const { readTimeoutMs } = this.options;
-    const isRead = await within(
+    const isRead = await withinAwake(
       readTimeoutMs,
       reading.then(() => true),
     );

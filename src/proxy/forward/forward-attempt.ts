@@ -6,6 +6,7 @@ import type {
 } from 'node:http';
 import { Readable } from 'node:stream';
 import httpProxy from 'http-proxy';
+import { AwakeTimer } from '../../platform/clock/awake-timer.ts';
 import { ClientGone } from '../../platform/http/client-gone.ts';
 import { expectAnswer, refuseExcess } from '../upstream/connections/excess-bytes.ts';
 import { bodyMayFollow } from '../upstream/connections/idle-time.ts';
@@ -52,7 +53,7 @@ export class ForwardAttempt {
   /** The upstream's response with its body unread. Rejects with a `GatewayError`, `ClientGone` or `StaleConnection`. */
   readonly answer = this.outcome.promise;
   private readonly call: ForwardedRequest;
-  private readonly timer: NodeJS.Timeout;
+  private readonly timer: AwakeTimer;
   private upstreamRequest: UpstreamRequest | undefined;
   private upstreamAnswer: IncomingMessage | undefined;
   private bytesReadBefore = 0;
@@ -65,7 +66,7 @@ export class ForwardAttempt {
     this.call = call;
     this.sentTo = isResent ? 'sent' : 'nowhere';
     call.response.once('close', this.onClientGone);
-    this.timer = setTimeout(() => this.onTimeout(), timeoutMs);
+    this.timer = new AwakeTimer(timeoutMs, () => this.onTimeout());
     this.send(agent, connectMs);
   }
 
@@ -112,7 +113,7 @@ export class ForwardAttempt {
     if (!body) return;
     // The headers are sent at once, so that the upstream does not close the connection as idle.
     upstreamRequest.write('', 'latin1');
-    upstreamRequest.once('finish', () => !this.settled && this.timer.refresh());
+    upstreamRequest.once('finish', () => !this.settled && this.timer.restart());
     // A response can arrive before the whole body was sent. The rest of the body must be read from the client's
     // connection.
     upstreamRequest.once('close', () => body.unpipe().resume());
@@ -186,7 +187,7 @@ export class ForwardAttempt {
   }
 
   private onTimeout(): void {
-    if (this.isSending()) this.timer.refresh();
+    if (this.isSending()) this.timer.restart();
     else
       this.cancel(this.toError({ reached: this.reached, timeoutMs: this.call.upstream.timeoutMs }));
   }
@@ -214,7 +215,7 @@ export class ForwardAttempt {
   private settle(finish: () => void): void {
     if (this.settled) return;
     this.settled = true;
-    clearTimeout(this.timer);
+    this.timer.stop();
     this.call.response.off('close', this.onClientGone);
     finish();
   }

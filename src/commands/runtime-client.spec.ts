@@ -166,8 +166,9 @@ describe('RuntimeClient', () => {
 
   it('asks again, less and less often, until the budget is used up', async () => {
     answer = (_, response) => response.writeHead(503).end();
+    // The budget can end between the last attempt and its answer.
     await expect(send(newClient({ responseMs: 1_000 }))).rejects.toMatchObject({
-      code: 'upstream_invalid_response',
+      code: expect.stringMatching(/^upstream_(?:invalid_response|timeout)$/),
     });
     // After 50, 100, 200 and 400 ms, each with a jitter over its upper half.
     expect(runtime.seen.length).toBeGreaterThanOrEqual(2);
@@ -182,8 +183,8 @@ describe('RuntimeClient', () => {
         else response.writeHead(202).end(ACCEPTED);
       };
       const startedAtMs = performance.now();
-      expect(await send(newClient({ responseMs: 1_000 }))).toEqual(SENT);
-      expect(performance.now() - startedAtMs).toBeGreaterThan(495);
+      expect(await send(newClient({ responseMs: 5_000 }))).toEqual(SENT);
+      expect(performance.now() - startedAtMs).toBeGreaterThan(2_495);
       expect(runtime.seen).toHaveLength(2);
       await awaited('the first attempt is closed', gone.promise);
       expect(failures()).toEqual(['canceled', 'none']);
@@ -191,9 +192,9 @@ describe('RuntimeClient', () => {
 
     it('waits with any other command to the end of the budget', async () => {
       answer = () => undefined;
-      await expect(send(newClient({ responseMs: 300 }), ONCE)).rejects.toMatchObject({
+      await expect(send(newClient({ responseMs: 1_000 }), ONCE)).rejects.toMatchObject({
         code: 'upstream_timeout',
-        message: expect.stringContaining('within 300 ms'),
+        message: expect.stringContaining('within 1000 ms'),
       });
       expect(runtime.seen).toHaveLength(1);
       expect(failures()).toEqual(['timeout']);

@@ -9,6 +9,7 @@ import {
 import { describe, expect, it } from '@jest/globals';
 import { listening } from '../../test/support/listening.ts';
 import { TLS_IDENTITY } from '../../test/support/tls-identity.ts';
+import { until } from '../../test/support/until.ts';
 import { startUnacceptingServer } from '../../test/support/unaccepting-server.ts';
 import { UpstreamProbe } from './upstream-probe.ts';
 import { NameResolver } from '../platform/names/name-resolver.ts';
@@ -24,7 +25,7 @@ describe('UpstreamProbe', () => {
   it('tells an upstream that takes connections from one that refuses them', async () => {
     const server = await listening(createServer());
     const state = () => new UpstreamProbe(`${server.url}/v1/stream`, lookup).state();
-    expect(await state()).toBe('reachable');
+    await until('it is reachable', async () => (await state()) === 'reachable');
     await server.stop();
     expect(await state()).toBe('unreachable');
   });
@@ -33,7 +34,8 @@ describe('UpstreamProbe', () => {
     const server = createServer().listen(0, '::1');
     await once(server, 'listening');
     const url = `http://[::1]:${(server.address() as AddressInfo).port}`;
-    expect(await new UpstreamProbe(url, lookup).state()).toBe('reachable');
+    const state = () => new UpstreamProbe(url, lookup).state();
+    await until('it is reachable', async () => (await state()) === 'reachable');
     server.close();
   });
 
@@ -51,7 +53,8 @@ describe('UpstreamProbe', () => {
       expect(await new UpstreamProbe(url, lookup).state()).toBe('unreachable');
       expect(await new UpstreamProbe(urlOf(plain), lookup).state()).toBe('unreachable');
       setDefaultCACertificates([...trusted, TLS_IDENTITY.cert]);
-      expect(await new UpstreamProbe(url, lookup).state()).toBe('reachable');
+      const state = () => new UpstreamProbe(url, lookup).state();
+      await until('it is reachable', async () => (await state()) === 'reachable');
     } finally {
       setDefaultCACertificates(trusted);
       server.close();

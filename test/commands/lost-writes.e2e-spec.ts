@@ -7,7 +7,7 @@ import { restateUrls, serveAgents } from '../support/restate.ts';
 import { until } from '../support/until.ts';
 
 const LOST = 'The connection to the server behind this route was lost before it answered.';
-const LATE = 'The server behind this route did not answer within 300 ms.';
+const LATE = 'The server behind this route did not answer within 1000 ms.';
 const OF_POST =
   'The append may have been made. With the same Producer-Id, Producer-Epoch and Producer-Seq it can be ' +
   'repeated safely; without them read the stream before you repeat it.';
@@ -44,7 +44,7 @@ describe('a write whose answer is lost', () => {
       GATEWAY_RUNTIME_ADMIN_URL: `http://127.0.0.1:${toAdmin.port}`,
     };
     gateway = await startTestGateway(settings);
-    hasty = await startTestGateway({ ...settings, GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '300' });
+    hasty = await startTestGateway({ ...settings, GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '1000' });
   });
   beforeEach(() => {
     stream = `/t/default/lost/${++streams}`;

@@ -76,7 +76,7 @@ describe('an outage of the runtime', () => {
     async (_, headers) => {
       const url = `http://127.0.0.1:${await freePort()}`;
       const gateway = await gatewayTo(url, {
-        GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '300',
+        GATEWAY_RUNTIME_OUTAGE_WAIT_MS: '2000',
         GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: FOREVER_MS,
       });
       const failed = connectFailures(url);
@@ -90,7 +90,6 @@ describe('an outage of the runtime', () => {
       expect(failed.count).toBe(1);
       expect(await gateway.value('gateway_waiting_commands')).toBe(0);
     },
-    30_000,
   );
 
   // 2,653 commands that had waited opened 2,653 connections at once.

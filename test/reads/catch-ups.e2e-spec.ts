@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { HeldRequests } from './held-upstream.ts';
-import { inTime } from './in-time.ts';
+import { inTime } from '../support/in-time.ts';
 import type { Reader } from './reader.ts';
 import { CATCH_UPS, expectAnswers, MODES, sharingGateway } from './sharing-gateway.ts';
 

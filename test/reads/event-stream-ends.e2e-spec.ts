@@ -4,7 +4,7 @@ import { mintReadToken } from '../support/read-tokens.ts';
 import type { HeldRequest } from './held-upstream.ts';
 import type { Answer, Reader } from './reader.ts';
 import { EVENT_READS, MODES, numberedEvent as event, sharingGateway } from './sharing-gateway.ts';
-import { inTime } from './in-time.ts';
+import { inTime } from '../support/in-time.ts';
 
 /** Two seconds after a token expires, the gateway no longer waits for the end of an event. */
 const QUICK_MS = 2_500;

@@ -105,7 +105,8 @@ describe.each(MODES)('an upstream that is silent under $mode reads', ({ isShared
       expect(tookMs).toBeGreaterThanOrEqual(LIVE_TIMEOUT_MS - EARLY_MS);
     }
     // The first one's time does not begin again with the second one.
-    expect((await second).endedAtMs - (await first).endedAtMs).toBeGreaterThan(LATER_MS / 2);
+    // Of a pause of the process half a second counts.
+    expect((await second).endedAtMs - (await first).endedAtMs).toBeGreaterThan(250);
     await Promise.all(requests.all.map(({ over }) => over));
     expect(requests.all.every(({ wasLeft }) => wasLeft)).toBe(true);
   });

@@ -12,8 +12,8 @@ describe('the end of the gateway', () => {
       jest.spyOn(Upstreams.prototype, 'onApplicationShutdown'),
       jest.spyOn(ServerModule.prototype, 'onApplicationShutdown'),
     ];
-    const gateway = await startMeasuredGateway({ GATEWAY_DRAIN_TIMEOUT_MS: '500' });
-    await gateway.running.drain();
+    const gateway = await startMeasuredGateway({ GATEWAY_DRAIN_TIMEOUT_MS: '60000' });
+    await gateway.running.drain({ hasLameDuck: false });
     expect(closings.map(({ mock }) => mock.calls.length)).toEqual([1, 1]);
     for (const url of [gateway.url, gateway.managementUrl]) {
       await expect(fetch(`${url}/health`)).rejects.toMatchObject({

@@ -125,7 +125,7 @@ describe('equal live reads', () => {
   ])('lose the reader whose %s, and no other', async (what, code) => {
     const isToken = what === 'token ends';
     const prefix = '/streams';
-    const token = isToken && (await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds: 4 }));
+    const token = isToken && (await mintReadToken(READ_TOKEN_SECRET, { prefix, ttlSeconds: 8 }));
     const [stays, goes] = await park('long-poll', KEEP, token || GOES);
     if (!isToken) await writeKeys(KEEP);
     await expectEnds([goes as Wire], PROBLEM(401, code));

@@ -19,13 +19,13 @@ let gateway: MeasuredGateway;
 
 beforeEach(async () => {
   answer = (_request, response) => response.end('{}');
-  const settings = {
-    ...everyUpstream(upstream.url),
-    GATEWAY_MAX_BODY_BYTES: '100',
-    GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '1500',
-  };
-  gateway = forThisTest(await startMeasuredGateway(settings));
+  await start();
 });
+
+async function start(more: Record<string, string> = {}): Promise<void> {
+  const settings = { ...everyUpstream(upstream.url), GATEWAY_MAX_BODY_BYTES: '100', ...more };
+  gateway = forThisTest(await startMeasuredGateway(settings));
+}
 
 async function ask(path: string, init: RequestInit = {}): Promise<number> {
   const headers = { ...AUTHORIZED, ...(init.headers as Record<string, string>) };
@@ -312,6 +312,7 @@ describe('an upstream', () => {
 
   it('that says nothing in time has failed', async () => {
     answer = () => undefined;
+    await start({ GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '1500' });
     expect(await ask('/streams/x', { method: 'PUT' })).toBe(502);
     await failed('timeout');
   });
@@ -414,7 +415,7 @@ describe('read tokens', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('event: control\ndata: {}\n\n', () => opened.resolve());
     };
-    const token = await mintReadToken(READ_TOKEN_SECRET, { prefix: '/streams', ttlSeconds: 1 });
+    const token = await mintReadToken(READ_TOKEN_SECRET, { prefix: '/streams', ttlSeconds: 5 });
     const headers = { authorization: `Bearer ${token}` };
     const parked = ask('/streams/x?live=long-poll', { headers });
     const stream = await fetch(`${gateway.url}/streams/x?live=sse`, { headers });

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { askRaw, problemAnswer } from '../support/ask-raw.ts';
 import { READ_TOKEN_SECRET, startTestGateway, type TestGateway } from '../support/gateway.ts';
+import { inTime } from '../support/in-time.ts';
 import { rawAnswer } from '../support/raw-client.ts';
 import { mintReadToken } from '../support/read-tokens.ts';
 import { scriptedUpstream } from '../support/scripted-gateway.ts';
@@ -138,11 +139,16 @@ describe('a read token of a key set', () => {
     await writeFile(file, JSON.stringify({ keys: [keys.jwk] }));
     // Bursts of two.
     await startWith(file, { GATEWAY_RATE_LIMIT_PER_SECOND: '1' });
-    const token = await keys.token();
-    for (const spelling of spellings(token)) expect(await read(spelling)).toEqual(NOT_CANONICAL);
-    const answers = [];
-    for (const one of [token, twinOf(token), token, twinOf(token)]) answers.push(await read(one));
-    expect(answers).toMatchObject([200, 429, 429, 429].map((status) => ({ status })));
+    for (const spelling of spellings(await keys.token())) {
+      expect(await read(spelling)).toEqual(NOT_CANONICAL);
+    }
+    // After a second there may be one more, and there is another token.
+    await inTime(1_000, async () => {
+      const token = await keys.token();
+      const answers = [];
+      for (const one of [token, twinOf(token), token, twinOf(token)]) answers.push(await read(one));
+      expect(answers).toMatchObject([200, 429, 429, 429].map((status) => ({ status })));
+    });
   });
 
   it('in a file is let in by the keys that stand in it now', async () => {

@@ -90,6 +90,8 @@ describe('ReadPool', () => {
   let nowMs: number;
 
   beforeAll(async () => {
+    // Longer than anything takes here: Node would close idle connections after five seconds.
+    server.keepAliveTimeout = 75_000;
     ({ port, stop } = await listening(server));
   });
   afterAll(() => stop());

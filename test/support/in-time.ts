@@ -1,4 +1,4 @@
-import { PATIENCE_MS } from '../support/until.ts';
+import { PATIENCE_MS } from './until.ts';
 
 /**
  * Runs a scenario that the gateway's own times bear upon, and runs it again where it failed after taking

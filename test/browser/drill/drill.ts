@@ -4,6 +4,7 @@ import type { Checks } from '../../support/checks.ts';
 import { runCli } from '../../support/cli.ts';
 import { sampleOf } from '../../support/share.ts';
 import { openConsoleAt, say } from '../console/console-page.ts';
+import { WAIT_MS } from '../waits.ts';
 import { withDrillWorld, type DrillWorld } from './drill-world.ts';
 import { FAULTS, type Fault } from './faults.ts';
 
@@ -27,7 +28,8 @@ async function drill(browser: Browser, world: DrillWorld, fault: Fault, id: stri
   const second = await openConsoleAt(browser, world.url, '#/deployments');
   const text = `while ${fault.name}`;
   try {
-    await page.getByTestId('connection').getByText('Live').waitFor();
+    // The library gives a silent read up after 90 s.
+    await page.getByTestId('connection').getByText('Live').waitFor({ timeout: 2 * WAIT_MS });
     await page.locator('[data-what="spawned"]').waitFor();
     await fault.begin(world);
     try {

@@ -29,7 +29,10 @@ async function drill(browser: Browser, world: DrillWorld, fault: Fault, id: stri
   const text = `while ${fault.name}`;
   try {
     // The library gives a silent read up after 90 s.
-    await page.getByTestId('connection').getByText('Live').waitFor({ timeout: 2 * WAIT_MS });
+    await page
+      .getByTestId('connection')
+      .getByText('Live')
+      .waitFor({ timeout: 2 * WAIT_MS });
     await page.locator('[data-what="spawned"]').waitFor();
     await fault.begin(world);
     try {

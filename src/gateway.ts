@@ -92,6 +92,7 @@ export async function startGateway(
       .then(lastLogLines)
       .then(() => tracing?.shutdown(flushMs));
     await Promise.all([flushed, management && closeManagement(management)]);
+    await lastLogLines();
   };
   let closed: Promise<void> | undefined;
   const close = (flushMs = MAX_FLUSH_MS): Promise<void> => (closed ??= closeAll(flushMs));

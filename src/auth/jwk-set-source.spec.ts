@@ -23,7 +23,7 @@ describe('jwkSetSource', () => {
     afterAll(() => server.stop());
 
     // A withdrawn key ends the reads that it opened within 5 s.
-    it('is read every two seconds, and five seconds after a failure', () => {
+    it('is read every two seconds, and every five while it fails', () => {
       expect(jwkSetSource(url)).toMatchObject({ refreshMs: 2_000, retryMs: 5_000 });
     });
 

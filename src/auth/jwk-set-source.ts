@@ -10,7 +10,7 @@ export interface JwkSetSource {
   read(): Promise<string>;
   /** How long after a read that succeeded the next one begins, counted from its beginning. */
   refreshMs: number;
-  /** The same after a read that failed. */
+  /** The same after reads that failed, from the second one in a row on. */
   retryMs: number;
 }
 

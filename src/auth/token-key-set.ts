@@ -53,7 +53,8 @@ export class TokenKeySet implements OnModuleDestroy {
   private readonly nameOf = new WeakMap<CryptoKey, string>();
   private triedAtMs = Number.NEGATIVE_INFINITY;
   private endedAtMs = Number.NEGATIVE_INFINITY;
-  private lastFailed = false;
+  /** How many reads in a row have failed. */
+  private failures = 0;
   private readAtMs: number;
   /** The read that tokens wait for. Undefined once it takes too long. */
   private loading: Promise<void> | undefined;
@@ -79,7 +80,7 @@ export class TokenKeySet implements OnModuleDestroy {
 
   /** Whether tokens of any key can be verified: the last attempt to read the set succeeded. */
   get isAvailable(): boolean {
-    return this.keys !== undefined && !this.lastFailed;
+    return this.keys !== undefined && this.failures === 0;
   }
 
   /** Seconds since the set was last read, or since the start if it never was. */
@@ -128,7 +129,7 @@ export class TokenKeySet implements OnModuleDestroy {
     const isOfUnknownKey =
       error instanceof errors.JWKSNoMatchingKey ||
       decodeProtectedHeader(credential).kid === undefined;
-    if (isOfUnknownKey && this.lastFailed) {
+    if (isOfUnknownKey && this.failures > 0) {
       return new KeysUnavailable('the key set could not be refreshed', { cause: error });
     }
     return new TokenRefusal('signature', "The read token's signature is not valid here.", error);
@@ -162,7 +163,8 @@ export class TokenKeySet implements OnModuleDestroy {
   /** When the next read may begin. */
   private get dueAtMs(): number {
     const { refreshMs, retryMs } = this.source;
-    const intervalMs = this.lastFailed ? retryMs : refreshMs;
+    // One that fails once must not put off what has to be known soon.
+    const intervalMs = this.failures > 1 ? retryMs : refreshMs;
     return Math.max(this.triedAtMs + intervalMs, this.endedAtMs + MIN_PAUSE_MS);
   }
 
@@ -194,10 +196,9 @@ export class TokenKeySet implements OnModuleDestroy {
   }
 
   private failed(error: unknown): void {
-    if (!this.lastFailed) {
+    if (this.failures++ === 0) {
       this.logger.error({ err: error }, 'the JWK set cannot be read; the keys in use are kept');
     }
-    this.lastFailed = true;
   }
 
   private async readSet(): Promise<void> {
@@ -212,10 +213,10 @@ export class TokenKeySet implements OnModuleDestroy {
       this.content = content;
       this.version++;
       this.logger.info('the JWK set is loaded');
-    } else if (this.lastFailed) {
+    } else if (this.failures > 0) {
       this.logger.info('the JWK set can be read again');
     }
-    this.lastFailed = false;
+    this.failures = 0;
     this.readAtMs = this.now();
   }
 }

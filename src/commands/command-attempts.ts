@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { awakeMs } from '../platform/clock/awake-clock.ts';
 import { ClientGone } from '../platform/http/client-gone.ts';
 import { maySendAgain } from '../proxy/upstream/send-again.ts';
 import {
@@ -46,6 +47,7 @@ export class CommandAttempts {
   private readonly parts: AttemptsParts;
   private readonly command: AttemptedCommand;
   private readonly begin: (timeoutMs: number) => RunningAttempt;
+  /** The end of the budget, of the time in which this process runs. */
   private endsAtMs = 0;
   /** Until when it waits for a runtime that is away. A second outage does not prolong it. */
   private waitsUntilMs: number | undefined;
@@ -67,7 +69,7 @@ export class CommandAttempts {
   /** Rejects with a `FailedAttempt`, or `ClientGone`. */
   async answer(): Promise<RuntimeAnswer> {
     const { outage, slowStart, budgetMs } = this.parts;
-    this.endsAtMs = performance.now() + budgetMs;
+    this.endsAtMs = awakeMs() + budgetMs;
     for (;;) {
       const mustWait = outage.isUnderWay;
       if (mustWait && !(await this.isRuntimeBack())) return this.outcome();
@@ -94,14 +96,14 @@ export class CommandAttempts {
     for (;;) {
       const untilMs = this.isUnsent
         ? this.waitsUntilMs
-        : Math.min(this.waitsUntilMs, this.endsAtMs - MIN_LEFT_MS);
+        : Math.min(this.waitsUntilMs, performance.now() + this.leftMs - MIN_LEFT_MS);
       this.failure ??= new FailedAttempt('nowhere', false, outage.cause);
       if (!(await outage.wait(untilMs))) return false;
       await slowStart.enter();
       if (!outage.isUnderWay) break;
       slowStart.leave();
     }
-    if (this.isUnsent) this.endsAtMs = performance.now() + budgetMs;
+    if (this.isUnsent) this.endsAtMs = awakeMs() + budgetMs;
     return true;
   }
 
@@ -122,7 +124,7 @@ export class CommandAttempts {
         finish();
       };
       const begin = (): void => {
-        const attempt = this.begin(Math.max(1, this.endsAtMs - performance.now()));
+        const attempt = this.begin(Math.max(1, this.leftMs));
         attempts.add(attempt);
         attempt.answer.then(
           (answer) => {
@@ -142,11 +144,14 @@ export class CommandAttempts {
       };
       const beginIn = (waitMs: number): void => {
         if (!this.hasTimeIn(waitMs)) return;
-        const next = (): void => (outage.isUnderWay ? beginIn(MAX_BACKOFF_MS) : begin());
+        const next = (): void => {
+          if (outage.isUnderWay) beginIn(MAX_BACKOFF_MS);
+          else if (this.hasTimeIn(0)) begin();
+        };
         nextTimer = setTimeout(next, waitMs);
       };
       begin();
-      const untilHalfMs = this.endsAtMs - budgetMs / 2 - performance.now();
+      const untilHalfMs = this.leftMs - budgetMs / 2;
       if (this.command.isRepeatable && untilHalfMs > 0) beginIn(untilHalfMs);
     });
   }
@@ -182,7 +187,11 @@ export class CommandAttempts {
   }
 
   private hasTimeIn(waitMs: number): boolean {
-    return performance.now() + waitMs <= this.endsAtMs - MIN_LEFT_MS;
+    return waitMs <= this.leftMs - MIN_LEFT_MS;
+  }
+
+  private get leftMs(): number {
+    return this.endsAtMs - awakeMs();
   }
 
   private outcome(): RuntimeAnswer {

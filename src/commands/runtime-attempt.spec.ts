@@ -1,6 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Pool, type Dispatcher } from 'undici';
+import { standStill } from '../../test/support/stand-still.ts';
 import { listening, type Listening } from '../../test/support/listening.ts';
 import {
   FailedAttempt,
@@ -136,6 +137,15 @@ describe('startAttempt', () => {
     onData = (socket) => socket.end(bytes);
     const error: unknown = await attempt().catch((thrown: unknown) => thrown);
     expect(isCut(error as FailedAttempt)).toBe(wasCut);
+  });
+
+  // Its time was over before its answer was read.
+  it('takes an answer that came while the process stood still', async () => {
+    onData = (socket) => {
+      socket.write(OK);
+      standStill(1_500);
+    };
+    expect((await attempt(1_000)).text).toBe('ok');
   });
 
   it('fails at once when the pool is gone', async () => {

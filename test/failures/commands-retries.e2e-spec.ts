@@ -268,7 +268,7 @@ describe('a slow runtime', () => {
 
   // The end of the canceled attempt was a failure like any other, and a third attempt followed the answer.
   it('gets no attempt any more after the first answer', () =>
-    inTime(3_000, async () => {
+    inTime(5_000, async () => {
       const runtime = await startRuntime((_, response) => {
         // Each second attempt is answered, and the first one cancelled.
         if (runtime.seen.length % 2 === 0) response.writeHead(202).end(ACCEPTED);
@@ -305,7 +305,7 @@ describe('a slow runtime', () => {
   ])(
     'that hangs is asked %s, within the budget, and left with no connection',
     (_, headers, count) =>
-      inTime(3_000, async () => {
+      inTime(5_000, async () => {
         const { runtime, closed } = await holding(0, () => undefined);
         const gateway = await gatewayTo(runtime.url, 3_000);
         expect(await sendCommand(gateway.url, headers)).toMatchObject({
@@ -322,7 +322,7 @@ describe('a slow runtime', () => {
   );
 
   it('gets a command without a key once, which waits to the end of the budget', () =>
-    inTime(4_000, async () => {
+    inTime(7_000, async () => {
       const arrived = Promise.withResolvers<ServerResponse>();
       const half = Promise.withResolvers<void>();
       const runtime = await startRuntime((request, response) => {

@@ -9,6 +9,7 @@ import { API_KEY, AUTHORIZED, startTestGateway, type TestGateway } from '../supp
 import { parseRaw, rawRequest, sendRaw } from '../support/raw-client.ts';
 import { logOf, testGateway } from '../support/scripted-gateway.ts';
 import { startRawUpstream, startScriptedUpstream } from '../support/scripted-upstream.ts';
+import { standStill } from '../support/stand-still.ts';
 import { startUnacceptingServer } from '../support/unaccepting-server.ts';
 import { openWire, openWireThatTellsResets, Wire } from '../support/wire.ts';
 
@@ -357,6 +358,19 @@ describe('an upstream that fails', () => {
       await wire.write('last');
       expect(await wire.ended).toBe('end');
       expect(parseRaw(wire.received)).toMatchObject({ status: 200, body: '{}' });
+    });
+
+    // Its time was over before its answer was read.
+    it('has its answer passed on that came while the gateway stood still', async () => {
+      play = async (wire) => {
+        await wire.until('\r\n\r\n');
+        void wire.write('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}');
+        standStill(1.5 * RESPONSE_TIMEOUT_MS);
+      };
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        const { status, json } = await ask(method);
+        expect([method, status, json]).toEqual([method, 200, {}]);
+      }
     });
 
     it('and does not read the body that it is sent', async () => {

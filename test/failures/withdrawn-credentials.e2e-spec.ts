@@ -140,7 +140,9 @@ describe('a credential that is withdrawn', () => {
     await taken([stays, ends], keep);
     served = await jwkSet(0);
     expect(problemOf(await ends.ended)).toEqual([401, 'invalid_credentials']);
-    expect(await isOver(stays)).toBe(false);
+    const headers = { 'content-type': 'text/plain' };
+    (await upstream.at('live=long-poll').nth(1)).answer(200, headers, 'new');
+    expect((await stays.ended).body.toString()).toBe('new');
   });
 
   it('ends event streams between events, and leaves those of others', async () => {

@@ -53,6 +53,11 @@ describe('the drain', () => {
     return held.get(target)!;
   };
   const ready = (): Promise<number> => readiness(gateway);
+  /** As its metrics say. */
+  const phase = async (): Promise<string | undefined> => {
+    const metrics = await (await fetch(`${gateway.managementUrl}/metrics`)).text();
+    return /^gateway_phase\{phase="([a-z-]+)"\} 1$/m.exec(metrics)?.[1];
+  };
 
   it('is a lame duck first: not ready, alive, serving, and closing every connection behind its answer', async () => {
     const parked = fetchWhole('/streams/held');
@@ -95,6 +100,7 @@ describe('the drain', () => {
       expect(closedAtMs).toBeGreaterThanOrEqual(LAME_DUCK_ENDS_MS - EARLY_MS);
     }
     await expect(open()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    expect(await phase()).toBe('closing');
 
     runtime.end(ACCEPTED);
     expect((await command).headers).toMatch(/^HTTP\/1\.1 202 /);
@@ -127,7 +133,7 @@ describe('the drain', () => {
     // They were closed when the lame duck ended.
     expect(closed).toBe(idle.length);
     // Ten of them over 15 % of the time: when the gateway has answered something else after the first, others still wait.
-    await ready();
+    expect(await phase()).toBe('refusing');
     expect(answered).toBeLessThan(READS);
     stream.write('ta: {}\n\nevent: data\ndata: 2\n\n');
     const { body: eventsRead } = await events;

@@ -81,7 +81,6 @@ describe('a read token of a key set', () => {
       for (const token of [...pairs.map((one) => one.token()), ofSecret()]) {
         expect(await read(await token)).toMatchObject({ status: 200 });
       }
-      expect(keyServer.seen.length).toBeGreaterThan(0);
     });
 
     it('is not fetched for each of a hundred tokens with forged kids', async () => {
@@ -90,10 +89,12 @@ describe('a read token of a key set', () => {
       await startWith(keyServer.url);
       expect(await read(await good.token())).toMatchObject({ status: 200 });
       const forged = Array.from({ length: 100 }, (_, i) => forger.token(`forged-${i}`));
+      const startedAtMs = performance.now();
       const answers = await Promise.all(forged.map(async (token) => read(await token)));
       for (const answer of answers) expect(answer).toEqual(BAD_SIGNATURE);
       // It is fetched every two seconds, whatever tokens come.
-      expect(keyServer.seen.length).toBeLessThan(50);
+      const tookMs = performance.now() - startedAtMs;
+      expect(keyServer.seen.length).toBeLessThanOrEqual(2 + Math.ceil(tookMs / 2_000));
     });
 
     it.each<[string, (response: ServerResponse) => void]>([

@@ -1,12 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { standStill } from '../../../test/support/stand-still.ts';
 import { awakeMs } from './awake-clock.ts';
 import { AwakeTimer } from './awake-timer.ts';
-
-/** As a process that stands still for a while, and then runs its due timers first. */
-function pause(ms: number): void {
-  const untilMs = performance.now() + ms;
-  while (performance.now() < untilMs);
-}
 
 describe('AwakeTimer', () => {
   let timer: AwakeTimer;
@@ -27,7 +22,7 @@ describe('AwakeTimer', () => {
         resolve();
       });
       setTimeout(() => order.push('what came'), 1_100);
-      pause(1_200);
+      standStill(1_200);
     });
     expect(order).toEqual(['what came', 'late']);
   });

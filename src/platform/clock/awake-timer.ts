@@ -8,6 +8,7 @@ export class AwakeTimer {
   private readonly timeoutMs: number;
   private readonly onDue: () => void;
   private timer: NodeJS.Timeout | undefined;
+  private turnEnd: NodeJS.Immediate | undefined;
   private dueAtMs = 0;
 
   constructor(timeoutMs: number, onDue: () => void) {
@@ -24,6 +25,7 @@ export class AwakeTimer {
 
   stop(): void {
     clearTimeout(this.timer);
+    clearImmediate(this.turnEnd);
   }
 
   private wait(ms: number): void {
@@ -31,7 +33,8 @@ export class AwakeTimer {
     this.timer = setTimeout(() => {
       const leftMs = this.dueAtMs - awakeMs();
       if (leftMs > 0) this.wait(leftMs);
-      else this.onDue();
+      // What has arrived is read before the end of this turn.
+      else this.turnEnd = setImmediate(this.onDue);
     }, ms);
   }
 }

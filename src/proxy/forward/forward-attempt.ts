@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import httpProxy from 'http-proxy';
 import { AwakeTimer } from '../../platform/clock/awake-timer.ts';
 import { ClientGone } from '../../platform/http/client-gone.ts';
+import { ConnectTimeout } from '../upstream/connections/connection-errors.ts';
 import { expectAnswer, refuseExcess } from '../upstream/connections/excess-bytes.ts';
 import { bodyMayFollow } from '../upstream/connections/idle-time.ts';
 import { isIdempotent, isStale, maySendAgain, type Reached } from '../upstream/send-again.ts';
@@ -76,12 +77,11 @@ export class ForwardAttempt {
       target: call.upstream.base,
       agent,
       buffer: call.body ?? Readable.from([]),
-      connectTimeout: connectMs,
       prependPath: false,
       toProxy: true,
       selfHandleResponse: true,
     });
-    proxy.on('proxyReq', (upstreamRequest) => this.onConnection(upstreamRequest));
+    proxy.on('proxyReq', (upstreamRequest) => this.onConnection(upstreamRequest, connectMs));
     proxy.on('proxyRes', (answer) => this.onAnswer(answer));
     try {
       proxy.web(standInFor(call), call.response, (error: Error) => this.onError(error));
@@ -92,7 +92,7 @@ export class ForwardAttempt {
   }
 
   /** The request has a connection. Its headers are not rendered before this. */
-  private onConnection(upstreamRequest: UpstreamRequest): void {
+  private onConnection(upstreamRequest: UpstreamRequest, connectMs: number): void {
     this.upstreamRequest = upstreamRequest;
     if (upstreamRequest.socket) expectAnswer(upstreamRequest.socket);
     this.bytesReadBefore = upstreamRequest.socket?.bytesRead ?? 0;
@@ -102,7 +102,7 @@ export class ForwardAttempt {
       upstreamRequest.destroy();
       return;
     }
-    this.watchConnect(upstreamRequest);
+    this.watchConnect(upstreamRequest, connectMs);
     // Without this listener Node ends a request silently if the response switches protocols (101).
     upstreamRequest.once('close', () => {
       if (this.settled) return;
@@ -159,17 +159,20 @@ export class ForwardAttempt {
     return upstreamError({ upstream, method: client.method, target }, failure);
   }
 
-  private watchConnect(upstreamRequest: UpstreamRequest): void {
+  private watchConnect(upstreamRequest: UpstreamRequest, connectMs: number): void {
     const { socket } = upstreamRequest;
-    const onConnect = (): void => {
+    if (!socket?.connecting) {
       this.sentTo = 'sent';
-    };
-    if (!socket?.connecting) onConnect();
-    else
-      socket.once(
-        this.call.upstream.base.protocol === 'https:' ? 'secureConnect' : 'connect',
-        onConnect,
-      );
+      return;
+    }
+    // The package's own `connectTimeout` counts pauses of the process.
+    const timer = new AwakeTimer(connectMs, () => socket.destroy(new ConnectTimeout(connectMs)));
+    const isTls = this.call.upstream.base.protocol === 'https:';
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      timer.stop();
+      this.sentTo = 'sent';
+    });
+    socket.once('close', () => timer.stop());
   }
 
   private get bytesRead(): number {

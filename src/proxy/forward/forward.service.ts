@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { awakeMs } from '../../platform/clock/awake-clock.ts';
 import { InjectConfig, type GatewayConfig } from '../../platform/config/gateway-config.ts';
 import type { ClientRequest } from '../../platform/http/client-request.ts';
 import { headerObject, type HeaderList } from '../../platform/http/header-list.ts';
@@ -66,13 +67,13 @@ export class ForwardService {
   /** Sends the request, and once more if the upstream had closed its kept connection. */
   private async send(request: ForwardedRequest): Promise<Answered> {
     const { agent, newConnections, timeoutMs } = request.upstream;
-    const endsAtMs = performance.now() + timeoutMs;
+    const endsAtMs = awakeMs() + timeoutMs;
     try {
       return await this.attempt(request, { agent, timeoutMs, isResent: false });
     } catch (error) {
       if (!(error instanceof StaleConnection)) throw error;
       // Other connections of the pool may be closed too.
-      const leftMs = Math.max(1, endsAtMs - performance.now());
+      const leftMs = Math.max(1, endsAtMs - awakeMs());
       return this.attempt(request, { agent: newConnections, timeoutMs: leftMs, isResent: true });
     }
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { awakeMs } from '../../platform/clock/awake-clock.ts';
+import { AwakeTimer } from '../../platform/clock/awake-timer.ts';
 import {
   PIECE_OVERHEAD_BYTES,
   type HeldBytes,
@@ -28,8 +28,7 @@ export class Relay implements SlowClient {
   /** An event stream may be silent for any time. No upstream on this way sends one today. */
   private readonly mayBeSilent: boolean;
   /** The timer that runs while the next piece is awaited. */
-  private silenceTimer: NodeJS.Timeout | undefined;
-  private waitsSinceMs = 0;
+  private silenceTimer: AwakeTimer | undefined;
 
   /** `stallMs` is the longest time in milliseconds without a byte. */
   constructor(source: IncomingMessage, response: ServerResponse, held: HeldBytes, stallMs: number) {
@@ -82,16 +81,14 @@ export class Relay implements SlowClient {
 
   private waitForMore(): void {
     if (this.mayBeSilent) return;
-    this.waitsSinceMs = awakeMs();
-    if (this.silenceTimer) this.silenceTimer.refresh();
-    else this.silenceTimer = setTimeout(() => this.onSilence(), this.stallMs);
+    if (this.silenceTimer) this.silenceTimer.restart();
+    else this.silenceTimer = new AwakeTimer(this.stallMs, () => this.onSilence());
   }
 
   private onSilence(): void {
     // While the source is paused, the gateway waits for the client, not for the upstream.
     if (this.isOver || this.source.isPaused()) return;
-    if (awakeMs() - this.waitsSinceMs < this.stallMs) this.silenceTimer?.refresh();
-    else this.source.destroy(new BodyStalled(this.stallMs));
+    this.source.destroy(new BodyStalled(this.stallMs));
   }
 
   private end(): void {
@@ -118,7 +115,7 @@ export class Relay implements SlowClient {
 
   private onClosed(): void {
     this.isOver = true;
-    clearTimeout(this.silenceTimer);
+    this.silenceTimer?.stop();
     this.release(this.heldBytes);
     this.source.destroy();
   }

@@ -158,6 +158,25 @@ describe('an upstream that fails', () => {
       });
     });
 
+    // A write waited for the whole time for an answer.
+    it('and takes a connection, but not the TLS handshake', async () => {
+      const deaf = forThisTest(
+        await startTestGateway({
+          ...settings(upstream.url.replace('http:', 'https:')),
+          GATEWAY_UPSTREAM_CONNECT_TIMEOUT_MS: String(CONNECT_TIMEOUT_MS),
+        }),
+      );
+      play = () => undefined;
+      for (const method of ['GET', 'POST']) {
+        const answer = await ask(method, { of: deaf });
+        expect([answer.status, answer.json]).toEqual([502, UNSENT]);
+        expect(logOf(deaf).findLast(({ err }) => err)?.['err']).toMatchObject({
+          message: `no connection within ${CONNECT_TIMEOUT_MS} ms`,
+        });
+      }
+      expect(logOf(deaf).filter(({ err }) => err)).toHaveLength(2);
+    });
+
     // A read was told that nothing answered in time, as if the upstream had it.
     it('and takes no connection within the time for its answer', async () => {
       const server = forThisTest(await startUnacceptingServer());

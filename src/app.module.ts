@@ -2,28 +2,25 @@ import { Module, type DynamicModule, type Provider } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { AccessGuard } from './auth/access.guard.ts';
+import { RateLimit } from './auth/rate-limit.ts';
+import { RateLimitGuard } from './auth/rate-limit.guard.ts';
 import { AuthModule } from './auth/auth.module.ts';
 import { CommandsModule } from './commands/commands.module.ts';
-import type { GatewayConfig } from './platform/config/gateway-config.ts';
-import { GatewayConfigModule } from './platform/config/gateway-config.module.ts';
+import type { GatewayConfig } from './contract/gateway-config.ts';
+import { GatewayConfigModule } from './contract/gateway-config.module.ts';
 import { ProblemFilter } from './platform/server/problem.filter.ts';
-import { GatewayParts } from './health/gateway-parts.ts';
 import { HealthModule } from './health/health.module.ts';
-import { LimitsModule } from './platform/limits/limits.module.ts';
 import { LOGGER } from './platform/log/create-logger.ts';
 import { NameResolver } from './platform/names/name-resolver.ts';
 import { RegistryModule } from './registry/registry.module.ts';
-import { BodyCapGuard } from './platform/limits/body-cap.guard.ts';
-import { RateLimit } from './platform/limits/rate-limit.ts';
-import { RateLimitGuard } from './auth/rate-limit.guard.ts';
+import { BodyCapGuard } from './platform/server/body-cap.guard.ts';
 import type { GatewayAdapter } from './platform/server/gateway.adapter.ts';
 import type { GatewayState } from './platform/server/gateway-state.ts';
+import { SecretFiles } from './platform/config/secret-files.ts';
 import { ServerModule } from './platform/server/server.module.ts';
 import { ShapesModule } from './shapes/shapes.module.ts';
 import { StreamsModule } from './streams/streams.module.ts';
-import { ReadShareMetrics } from './platform/telemetry/read-share-metrics.ts';
-import type { Telemetry } from './platform/telemetry/telemetry.ts';
-import { UpstreamCalls } from './platform/telemetry/upstream-calls.ts';
+import { Telemetry } from './platform/telemetry/telemetry.ts';
 import { UpstreamModule } from './proxy/upstream/upstream.module.ts';
 
 /** The modules of the public port's application. */
@@ -32,6 +29,7 @@ export interface AppParts {
   logger: Logger;
   names: NameResolver;
   telemetry: Telemetry;
+  secretFiles: SecretFiles;
   adapter: GatewayAdapter;
   state: GatewayState;
 }
@@ -39,15 +37,16 @@ export interface AppParts {
 /** The public port's application. */
 @Module({})
 export class AppModule {
-  static with({ config, logger, names, telemetry, adapter, state }: AppParts): DynamicModule {
+  static with(parts: AppParts): DynamicModule {
+    const { config, logger, names, telemetry, secretFiles, adapter, state } = parts;
+    const { limits, timeouts } = config;
     return {
       module: AppModule,
       // Every module may inject what it exports.
       global: true,
       imports: [
         GatewayConfigModule.with(config),
-        ServerModule.with(adapter, state),
-        LimitsModule,
+        ServerModule.with({ adapter, state, ...limits, ...timeouts }),
         AuthModule,
         CommandsModule,
         StreamsModule,
@@ -59,17 +58,16 @@ export class AppModule {
       providers: [
         { provide: LOGGER, useValue: logger },
         { provide: NameResolver, useValue: names },
-        { provide: UpstreamCalls, useValue: telemetry.upstreamCalls },
-        { provide: ReadShareMetrics, useValue: telemetry.sharedReads },
-        GatewayParts,
+        { provide: Telemetry, useValue: telemetry },
+        { provide: SecretFiles, useValue: secretFiles },
         { provide: APP_GUARD, useExisting: AccessGuard },
-        BodyCapGuard,
-        { provide: APP_GUARD, useExisting: BodyCapGuard },
+        // After the credential, so that nobody else learns of the cap.
+        { provide: APP_GUARD, useValue: new BodyCapGuard(config.maxBodyBytes) },
         // It comes after the access guard, so only valid credentials are counted.
         ...rateLimit(config),
         { provide: APP_FILTER, useExisting: ProblemFilter },
       ],
-      exports: [LOGGER, NameResolver, UpstreamCalls, ReadShareMetrics],
+      exports: [LOGGER, NameResolver, Telemetry, SecretFiles],
     };
   }
 }

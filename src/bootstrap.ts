@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { ConfigError } from './platform/config/config-error.ts';
-import type { GatewayConfig } from './platform/config/gateway-config.ts';
-import { loadConfig } from './platform/config/load-config.ts';
-import { unknownSettings } from './platform/config/unknown-settings.ts';
+import { ConfigError } from './contract/config-error.ts';
+import type { GatewayConfig } from './contract/gateway-config.ts';
+import { loadConfig } from './contract/load-config.ts';
+import { unknownSettings } from './contract/unknown-settings.ts';
 import { startGateway } from './gateway.ts';
 import { createOutputLogger } from './platform/log/create-logger.ts';
 import { LogOutput } from './platform/log/log-output.ts';
-import { filesAtCaps, openFileLimit } from './platform/memory/open-files.ts';
+import { filesAtCaps, openFileLimit } from './contract/open-files.ts';
 import { setCollectorFlags } from './platform/process/v8-flags.ts';
 
 /**
@@ -54,7 +54,11 @@ async function run(firstSignal: Promise<NodeJS.Signals>): Promise<void> {
     process.exit(0);
   }
   logger.info(
-    { host: config.host, port: gateway.port, managementPort: gateway.managementPort },
+    {
+      host: config.host ?? gateway.address,
+      port: gateway.port,
+      managementPort: gateway.managementPort,
+    },
     'the gateway listens',
   );
   const signal = await firstSignal;

@@ -1,7 +1,9 @@
 import type { INestApplication, Type } from '@nestjs/common';
 import { ApiKeys } from './auth/api-keys.ts';
-import type { GatewayConfig } from './platform/config/gateway-config.ts';
+import type { GatewayConfig } from './contract/gateway-config.ts';
+import { isHealthPath, isProxiedPath, isReadPath } from './contract/routes.ts';
 import { corsStep } from './platform/cors/cors.step.ts';
+import { ClientAddresses } from './platform/http/client-address.ts';
 import { LoggedPaths } from './platform/log/logged-paths.ts';
 import { LOGGER } from './platform/log/create-logger.ts';
 import { admissionStep } from './platform/server/admission.step.ts';
@@ -10,6 +12,7 @@ import { Connections } from './platform/server/connections.ts';
 import { GatewayAdapter } from './platform/server/gateway.adapter.ts';
 import { GatewayState } from './platform/server/gateway-state.ts';
 import { AcceptBurst } from './platform/server/accept-burst.ts';
+import { headSizeStep } from './platform/server/head-size.step.ts';
 import { refuseHiddenHeaders } from './platform/server/hidden-headers.ts';
 import { OpenRequests } from './platform/server/open-requests.ts';
 import { closeInOrder } from './platform/server/orderly-close.ts';
@@ -21,12 +24,24 @@ import { requestTargetStep } from './platform/server/request-target.step.ts';
 import { RequestWay } from './platform/server/request-way.ts';
 import { catchStrayErrors } from './platform/server/stray-errors.ts';
 import { unexpectedBodyStep } from './platform/server/unexpected-body.step.ts';
+import { durableStreams } from './proxy/upstream/protocols/durable-streams.ts';
+import { electric } from './proxy/upstream/protocols/electric.ts';
 import type { Telemetry } from './platform/telemetry/telemetry.ts';
+
+/** The response headers that pages may read: the gateway's own, and those of both protocols. */
+const EXPOSED_HEADERS = [
+  'ETag',
+  ...durableStreams.exposedHeaders,
+  ...electric.exposedHeaders,
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-Request-Id',
+];
 
 /** Sets up the steps before the routes, and the listening server. Main and tests use the same code. */
 export function configureApp(
   app: INestApplication,
-  { corsOrigins }: GatewayConfig,
+  { corsOrigins, trustedProxies }: GatewayConfig,
   telemetry: Telemetry,
   expressForReads: boolean,
 ): void {
@@ -37,13 +52,15 @@ export function configureApp(
   const filter = part(ProblemFilter);
   const { server } = adapter;
   const { requests: observers } = telemetry;
+  const addresses = new ClientAddresses(trustedProxies);
 
   const way = new RequestWay({
     steps: [
-      requestContextStep(observers, part(OpenRequests), loggedPaths(app)),
-      corsStep(corsOrigins),
-      admissionStep(part(GatewayState), part(ConnectionCap)),
-      requestTargetStep,
+      requestContextStep(observers, part(OpenRequests), loggedPaths(app), addresses),
+      corsStep({ origins: corsOrigins, isOpen: isReadPath, exposedHeaders: EXPOSED_HEADERS }),
+      admissionStep(part(GatewayState), part(ConnectionCap), isHealthPath),
+      headSizeStep,
+      requestTargetStep(isProxiedPath),
       unexpectedBodyStep,
     ],
     findHandler: expressForReads ? () => undefined : (path) => adapter.prefixHandler(path),
@@ -60,7 +77,7 @@ export function configureApp(
   // ignored, as RFC 9110 §10.1.1 allows.
   server.on('checkContinue', onExpectation);
   server.on('checkExpectation', onExpectation);
-  server.on('connect', refuseConnect(connections, observers));
+  server.on('connect', refuseConnect(connections, observers, addresses));
   server.on('clientError', refuseUnparsed(connections, observers));
 }
 

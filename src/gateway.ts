@@ -2,18 +2,18 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
-import type { INestApplication, NestApplicationOptions } from '@nestjs/common';
+import type { INestApplication, NestApplicationOptions, Type } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express/adapters/express-adapter.js';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
 import { within } from './platform/clock/within.ts';
-import type { GatewayConfig } from './platform/config/gateway-config.ts';
+import type { GatewayConfig } from './contract/gateway-config.ts';
 import { configureApp, loggedPaths } from './configure-app.ts';
-import { GatewayParts } from './health/gateway-parts.ts';
 import { drain } from './platform/server/drain.ts';
 import { configureManagement } from './health/configure-management.ts';
 import { GatewayState } from './platform/server/gateway-state.ts';
 import { ManagementModule } from './health/management.module.ts';
+import { Upstreams } from './proxy/upstream/upstreams.ts';
 import { UpstreamProbes } from './health/upstream-probes.ts';
 import type { LogCounts } from './platform/log/log-output.ts';
 import { NestLogger } from './platform/log/nest-logger.ts';
@@ -21,10 +21,19 @@ import { GatewayAdapter } from './platform/server/gateway.adapter.ts';
 import { serverOptions } from './platform/server/server-options.ts';
 import { createExpress } from './platform/server/create-express.ts';
 import { NameResolver } from './platform/names/name-resolver.ts';
-import { AuditLog } from './platform/telemetry/audit-log.ts';
+import { openAuditFile } from './auth/open-audit-file.ts';
+import { AuditLog } from './auth/audit-log.ts';
+import { DeclaredAccess } from './auth/declared-access.ts';
+import { READ_TOKEN_CREDENTIAL } from './contract/api-key.ts';
+import { commandOf } from './commands/command-record.ts';
+import { SecretFiles } from './platform/config/secret-files.ts';
+import { logMetrics } from './platform/log/log-metrics.ts';
+import { Connections } from './platform/server/connections.ts';
+import { OpenRequests } from './platform/server/open-requests.ts';
+import { UpstreamCalls } from './proxy/upstream/upstream-calls.ts';
+import { UpstreamMetrics } from './proxy/upstream/upstream-metrics.ts';
 import { RequestLog } from './platform/telemetry/request-log.ts';
-import { addGauges } from './health/gauges.ts';
-import { addMetrics } from './platform/telemetry/metrics.ts';
+import { addMetrics } from './health/metrics.ts';
 import { Telemetry } from './platform/telemetry/telemetry.ts';
 import { startTracing } from './platform/tracing/tracing.ts';
 
@@ -32,6 +41,8 @@ import { startTracing } from './platform/tracing/tracing.ts';
 export interface RunningGateway {
   app: INestApplication;
   state: GatewayState;
+  /** The address on which the public port listens: `::` stands for all, IPv6 and IPv4. */
+  address: string;
   /** The actual ports. They differ from the settings if those are 0. */
   port: number;
   managementPort: number | undefined;
@@ -67,25 +78,42 @@ export async function startGateway(
   } as const;
   const state = new GatewayState();
   const telemetry = new Telemetry();
-  telemetry.requests.push(new RequestLog(logger));
-  if (config.auditLog) telemetry.requests.push(new AuditLog(logger));
+  const secretFiles = telemetry.show(new SecretFiles());
+  telemetry.show({ metrics: logMetrics(log) });
+  const requestLog = new RequestLog(logger);
+  const auditFile = config.auditLog ? openAuditFile(config.auditFile, logger) : undefined;
+  if (auditFile) telemetry.show(auditFile.file);
+  telemetry.requests.push(requestLog);
+  if (config.auditLog) {
+    const auditLog = new AuditLog(
+      auditFile?.logger ?? logger,
+      (record) => commandOf(record)?.entityUrl,
+    );
+    telemetry.requests.push(auditLog);
+  }
   // Without the management port nobody could request the metrics.
   const requestMetrics = config.managementPort === 0 ? undefined : addMetrics(telemetry);
   const names = new NameResolver(config.timeouts.connectMs);
-  const tracing = await startTracing(config, telemetry, logger, names.lookup);
+  const tracing = await startTracing(config.traces, config.tenant, telemetry, logger, names.lookup);
   const adapter = new GatewayAdapter(serverOptions(config.maxBodyBytes), config.reusePort);
   const app = await NestFactory.create(
-    AppModule.with({ config, logger, names, telemetry, adapter, state }),
+    AppModule.with({ config, logger, names, telemetry, secretFiles, adapter, state }),
     adapter,
     options,
   );
   configureApp(app, config, telemetry, expressForReads);
-  const parts = app.get(GatewayParts);
+  const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
+  const calls = part(UpstreamCalls);
+  if (requestMetrics) calls.observe(new UpstreamMetrics(telemetry.registry));
+  if (tracing) {
+    const { CallSpans } = await import('./proxy/upstream/call-spans.ts');
+    calls.observe(new CallSpans(tracing.tracer, config));
+  }
   const management =
     config.managementPort === 0
       ? undefined
-      : await createManagement(app, { config, logger, telemetry, names, log, options });
-  requestMetrics?.announce(parts.access.routes());
+      : await createManagement(app, { logger, telemetry, secretFiles, state, options });
+  requestMetrics?.announce(part(DeclaredAccess).routes(), READ_TOKEN_CREDENTIAL);
   const closeAll = async (flushMs: number): Promise<void> => {
     const flushed = app
       .close()
@@ -93,6 +121,8 @@ export async function startGateway(
       .then(() => tracing?.shutdown(flushMs));
     await Promise.all([flushed, management && closeManagement(management)]);
     await lastLogLines();
+    requestLog.end();
+    await auditFile?.end();
   };
   let closed: Promise<void> | undefined;
   const close = (flushMs = MAX_FLUSH_MS): Promise<void> => (closed ??= closeAll(flushMs));
@@ -110,16 +140,16 @@ export async function startGateway(
   return {
     app,
     state,
-    port: portOf(app),
-    managementPort: management && portOf(management),
+    address: addressOf(app).address,
+    port: addressOf(app).port,
+    managementPort: management && addressOf(management).port,
     drain: async ({ hasLameDuck = true } = {}) => {
       const timeoutMs = config.timeouts.drainMs;
       const endsAtMs = performance.now() + timeoutMs;
-      const { connections, openRequests } = parts;
       await drain({
         server: adapter.server,
-        connections,
-        openRequests,
+        connections: part(Connections),
+        openRequests: part(OpenRequests),
         state,
         logger,
         hasLameDuck,
@@ -136,27 +166,24 @@ export async function startGateway(
 
 /** What the management port's application is made of. */
 interface ManagementSources {
-  config: GatewayConfig;
   logger: Logger;
   telemetry: Telemetry;
-  names: NameResolver;
-  log: LogCounts;
+  secretFiles: SecretFiles;
+  state: GatewayState;
   options: NestApplicationOptions;
 }
 
 async function createManagement(
   app: INestApplication,
-  { config, logger, telemetry, names, log, options }: ManagementSources,
+  { logger, telemetry, secretFiles, state, options }: ManagementSources,
 ): Promise<INestApplication> {
-  const parts = app.get(GatewayParts);
-  const probes = new UpstreamProbes(config, names.lookup);
+  const probes = telemetry.show(new UpstreamProbes(app.get(Upstreams, { strict: false })));
   const management = await NestFactory.create(
-    ManagementModule.with({ parts, probes, telemetry }, logger),
+    ManagementModule.with({ state, secretFiles, probes, telemetry }, logger),
     new ExpressAdapter(createExpress()),
     options,
   );
   configureManagement(management, logger, loggedPaths(app));
-  addGauges(telemetry.registry, parts, { probes, log });
   return management;
 }
 
@@ -170,18 +197,21 @@ async function closeManagement(management: INestApplication): Promise<void> {
 
 async function listen(
   app: INestApplication,
-  host: string,
+  host: string | undefined,
   port: number,
   setting: string,
   reusePort = false,
 ): Promise<void> {
   try {
-    await app.listen(port, host);
+    await (host === undefined ? app.listen(port) : app.listen(port, host));
   } catch (cause) {
     const { code = String(cause) } = cause as NodeJS.ErrnoException;
     const failures = reusePort ? SHARED_LISTEN_FAILURES : LISTEN_FAILURES;
     const reason = failures[code] ?? code;
-    throw new Error(`cannot listen on ${host}, port ${port} (${setting}): ${reason}`, { cause });
+    throw new Error(
+      `cannot listen on ${host ?? 'any address'}, port ${port} (${setting}): ${reason}`,
+      { cause },
+    );
   }
 }
 
@@ -219,6 +249,6 @@ async function lastLogLines(): Promise<void> {
   await setImmediate();
 }
 
-function portOf(app: INestApplication): number {
-  return (app.getHttpServer().address() as AddressInfo).port;
+function addressOf(app: INestApplication): AddressInfo {
+  return app.getHttpServer().address() as AddressInfo;
 }

@@ -17,13 +17,14 @@ const FLOORS = [
   'streams',
   'shapes',
   'registry',
+  'auth',
   'proxy',
   'proxy/forward',
   'proxy/reads',
+  'proxy/limits',
   'proxy/headers',
-  'auth',
   'proxy/upstream',
-  'platform/limits',
+  'contract',
   'platform/cors',
   'platform/server',
   'platform/tracing',
@@ -32,6 +33,7 @@ const FLOORS = [
   'platform/config',
   'platform/names',
   'platform/memory',
+  'platform/metrics',
   'platform/errors',
   'platform/private-parts',
   'platform/http',
@@ -40,10 +42,13 @@ const FLOORS = [
   'platform/process',
 ];
 
+/** Rooms that know nothing of each other, although one stands above the other. */
+const STRANGERS = [['auth', 'proxy']];
+
 /** Below these Nest and Express are not known: whoever reads them needs to know Node alone. */
 const WITHOUT_NEST = FLOORS.slice(FLOORS.indexOf('platform/memory'));
 
-/** The rooms of `src/` itself: the modules of the design, what passes requests on, and what any service has. */
+/** The rooms of `src/` itself, besides what passes requests on, what the contract fixes, and what any service has. */
 const MODULES = ['commands', 'streams', 'shapes', 'registry', 'auth', 'health'];
 
 interface Import {
@@ -77,16 +82,37 @@ describe('the rooms', () => {
 
   it('show the six modules', () => {
     const top = readdirSync(SRC, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    expect(top.map(({ name }) => name).sort()).toEqual([...MODULES, 'platform', 'proxy'].sort());
+    expect(top.map(({ name }) => name).sort()).toEqual(
+      [...MODULES, 'contract', 'platform', 'proxy'].sort(),
+    );
   });
 
   it('import only from below', () => {
-    const upward = imports
-      .filter(({ from }) => from.startsWith('.'))
-      .map(({ file, from }) => ({ file, from: relative(SRC, join(SRC, dirname(file), from)) }))
-      .filter(({ file, from }) => floorOf(from) < floorOf(file));
+    const upward = inside.filter(({ file, from }) => floorOf(from) < floorOf(file));
     expect(upward).toEqual([]);
-    expect(imports.length).toBeGreaterThan(files.length);
+    expect(inside.length).toBeGreaterThan(files.length);
+  });
+
+  // A reader of one file of a circle needs all of them.
+  it('have no circle of files, types included', () => {
+    expect(circles()).toEqual([]);
+  });
+
+  it.each(STRANGERS)('keep %s and %s apart', (one, other) => {
+    const met = inside.filter(({ file, from }) =>
+      [file, from].every(
+        (each, at, pair) =>
+          [one, other].includes(topOf(each)) && topOf(each) !== topOf(pair[1 - at] ?? ''),
+      ),
+    );
+    expect(met).toEqual([]);
+  });
+
+  // A folder between two halves of another has to be read in the middle of it.
+  it('stand together with the other folders of their room', () => {
+    const tops = FLOORS.map((floor) => floor.split('/')[0] ?? '');
+    const begun = tops.filter((top, at) => top !== tops[at - 1]);
+    expect(begun).toEqual([...new Set(tops)]);
   });
 
   it('know nothing of Nest on the lower floors', () => {
@@ -96,4 +122,49 @@ describe('the rooms', () => {
     );
     expect(found).toEqual([]);
   });
+
+  it('know nothing of agents, upstreams, verbs and routes where they are what any service has', () => {
+    const found = files
+      .filter((file) => file.startsWith('platform/') && file !== TABLE_OF_CODES)
+      .flatMap((file) => [...codeOf(file).matchAll(PRODUCT)].map(([word]) => `${file}: ${word}`));
+    expect(found).toEqual([]);
+  });
 });
+
+/** The imports of files of this tree, each by its path in it. */
+const inside: Import[] = imports
+  .filter(({ from }) => from.startsWith('.'))
+  .map(({ file, from }) => ({ file, from: relative(SRC, join(SRC, dirname(file), from)) }));
+
+function topOf(file: string): string {
+  return file.split('/')[0] ?? '';
+}
+
+/** The files that can be reached from themselves. */
+function circles(): string[] {
+  const next = new Map<string, string[]>();
+  for (const { file, from } of inside) next.set(file, [...(next.get(file) ?? []), from]);
+  return files.filter((start) => {
+    const seen = new Set<string>();
+    const waiting = [...(next.get(start) ?? [])];
+    for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+      if (file === start) return true;
+      if (seen.has(file)) continue;
+      seen.add(file);
+      waiting.push(...(next.get(file) ?? []));
+    }
+    return false;
+  });
+}
+
+/** The words of the product in code, besides its name: what is behind it, what it takes, where it is asked. */
+const PRODUCT =
+  /\b(?:agents?(?!-gateway)|entit(?:y|ies)|__ds|restate|electric|verbs?|interrupt|runtime-\w+)\b|'\/(?:streams|shapes|registry|api|health)|'(?:history|sync)'/gi;
+
+/** The one table of error codes, to which every room adds. */
+const TABLE_OF_CODES = 'platform/errors/error-codes.ts';
+
+/** The text of a file without its comments. */
+function codeOf(file: string): string {
+  return readFileSync(join(SRC, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+}

@@ -1,5 +1,5 @@
 import { SetMetadata, type CustomDecorator } from '@nestjs/common';
-import type { Scope } from '../platform/config/api-key.ts';
+import type { Scope } from '../contract/api-key.ts';
 
 /**
  * Who may use a route: anyone, or a server with an API key, or also a browser with a read token. A read token opens
@@ -18,3 +18,16 @@ export const Access = (rule: AccessRule): CustomDecorator => SetMetadata(ACCESS_
  * does not start without it.
  */
 export const RequiredScope = (scope: Scope): CustomDecorator => SetMetadata(REQUIRED_SCOPE, scope);
+
+export const NAMED_PATH = 'gateway:named-path';
+
+/** A request header that names another path, which the paths of an API key must cover as well. */
+export interface NamedPath {
+  /** The name of the header. */
+  header: string;
+  /** Throws `malformed_path` for a value that is none. */
+  check(value: string): void;
+}
+
+/** States such a header, on the controller or the method. */
+export const NamesPath = (named: NamedPath): CustomDecorator => SetMetadata(NAMED_PATH, named);

@@ -1,7 +1,7 @@
 import { Reflector } from '@nestjs/core';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { executionContext, guardedRequest } from '../../test/support/execution-context.ts';
-import { parseApiKeys } from '../platform/config/secret-lists.ts';
+import { parseApiKeys } from '../contract/secret-lists.ts';
 import { RequiredScope } from './access.decorator.ts';
 import { ApiKeyGuard } from './api-key.guard.ts';
 import { ApiKeys } from './api-keys.ts';
@@ -53,10 +53,11 @@ describe('ApiKeyGuard', () => {
     const { context, answer } = ask(KEY);
     expect(answer()).toBe(true);
     expect([context.credential, reads]).toEqual(['writer', 0]);
-    expect(accessOf(context)).toEqual({
-      credentialId: credentialDigest(KEY).toString('base64'),
-      scope: 'commands',
+    expect(context.caller).toEqual({
+      id: credentialDigest(KEY).toString('base64'),
+      isSubject: false,
     });
+    expect(accessOf(context)).toEqual({ scope: 'commands' });
   });
 
   it('refuses a key without the scope with 403, and notes whose it is', () => {

@@ -22,7 +22,7 @@ export class ApiKeyGuard implements CanActivate {
     const letIn = (): boolean => {
       const key = this.apiKeys.keyOf(credential, digest);
       if (!key) return false;
-      letInWithKey(key, id, request, this.rules.scopeOf(executionContext));
+      letInWithKey(key, id, request, this.rules.ofKey(executionContext));
       return true;
     };
     if (letIn()) return true;

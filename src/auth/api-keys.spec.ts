@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { parseApiKeys } from '../platform/config/secret-lists.ts';
+import { parseApiKeys } from '../contract/secret-lists.ts';
 import { ApiKeys } from './api-keys.ts';
 import { credentialDigest } from './bearer.ts';
 

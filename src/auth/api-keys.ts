@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { isKey, type ApiKey } from '../platform/config/api-key.ts';
+import { isKey, type ApiKey } from '../contract/api-key.ts';
 import type { CurrentCredentials } from '../platform/log/logged-paths.ts';
 import type { SecretList } from '../platform/config/secret-list.ts';
 import { credentialDigest } from './bearer.ts';

@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
-import { CONFIG, type GatewayConfig } from '../platform/config/gateway-config.ts';
-import type { ApiKey } from '../platform/config/api-key.ts';
+import { CONFIG, type GatewayConfig } from '../contract/gateway-config.ts';
+import type { ApiKey } from '../contract/api-key.ts';
+import { SecretFiles } from '../platform/config/secret-files.ts';
 import { SecretList } from '../platform/config/secret-list.ts';
 import { LOGGER } from '../platform/log/create-logger.ts';
+import { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { NameResolver } from '../platform/names/name-resolver.ts';
 import { AccessGuard } from './access.guard.ts';
 import { ApiKeyGuard } from './api-key.guard.ts';
@@ -19,11 +21,11 @@ import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { TokenKeySet } from './token-key-set.ts';
 
 /** Injects the `SecretList` of the API keys. */
-export const API_KEY_LIST = Symbol('API key list');
+const API_KEY_LIST = Symbol('API key list');
 /** Injects the `SecretList` of the secrets that sign read tokens. */
-export const READ_TOKEN_SECRET_LIST = Symbol('read token secret list');
+const READ_TOKEN_SECRET_LIST = Symbol('read token secret list');
 /** Injects the `TokenKeySet`, or undefined if no setting names one. */
-export const READ_TOKEN_KEY_SET = Symbol('read token key set');
+const READ_TOKEN_KEY_SET = Symbol('read token key set');
 
 /** API keys, read tokens, and the guard that every route passes. */
 @Module({
@@ -31,14 +33,15 @@ export const READ_TOKEN_KEY_SET = Symbol('read token key set');
   providers: [
     {
       provide: API_KEY_LIST,
-      inject: [CONFIG, LOGGER],
-      useFactory: ({ apiKeys }: GatewayConfig, logger: Logger) => new SecretList(apiKeys, logger),
+      inject: [CONFIG, LOGGER, SecretFiles],
+      useFactory: ({ apiKeys }: GatewayConfig, logger: Logger, files: SecretFiles) =>
+        files.add(new SecretList(apiKeys, logger)),
     },
     {
       provide: READ_TOKEN_SECRET_LIST,
-      inject: [CONFIG, LOGGER],
-      useFactory: ({ readTokens }: GatewayConfig, logger: Logger) =>
-        new SecretList(readTokens.secrets, logger),
+      inject: [CONFIG, LOGGER, SecretFiles],
+      useFactory: ({ readTokens }: GatewayConfig, logger: Logger, files: SecretFiles) =>
+        files.add(new SecretList(readTokens.secrets, logger)),
     },
     {
       provide: CredentialFiles,
@@ -52,9 +55,13 @@ export const READ_TOKEN_KEY_SET = Symbol('read token key set');
     },
     {
       provide: READ_TOKEN_KEY_SET,
-      inject: [CONFIG, LOGGER, NameResolver],
-      useFactory: ({ readTokens: { jwks } }: GatewayConfig, logger: Logger, names: NameResolver) =>
-        jwks === undefined ? undefined : startKeySet(jwks, logger, names),
+      inject: [CONFIG, LOGGER, NameResolver, Telemetry],
+      useFactory: (
+        { readTokens: { jwks } }: GatewayConfig,
+        logger: Logger,
+        names: NameResolver,
+        telemetry: Telemetry,
+      ) => (jwks === undefined ? undefined : telemetry.show(startKeySet(jwks, logger, names))),
     },
     {
       provide: ReadTokenVerifier,
@@ -78,7 +85,7 @@ export const READ_TOKEN_KEY_SET = Symbol('read token key set');
     DeclaredAccess,
     WithdrawnCredentials,
   ],
-  exports: [AccessGuard, DeclaredAccess, API_KEY_LIST, READ_TOKEN_SECRET_LIST, READ_TOKEN_KEY_SET],
+  exports: [AccessGuard, DeclaredAccess, ApiKeys],
 })
 export class AuthModule {}
 

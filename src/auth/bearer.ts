@@ -58,11 +58,16 @@ export function invalidCredentials(
   });
 }
 
-/** A 401 for a read token that has expired. The client should get a new one. */
-export function tokenExpired(): GatewayError {
+/**
+ * A 401 for a read token that has expired. The client should get a new one. `since` says how long ago, if it was before the
+ * request: a new token with a long past is one of a clock that is slow.
+ */
+export function tokenExpired(since?: string): GatewayError {
   return new GatewayError(
     'token_expired',
-    'The read token has expired; get a new one and continue from the last offset.',
+    since === undefined
+      ? 'The read token has expired; get a new one and continue from the last offset.'
+      : `${since} Get a new one and continue from the last offset. If it is new, check the clock of the machine that made it.`,
     { headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } },
   );
 }

@@ -5,7 +5,7 @@ import {
   METHOD_METADATA,
   PATH_METADATA,
 } from '@nestjs/common/constants.js';
-import type { Scope } from '../platform/config/api-key.ts';
+import type { Scope } from '../contract/api-key.ts';
 import { ACCESS_RULE, REQUIRED_SCOPE, type AccessRule } from './access.decorator.ts';
 
 /** A route as its controller declares it. */

@@ -31,8 +31,15 @@ describe('jwkSetSource', () => {
       answer = (_, response) => response.end('{"keys":[]}');
       expect(await jwkSetSource(url).read()).toBe('{"keys":[]}');
       const accept = 'application/jwk-set+json, application/json';
-      const headers = { accept, connection: 'close' };
+      const headers = { accept, 'accept-encoding': 'identity', connection: 'close' };
       expect(server.seen).toMatchObject([{ target: '/keys', headers }]);
+    });
+
+    it('reads a body that begins with a byte-order mark, and refuses what is no text', async () => {
+      answer = (_, response) => response.end('\uFEFF{"keys":[]}');
+      expect(await jwkSetSource(url).read()).toBe('{"keys":[]}');
+      answer = (_, response) => response.end(Buffer.from([0x1f, 0x8b, 0x08, 0xff]));
+      await expect(jwkSetSource(url).read()).rejects.toThrow('not UTF-8 text');
     });
 
     it.each([204, 401, 404, 500])('fails for a %d', async (status) => {

@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import { Agent, request, type Dispatcher } from 'undici';
-import { MAX_FILE_BYTES, readSmallFile } from '../platform/config/small-file.ts';
+import { MAX_FILE_BYTES, readSmallFile, smallText } from '../platform/config/small-file.ts';
 
 const FETCH_TIMEOUT_MS = 3_000;
 
@@ -33,7 +33,11 @@ async function fetchText(url: string, dispatcher: Dispatcher): Promise<string> {
   const { statusCode, body } = await request(url, {
     dispatcher,
     signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
-    headers: { accept: 'application/jwk-set+json, application/json' },
+    headers: {
+      accept: 'application/jwk-set+json, application/json',
+      // Nothing here decodes another one. Without the header a server may choose (RFC 9110 §12.5.3).
+      'accept-encoding': 'identity',
+    },
   });
   if (statusCode !== 200) {
     await body.dump();
@@ -46,5 +50,5 @@ async function fetchText(url: string, dispatcher: Dispatcher): Promise<string> {
     if (length > MAX_FILE_BYTES) throw new Error(`the JWK set is over ${MAX_FILE_BYTES} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return smallText(Buffer.concat(chunks));
 }

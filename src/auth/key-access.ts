@@ -1,51 +1,51 @@
-import { isOfStreams, type ApiKey, type Scope } from '../platform/config/api-key.ts';
+import { isOfStreams, type ApiKey, type Scope } from '../contract/api-key.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { isNamed } from '../platform/http/header-list.ts';
-import { isControlPlanePath, scopeCovers } from '../platform/http/path-scope.ts';
+import { isControlPlanePath, scopeCovers } from '../contract/path-scope.ts';
 import { requestContext } from '../platform/server/request-context.ts';
-import { checkForkSource, durableStreams } from '../proxy/upstream/protocols/durable-streams.ts';
 import { setAccess } from './request-access.ts';
-
-/** The only other header of a request that names a stream: the stream that a new one is forked from. */
-const FORK_SOURCE = durableStreams.mappedHeader?.name ?? '';
+import type { KeyRule } from './route-rules.ts';
 
 /**
- * Lets a request in with a valid API key. `credentialId` is the base64 of the key's SHA-256. Throws
+ * Lets a request in with a valid API key. `keyId` is the base64 of the key's SHA-256. Throws
  * `scope_not_covered` if the key does not open the route or the path.
  */
 export function letInWithKey(
   key: Pick<ApiKey, 'name' | 'scopes' | 'paths'>,
-  credentialId: string,
+  keyId: string,
   request: ClientRequest,
-  scope: Scope,
+  rule: KeyRule,
 ): void {
+  const { scope } = rule;
   const context = requestContext(request);
   context.credential = key.name;
-  checkKeyAccess(key, scope, context.path, request);
-  setAccess(context, { credentialId, scope });
+  checkKeyAccess(key, rule, context.path, request);
+  context.caller = { id: keyId, isSubject: false };
+  setAccess(context, { scope });
 }
 
 /** Refuses a request that a valid API key does not open. Throws `scope_not_covered`. */
 function checkKeyAccess(
   key: Pick<ApiKey, 'scopes' | 'paths'>,
-  scope: Scope,
+  { scope, namedPath }: KeyRule,
   path: string,
   { rawHeaders }: Pick<ClientRequest, 'rawHeaders'>,
 ): void {
   if (!keyOpens(key, scope, path)) throw notCovered(key, scope);
-  if (!key.paths || !isOfStreams(scope)) return;
-  const sources = rawHeaders.filter(
-    (_, index) => index % 2 === 1 && isNamed(rawHeaders[index - 1], FORK_SOURCE),
+  if (!key.paths || !isOfStreams(scope) || !namedPath) return;
+  const { header } = namedPath;
+  const named = rawHeaders.filter(
+    (_, index) => index % 2 === 1 && isNamed(rawHeaders[index - 1], header.toLowerCase()),
   );
-  const [source] = sources;
-  if (source === undefined) return;
-  for (const each of sources) checkForkSource(each);
-  // The history store may read several as one path.
-  if (sources.length > 1 || !pathsCover(key.paths, source)) {
+  const [first] = named;
+  if (first === undefined) return;
+  for (const each of named) namedPath.check(each);
+  // A server may read several as one path.
+  if (named.length > 1 || !pathsCover(key.paths, first)) {
     throw new GatewayError(
       'scope_not_covered',
-      `No path of the API key covers the stream in Stream-Forked-From for the scope ${scope}; name one that its paths cover, with /streams.`,
+      `No path of the API key covers the stream in ${header} for the scope ${scope}; name one that its paths cover, with /streams.`,
     );
   }
 }

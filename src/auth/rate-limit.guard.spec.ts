@@ -1,16 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { executionContext, guardedRequest } from '../../test/support/execution-context.ts';
-import { RateLimit } from '../platform/limits/rate-limit.ts';
+import { RateLimit } from './rate-limit.ts';
 import { RateLimitGuard } from './rate-limit.guard.ts';
-import { setAccess } from './request-access.ts';
 
 describe('RateLimitGuard', () => {
   let nowMs = 0;
   function guardOf(perSecond: number) {
     const guard = new RateLimitGuard(new RateLimit(perSecond, () => nowMs));
-    return (credentialId?: string) => {
+    return (id?: string, isSubject = false) => {
       const { request, context } = guardedRequest('GET', '/streams/x');
-      if (credentialId) setAccess(context, { credentialId });
+      if (id !== undefined) context.caller = { id, isSubject };
       return guard.canActivate(executionContext(request));
     };
   }
@@ -28,6 +27,18 @@ describe('RateLimitGuard', () => {
     expect(ask('b')).toBe(true);
     nowMs += 500;
     expect(ask('a')).toBe(true);
+  });
+
+  it('says who it is that asks too often: a credential, or a subject of read tokens', () => {
+    const ask = guardOf(1);
+    ask('a');
+    expect(() => ask('a')).toThrow(
+      'Too many requests with this credential; wait as long as Retry-After says.',
+    );
+    ask('s', true);
+    expect(() => ask('s', true)).toThrow(
+      'Too many requests of the subject of this read token; wait as long as Retry-After says.',
+    );
   });
 
   it('says for how many whole seconds to wait, one at least', () => {

@@ -2,7 +2,7 @@ import { Reflector } from '@nestjs/core';
 import { SignJWT } from 'jose';
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { executionContext, guardedRequest } from '../../test/support/execution-context.ts';
-import { parseApiKeys } from '../platform/config/secret-lists.ts';
+import { parseApiKeys } from '../contract/secret-lists.ts';
 import { RequiredScope } from './access.decorator.ts';
 import { ApiKeys } from './api-keys.ts';
 import type { CredentialFiles } from './credential-files.ts';
@@ -88,14 +88,14 @@ describe('ReadAccessGuard', () => {
     });
     expect(guard.canActivate(executionContext(request, Controller, 'handle'))).toBe(true);
     expect(accessOf(context)).toMatchObject({ scope: 'streams:read' });
-    expect(context.tokenEndsAtMs).toBeUndefined();
+    expect(context.expiresAtMs).toBeUndefined();
   });
 
   it('lets a read token in, and notes it and when it ends', async () => {
     const { context, answer } = ask(await tokenOf(SECRET, { sub: 'ada' }));
     expect(await answer()).toBe(true);
     expect([context.credential, context.subject]).toEqual(['read-token', 'ada']);
-    expect(context.tokenEndsAtMs).toBe((NOW + 600) * 1_000);
+    expect(context.expiresAtMs).toBe((NOW + 600) * 1_000);
     expect(accessOf(context)?.readToken?.subject).toBe('ada');
   });
 

@@ -1,8 +1,10 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { READ_TOKEN_CREDENTIAL } from '../contract/api-key.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { requestContext } from '../platform/server/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
+import { tokenExpired } from './bearer.ts';
 import { CredentialFiles } from './credential-files.ts';
 import { letInWithKey } from './key-access.ts';
 import { checkReadAccess } from './read-access.ts';
@@ -47,7 +49,7 @@ export class ReadAccessGuard implements CanActivate {
   ): boolean {
     const key = this.apiKeys.keyOf(sent.credential, sent.digest);
     if (!key) return false;
-    letInWithKey(key, sent.id, request, this.rules.scopeOf(executionContext));
+    letInWithKey(key, sent.id, request, this.rules.ofKey(executionContext));
     return true;
   }
 
@@ -59,10 +61,12 @@ export class ReadAccessGuard implements CanActivate {
 /** Throws if the token does not open the request. */
 function letIn(request: ClientRequest, token: ReadToken): true {
   const context = requestContext(request);
-  context.credential = 'read-token';
+  context.credential = READ_TOKEN_CREDENTIAL;
   context.subject = token.subject;
   checkReadAccess(token, request.method, context.path);
-  context.tokenEndsAtMs = token.expiresAtSeconds * 1_000;
-  setAccess(context, { credentialId: token.credentialId, readToken: token });
+  context.expiryError = tokenExpired;
+  context.expiresAtMs = token.expiresAtSeconds * 1_000;
+  context.caller = token.caller;
+  setAccess(context, { readToken: token });
   return true;
 }

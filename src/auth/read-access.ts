@@ -1,6 +1,6 @@
 import { GatewayError } from '../platform/errors/gateway-error.ts';
-import { isReadMethod } from '../platform/http/routes.ts';
-import { isControlPlanePath, scopeCovers } from '../platform/http/path-scope.ts';
+import { isReadMethod } from '../platform/http/client-request.ts';
+import { isControlPlanePath, scopeCovers } from '../contract/path-scope.ts';
 import type { ReadToken } from './read-token.ts';
 
 /**

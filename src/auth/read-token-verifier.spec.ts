@@ -1,4 +1,10 @@
-import { createHmac, generateKeyPairSync, sign as signRaw, type KeyObject } from 'node:crypto';
+import {
+  createHash,
+  createHmac,
+  generateKeyPairSync,
+  sign as signRaw,
+  type KeyObject,
+} from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { CompactEncrypt, CompactSign, SignJWT, type CompactJWSHeaderParameters } from 'jose';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
@@ -22,6 +28,8 @@ const PUBLIC_KEYS = Object.entries(PAIRS).map(([alg, { publicKey }]) => ({
   ...publicKey.export({ format: 'jwk' }),
   kid: alg,
 }));
+/** A set without any usable key is one that cannot be had. */
+const OTHER_KEY = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
 const OCT_KEY = { kty: 'oct', k: SECRET.toString('base64url'), kid: 'oct', alg: 'HS256' };
 
 function verifier(secrets: Buffer[], keys?: object[]): ReadTokenVerifier {
@@ -85,11 +93,35 @@ describe('ReadTokenVerifier', () => {
       const { privateKey } = PAIRS[alg];
       const token = await judge.verify(await sign(alg, privateKey, { kid: alg }));
       expect(judge.trusts(token)).toBe(true);
-      const others = verifier([SECRET], [OCT_KEY]);
+      const others = verifier([SECRET], [OCT_KEY, OTHER_KEY]);
       await codeOf(others, await sign(alg, privateKey, { kid: alg }));
       expect(others.trusts(token)).toBe(false);
       expect(verifier([SECRET]).trusts(token)).toBe(false);
     });
+  });
+
+  // RFC 9864 deprecates the name EdDSA. A key with one name was no key for a token with the other.
+  it.each(
+    ['EdDSA', 'Ed25519'].flatMap((inToken) =>
+      ['EdDSA', 'Ed25519', undefined].map((inKey) => [inToken, inKey] as const),
+    ),
+  )('takes a token with alg %s for a key with alg %s', async (inToken, inKey) => {
+    const { privateKey, publicKey } = PAIRS.EdDSA;
+    const jwk = { ...publicKey.export({ format: 'jwk' }), ...(inKey && { alg: inKey }), kid: 'k' };
+    const judge = verifier([], [jwk]);
+    const token = await judge.verify(await sign(inToken, privateKey, { kid: 'k' }));
+    expect(judge.trusts(token)).toBe(true);
+    const another = generateKeyPairSync('ed25519').privateKey;
+    expect(await codeOf(judge, await sign(inToken, another, { kid: 'k' }))).toBe(
+      'invalid_credentials',
+    );
+  });
+
+  it('takes no token for a key whose alg is that of another kind', async () => {
+    const { privateKey, publicKey } = PAIRS.EdDSA;
+    const jwk = { ...publicKey.export({ format: 'jwk' }), alg: 'ES256' };
+    const judge = verifier([], [jwk, PUBLIC_KEYS[1]!]);
+    expect(await codeOf(judge, await sign('Ed25519', privateKey))).toBe('invalid_credentials');
   });
 
   describe('knows by its digest', () => {
@@ -242,7 +274,7 @@ describe('ReadTokenVerifier', () => {
       ['meant for signing only', { key_ops: ['sign'] }],
       ['of another algorithm', { alg: 'ES384' }],
     ])('does not use a key %s', async (_, more) => {
-      const keys = [{ ...PAIRS.ES256.publicKey.export({ format: 'jwk' }), ...more }];
+      const keys = [{ ...PAIRS.ES256.publicKey.export({ format: 'jwk' }), ...more }, OTHER_KEY];
       const token = await sign('ES256', PAIRS.ES256.privateKey);
       expect(await codeOf(verifier([], keys), token)).toBe('invalid_credentials');
     });
@@ -346,9 +378,46 @@ describe('ReadTokenVerifier', () => {
       const twin = await judge.verify(twinOf(token));
       expect(twin).toEqual(one);
       const other = await judge.verify(
-        await sign('ES256', PAIRS.ES256.privateKey, {}, { ...CLAIMS, sub: 'another' }),
+        await sign('ES256', PAIRS.ES256.privateKey, {}, { ...CLAIMS, iat: CLAIMS.iat - 1 }),
       );
-      expect(other.credentialId).not.toBe(one.credentialId);
+      expect(other.caller).not.toEqual(one.caller);
+    });
+  });
+
+  // The back end of a chat mints as many as its user asks for, and the limits counted each of them.
+  describe('who is counted', () => {
+    const judge = verifier([SECRET], PUBLIC_KEYS);
+    const callerOf = async (claims: object, key: 'HS256' | 'ES256' = 'HS256') =>
+      (
+        await judge.verify(
+          await sign(
+            key,
+            key === 'HS256' ? SECRET : PAIRS[key].privateKey,
+            {},
+            { ...CLAIMS, ...claims },
+          ),
+        )
+      ).caller;
+
+    it('is the subject of a token, whatever else it says and whoever signed it', async () => {
+      const ada = await callerOf({ sub: 'ada' });
+      expect(ada).toEqual({
+        id: createHash('sha256').update('ada').digest('hex'),
+        isSubject: true,
+      });
+      expect(await callerOf({ sub: 'ada', iat: CLAIMS.iat - 1 })).toEqual(ada);
+      expect(await callerOf({ sub: 'ada' }, 'ES256')).toEqual(ada);
+      expect(await callerOf({ sub: 'Ada' })).not.toEqual(ada);
+    });
+
+    it.each([
+      ['without a subject', {}],
+      ['with an empty one', { sub: '' }],
+    ])('is the token %s', async (_, claims) => {
+      const one = await callerOf({ sub: undefined, ...claims });
+      expect(one.isSubject).toBe(false);
+      expect(await callerOf({ sub: undefined, ...claims })).toEqual(one);
+      expect(await callerOf({ sub: undefined, ...claims, iat: CLAIMS.iat - 1 })).not.toEqual(one);
     });
   });
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { compactVerify, decodeProtectedHeader, type CompactVerifyResult } from 'jose';
 import { RecentMap } from '../platform/collections/recent-map.ts';
 import type { SecretList } from '../platform/config/secret-list.ts';
+import type { Caller } from '../platform/server/caller.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { credentialDigest, invalidCredentials, tokenExpired } from './bearer.ts';
 import {
@@ -90,7 +91,7 @@ export class ReadTokenVerifier {
         );
       }
       if (!(error instanceof TokenRefusal)) throw error;
-      if (error.reason === 'expired') throw tokenExpired();
+      if (error.reason === 'expired') throw tokenExpired(error.message);
       const reason = error.reason === 'malformed' ? 'unknown_credential' : error.reason;
       throw invalidCredentials(reason, error.message, error);
     }
@@ -113,7 +114,7 @@ export class ReadTokenVerifier {
   private async judge(credential: string): Promise<ReadToken> {
     const { payload, signedBy } = await this.verifiedPayload(credential);
     const grant = readTokenFromClaims(parseClaims(payload), this.rules, this.now() / 1000);
-    return { ...grant, credentialId: credentialIdOf(credential), signedBy };
+    return { ...grant, caller: callerOf(credential, grant.subject), signedBy };
   }
 
   private async verifiedPayload(credential: string): Promise<VerifiedPayload> {
@@ -166,11 +167,14 @@ function isCanonical(part: string): boolean {
 }
 
 /**
- * A digest of the signed part, without the signature. From one ECDSA signature (r, s) anybody can make another
- * one, (r, n − s), so one token may have several spellings.
+ * The subject, because a back end can mint any number of tokens for one user. A token without one is known by the digest
+ * of its signed part, without the signature: from one ECDSA signature (r, s) anybody can make another one, (r, n − s), so
+ * one token may have several spellings. Digests in hex and in base64 differ in length.
  */
-function credentialIdOf(credential: string): string {
-  return credentialDigest(credential.slice(0, credential.lastIndexOf('.'))).toString('base64');
+function callerOf(credential: string, subject: string | undefined): Caller {
+  if (subject) return { id: credentialDigest(subject).toString('hex'), isSubject: true };
+  const signedPart = credential.slice(0, credential.lastIndexOf('.'));
+  return { id: credentialDigest(signedPart).toString('base64'), isSubject: false };
 }
 
 function headerAlgorithm(credential: string): string {

@@ -1,10 +1,11 @@
-import { parsePathScope, type PathScope } from '../platform/http/path-scope.ts';
+import type { Caller } from '../platform/server/caller.ts';
+import { parsePathScope, type PathScope } from '../contract/path-scope.ts';
 import { parseShapeScope, type ShapeScope } from './shape-scope.ts';
 
 /** A verified read token. */
 export interface ReadToken extends TokenGrant {
-  /** Identifies the token for the limits. It is the same for every signature of the same header and claims. */
-  credentialId: string;
+  /** Its subject, or else the token: the same for every signature of the same header and claims. */
+  caller: Caller;
   /** Identifies the key that signed the token. It holds no secret. */
   signedBy: string;
 }
@@ -18,8 +19,11 @@ export interface TokenGrant {
   subject: string | undefined;
 }
 
-/** Why a token is refused. `expired` has its own reason, because its holder may get a new one. */
-export type TokenRefusalReason = 'malformed' | 'signature' | 'claims' | 'expired';
+/**
+ * Why a token is refused. `expired` has its own reason, because its holder may get a new one, and `not_yet_valid`, because
+ * a clock is wrong.
+ */
+export type TokenRefusalReason = 'malformed' | 'signature' | 'claims' | 'not_yet_valid' | 'expired';
 
 /** A token that is not accepted. The message says why and never holds any part of the token. */
 export class TokenRefusal extends Error {
@@ -39,7 +43,9 @@ export interface ClaimRules {
 
 const MAX_PREFIXES = 16;
 /** How far ahead of the gateway's clock the clock of a minting back end may run. */
-const MAX_ISSUED_AHEAD_SECONDS = 60;
+const MAX_AHEAD_SECONDS = 60;
+/** A time from here on is one in milliseconds. */
+const MIN_MILLISECONDS = 100_000_000_000;
 
 /**
  * Judges the claims of a token whose signature is already verified. Throws `TokenRefusal`; expiry is
@@ -92,17 +98,31 @@ function checkTimes(
   const expiresAt = numericDate(claims.exp);
   if (issuedAt === undefined) throw refusedClaim('iat is required, in seconds since 1970');
   if (expiresAt === undefined) throw refusedClaim('exp is required, in seconds since 1970');
-  if (issuedAt > nowSeconds + MAX_ISSUED_AHEAD_SECONDS) throw refusedClaim('iat is in the future');
+  checkNotAhead('iat', issuedAt, nowSeconds);
   if (expiresAt - issuedAt > maxTtlSeconds) {
     throw refusedClaim(`exp - iat must not be over ${maxTtlSeconds} seconds`);
   }
   if (claims.nbf !== undefined) {
     const notBefore = numericDate(claims.nbf);
     if (notBefore === undefined) throw refusedClaim('nbf must be in seconds since 1970');
-    if (notBefore > nowSeconds) throw refusedClaim('nbf is in the future');
+    checkNotAhead('nbf', notBefore, nowSeconds);
   }
-  if (expiresAt <= nowSeconds) throw new TokenRefusal('expired', 'The read token has expired.');
+  if (expiresAt <= nowSeconds) {
+    const agoSeconds = Math.ceil(nowSeconds - expiresAt);
+    throw new TokenRefusal('expired', `The read token expired ${agoSeconds} s ago.`);
+  }
   return expiresAt;
+}
+
+/** Some libraries set `nbf` to now, so the clock of what mints the tokens may run ahead for both. */
+function checkNotAhead(claim: 'iat' | 'nbf', seconds: number, nowSeconds: number): void {
+  if (seconds <= nowSeconds + MAX_AHEAD_SECONDS) return;
+  if (seconds >= MIN_MILLISECONDS) throw refusedClaim(`${claim} must be in seconds since 1970`);
+  throw new TokenRefusal(
+    'not_yet_valid',
+    `The read token is not valid yet: ${claim} is ${Math.ceil(seconds - nowSeconds)} s in the future. ` +
+      'Check the clock of the machine that made the token.',
+  );
 }
 
 /** A non-negative finite number. `1e400` parses to Infinity and is refused. */

@@ -1,11 +1,9 @@
-import type { Scope } from '../platform/config/api-key.ts';
-import { ContextSlot, type RequestContext } from '../platform/server/request-context.ts';
+import type { Scope } from '../contract/api-key.ts';
+import { ContextSlot, type RequestRecord } from '../platform/telemetry/request-record.ts';
 import type { ReadToken } from './read-token.ts';
 
 /** The credential that opened a request. */
 export interface RequestAccess {
-  /** Identifies a credential for the limits, independent of its spelling. It is a digest, and never logged. */
-  credentialId: string;
   /** The read token, or undefined if an API key opened the request. */
   readToken?: ReadToken;
   /** The scope that the API key needed. */
@@ -15,11 +13,11 @@ export interface RequestAccess {
 const ACCESS = new ContextSlot<RequestAccess>();
 
 /** The credential that opened a request, or undefined if none did, such as on a public route. */
-export function accessOf(context: Pick<RequestContext, 'kept'>): RequestAccess | undefined {
+export function accessOf(context: Pick<RequestRecord, 'kept'>): RequestAccess | undefined {
   return ACCESS.of(context);
 }
 
 /** Notes that the credential has opened the request. */
-export function setAccess(context: Pick<RequestContext, 'kept'>, access: RequestAccess): void {
+export function setAccess(context: Pick<RequestRecord, 'kept'>, access: RequestAccess): void {
   ACCESS.set(context, access);
 }

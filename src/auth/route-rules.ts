@@ -1,13 +1,26 @@
 import { Injectable, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { Scope } from '../platform/config/api-key.ts';
-import { ACCESS_RULE, REQUIRED_SCOPE, type AccessRule } from './access.decorator.ts';
+import type { Scope } from '../contract/api-key.ts';
+import {
+  ACCESS_RULE,
+  NAMED_PATH,
+  REQUIRED_SCOPE,
+  type AccessRule,
+  type NamedPath,
+} from './access.decorator.ts';
 
 /** The access that a route declares. */
 export interface RouteRule {
   access: AccessRule | undefined;
   /** The scope that an API key needs. */
   scope: Scope | undefined;
+  /** The header that names another path, if there may be one. */
+  namedPath?: NamedPath | undefined;
+}
+
+/** The same of a route that an API key opens. */
+export interface KeyRule extends RouteRule {
+  scope: Scope;
 }
 
 /** The rules of the routes. Each is looked up once. */
@@ -26,17 +39,23 @@ export class RouteRules {
     const rule: RouteRule = {
       access: this.reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, targets),
       scope: this.reflector.getAllAndOverride<Scope | undefined>(REQUIRED_SCOPE, targets),
+      namedPath: this.reflector.getAllAndOverride<NamedPath | undefined>(NAMED_PATH, targets),
     };
     const ofController = this.rules.get(controller) ?? new Map<Function, RouteRule>();
     this.rules.set(controller, ofController.set(handler, rule));
     return rule;
   }
 
-  /** The scope that an API key needs for this route. Throws a plain Error if the route declares none. */
-  scopeOf(context: ExecutionContext): Scope {
-    const { scope } = this.of(context);
+  /** The rule of a route that an API key may open. Throws a plain Error if the route declares no scope. */
+  ofKey(context: ExecutionContext): KeyRule {
+    const rule = this.of(context);
     // Start-up refuses such a route; this is the second lock.
-    if (!scope) throw new Error(`${context.getClass().name} declares no scope for a route`);
-    return scope;
+    if (!hasScope(rule))
+      throw new Error(`${context.getClass().name} declares no scope for a route`);
+    return rule;
   }
+}
+
+function hasScope(rule: RouteRule): rule is KeyRule {
+  return rule.scope !== undefined;
 }

@@ -12,6 +12,7 @@ import {
 } from 'jose';
 import type { Logger } from 'pino';
 import { within } from '../platform/clock/within.ts';
+import type { StateMetric } from '../platform/metrics/state-metric.ts';
 import type { JwkSetSource } from './jwk-set-source.ts';
 import { TokenRefusal } from './read-token.ts';
 
@@ -23,7 +24,9 @@ const STUCK_WAIT_MS = 1_000;
 /** The least time from the end of a read to the next one, also where a read takes longer than its interval. */
 const MIN_PAUSE_MS = 500;
 
-export const JWKS_ALGORITHMS = ['EdDSA', 'ES256', 'RS256'];
+/** RFC 9864 §2.2 names EdDSA with the curve Ed25519 by the curve. */
+const EDDSA_NAMES = ['EdDSA', 'Ed25519'];
+export const JWKS_ALGORITHMS = [...EDDSA_NAMES, 'ES256', 'RS256'];
 
 /** A token cannot be verified, because the key set was never read or may be out of date. */
 export class KeysUnavailable extends Error {}
@@ -78,15 +81,18 @@ export class TokenKeySet implements OnModuleDestroy {
     this.readAtMs = now();
   }
 
-  /** Whether tokens of any key can be verified: the last attempt to read the set succeeded. */
-  get isAvailable(): boolean {
-    return this.keys !== undefined && this.failures === 0;
-  }
-
-  /** Seconds since the set was last read, or since the start if it never was. */
-  get ageSeconds(): number {
-    return (this.now() - this.readAtMs) / 1_000;
-  }
+  readonly metrics: readonly StateMetric[] = [
+    {
+      name: 'gateway_token_keys_available',
+      help: '1 where the key set of read tokens was had when it was last asked for.',
+      read: () => Number(this.keys !== undefined && this.failures === 0),
+    },
+    {
+      name: 'gateway_token_keys_age_seconds',
+      help: 'Time since the key set of read tokens was last had, or since the start where it never was.',
+      read: () => (this.now() - this.readAtMs) / 1_000,
+    },
+  ];
 
   /** Reads the set before the first token arrives, and then periodically until it is stopped. Never fails. */
   async start(): Promise<void> {
@@ -202,14 +208,15 @@ export class TokenKeySet implements OnModuleDestroy {
   }
 
   private async readSet(): Promise<void> {
-    const set = JSON.parse(await this.source.read()) as JSONWebKeySet;
-    const keys = createLocalJWKSet(set);
-    const content = set.keys.map(canonical).sort().join();
+    const parsed = JSON.parse(await this.source.read()) as JSONWebKeySet;
+    const { keys: jwks } = createLocalJWKSet(parsed).jwks();
+    const content = jwks.map(canonical).sort().join();
     if (content !== this.content) {
-      // jose does not support this kind of key, so it has signed no token.
-      const names = await Promise.all(set.keys.map((jwk) => thumbprint(jwk).catch(() => '')));
-      this.keys = keys;
-      this.names = new Set(names);
+      const usable = await usableKeys(jwks.map(forBothNames));
+      // A server that has lost its keys for a moment does not withdraw them.
+      if (usable.length === 0) throw new Error('the JWK set holds no key that can verify tokens');
+      this.names = new Set(await Promise.all(usable.map(thumbprint)));
+      this.keys = createLocalJWKSet({ keys: usable });
       this.content = content;
       this.version++;
       this.logger.info('the JWK set is loaded');
@@ -219,6 +226,29 @@ export class TokenKeySet implements OnModuleDestroy {
     this.failures = 0;
     this.readAtMs = this.now();
   }
+}
+
+/** A key with one name of its algorithm, which verifies tokens with either. */
+function forBothNames(jwk: JWK): JWK {
+  const { alg, ...others } = jwk;
+  return jwk.crv === 'Ed25519' && EDDSA_NAMES.includes(alg ?? '') ? others : jwk;
+}
+
+/** The keys with which a token can be verified. */
+async function usableKeys(jwks: readonly JWK[]): Promise<JWK[]> {
+  const areUsable = await Promise.all(
+    jwks.map(async (jwk) => {
+      const find = createLocalJWKSet({ keys: [jwk] });
+      const found = JWKS_ALGORITHMS.map((alg) =>
+        find({ alg }).then(
+          () => true,
+          () => false,
+        ),
+      );
+      return (await Promise.all(found)).includes(true);
+    }),
+  );
+  return jwks.filter((_, index) => areUsable[index]);
 }
 
 /** The same text for the same key, in whatever order its members stand. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { parseApiKeys } from '../platform/config/secret-lists.ts';
+import { parseApiKeys } from '../contract/secret-lists.ts';
 import type { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { OpenRequests } from '../platform/server/open-requests.ts';
 import { RequestContext } from '../platform/server/request-context.ts';
@@ -13,7 +13,7 @@ import { WithdrawnCredentials } from './withdrawn-credentials.ts';
 
 const KEY = 'a-key-of-some-length';
 const OTHER = 'another-key-of-some-length';
-const TOKEN = { credentialId: 'token', expiresAtSeconds: 1 } as ReadToken;
+const TOKEN = { caller: { id: 'token', isSubject: false }, expiresAtSeconds: 1 } as ReadToken;
 
 describe('WithdrawnCredentials', () => {
   const list = { entries: parseApiKeys(`${KEY},${OTHER}`, 'variable').entries };
@@ -67,8 +67,10 @@ describe('WithdrawnCredentials', () => {
     return read;
   }
   function readWith(key: string): void {
-    const credentialId = credentialDigest(key).toString('base64');
-    setAccess(newRead(), { credentialId, scope: 'streams:read' });
+    const id = credentialDigest(key).toString('base64');
+    const read = newRead();
+    read.caller = { id, isSubject: false };
+    setAccess(read, { scope: 'streams:read' });
   }
   const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
   const codes = (): unknown[] => ended.map(({ code, reason }) => [code, reason]);
@@ -92,7 +94,9 @@ describe('WithdrawnCredentials', () => {
   });
 
   it('ends the reads of a token whose secret or key has gone', async () => {
-    setAccess(newRead(), { credentialId: TOKEN.credentialId, readToken: TOKEN });
+    const read = newRead();
+    read.caller = TOKEN.caller;
+    setAccess(read, { readToken: TOKEN });
     readWith(KEY);
     verifier.version = [1, 2];
     await pass(1_000);

@@ -78,13 +78,13 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
 
   /** The reason why a read would be refused now, if there is one. */
   private refusal(
-    { path }: RequestContext,
+    { path, caller }: RequestContext,
     access: RequestAccess | undefined,
   ): GatewayError | undefined {
-    if (!access) return undefined;
-    const { credentialId, readToken, scope } = access;
+    if (!access || !caller) return undefined;
+    const { readToken, scope } = access;
     if (readToken) return this.readTokens.trusts(readToken) ? undefined : withdrawn();
-    const key = this.apiKeys.find(Buffer.from(credentialId, 'base64'));
+    const key = this.apiKeys.find(Buffer.from(caller.id, 'base64'));
     if (!key || !scope) return withdrawn();
     return keyOpens(key, scope, path) ? undefined : notCovered(key, scope);
   }

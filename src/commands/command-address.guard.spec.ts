@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { executionContext } from '../../test/support/execution-context.ts';
-import type { GatewayConfig } from '../platform/config/gateway-config.ts';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { CommandAddressGuard } from './command-address.guard.ts';
 
 describe('CommandAddressGuard', () => {

@@ -1,6 +1,6 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
+import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { entityAddress } from './entity-address.ts';
 

@@ -1,5 +1,5 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
-import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
+import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
 import type { FieldError } from '../platform/errors/gateway-error.ts';
 import { parseCommandBody, type CommandBody } from './command-body.ts';
 import { ControlDto } from './dto/control.dto.ts';

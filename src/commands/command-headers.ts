@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { HeaderList } from '../platform/http/header-list.ts';
 import type { RequestContext } from '../platform/server/request-context.ts';
 import { parseTraceparent } from '../platform/tracing/traceparent.ts';
 import { entityUrl, timelinePath, type EntityAddress } from './entity-address.ts';
@@ -30,14 +31,12 @@ export function runtimeHeaders(
   address: EntityAddress,
   call: CommandCall,
   contentType: string,
-): Record<string, string> {
+): HeaderList {
   const { idempotencyKey } = call;
-  return {
-    'content-type': contentType,
-    'x-entity-url': entityUrl(address),
-    'x-entity-stream': timelinePath(address),
-    'x-request-id': call.context.requestId,
-    ...call.trace,
-    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-  };
+  const headers = ['content-type', contentType];
+  headers.push('x-entity-url', entityUrl(address), 'x-entity-stream', timelinePath(address));
+  headers.push('x-request-id', call.context.requestId);
+  for (const [name, value] of Object.entries(call.trace)) headers.push(name, value);
+  if (idempotencyKey !== undefined) headers.push('idempotency-key', idempotencyKey);
+  return headers;
 }

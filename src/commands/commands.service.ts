@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
+import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
 import type { CommandBody } from './command-body.ts';
+import { recordCommand, type CommandRecord } from './command-record.ts';
 import { runtimeHeaders, type CommandCall } from './command-headers.ts';
 import type { ControlDto } from './dto/control.dto.ts';
 import type { SpawnDto } from './dto/spawn.dto.ts';
@@ -38,16 +39,17 @@ export class CommandsService {
   ) {}
 
   spawn(body: CommandBody<SpawnDto>, call: CommandCall): Promise<CommandOutcome> {
-    const { tenant } = this.config;
-    call.context.command = 'spawn';
+    const record = recordCommand(call.context, 'spawn');
     const { type, id = this.newId(type, call) } = body.dto;
-    return this.deliver('spawn', entityAddress(tenant, type, id), body.bytes, JSON_TYPE, call);
+    const address = entityAddress(this.config.tenant, type, id);
+    return this.deliver('spawn', address, { bytes: body.bytes, type: JSON_TYPE }, call, record);
   }
 
   send(type: string, id: string, body: Buffer, call: CommandCall): Promise<CommandOutcome> {
-    call.context.command = 'send';
+    const record = recordCommand(call.context, 'send');
     const address = entityAddress(this.config.tenant, type, id);
-    return this.deliver('wake', address, body, call.contentType || JSON_TYPE, call);
+    const content = { bytes: body, type: call.contentType || JSON_TYPE };
+    return this.deliver('wake', address, content, call, record);
   }
 
   control(
@@ -56,9 +58,9 @@ export class CommandsService {
     body: CommandBody<ControlDto>,
     call: CommandCall,
   ): Promise<CommandOutcome> {
-    call.context.command = body.dto.verb;
+    const record = recordCommand(call.context, body.dto.verb);
     const address = entityAddress(this.config.tenant, type, id);
-    return this.deliver('control', address, body.bytes, JSON_TYPE, call);
+    return this.deliver('control', address, { bytes: body.bytes, type: JSON_TYPE }, call, record);
   }
 
   private newId(type: string, { idempotencyKey }: CommandCall): string {
@@ -70,29 +72,30 @@ export class CommandsService {
   private async deliver(
     handler: RuntimeCommand['handler'],
     address: EntityAddress,
-    body: Buffer,
-    contentType: string,
+    content: { bytes: Buffer; type: string },
     call: CommandCall,
+    record: CommandRecord,
   ): Promise<CommandOutcome> {
     const { context } = call;
-    context.entityType = address.type;
-    context.entityUrl = entityUrl(address);
+    const url = (record.entityUrl = entityUrl(address));
+    context.attributes = entityAttributes(address, context);
     const { invocationId, isReplay } = await this.runtime.send({
+      entity: url,
       service: address.type,
       key: objectKey(this.config.runtime.keyTemplate, address),
       handler,
-      body,
-      headers: runtimeHeaders(address, call, contentType),
+      body: content.bytes,
+      headers: runtimeHeaders(address, call, content.type),
       isRepeatable: call.idempotencyKey !== undefined,
       clientHasGone: call.clientHasGone,
       context,
     });
-    context.invocationId = invocationId;
-    context.isReplay = isReplay;
+    context.attributes = { ...context.attributes, 'gateway.invocation.id': invocationId };
+    record.isReplay = isReplay;
     const streamPath = timelinePath(address);
     return {
       response: {
-        url: context.entityUrl,
+        url,
         streamPath,
         streamUrl: `/streams${streamPath}`,
         restate: { invocationId },
@@ -100,4 +103,12 @@ export class CommandsService {
       isReplay,
     };
   }
+}
+
+/** The type of the entity for the span. It could be an API key that somebody took for the name of a type. */
+function entityAttributes(
+  { type }: EntityAddress,
+  { paths }: CommandCall['context'],
+): Record<string, string> {
+  return paths.of(`/${type}`) === `/${type}` ? { 'gateway.entity.type': type } : {};
 }

@@ -1,4 +1,4 @@
-import { ADDRESS_PATTERNS, RESERVED_TYPES } from '../platform/config/address-patterns.ts';
+import { ADDRESS_PATTERNS, RESERVED_TYPES } from '../contract/address-patterns.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 
 export interface EntityAddress {

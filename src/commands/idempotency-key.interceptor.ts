@@ -7,18 +7,15 @@ import {
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
-import {
-  ContextSlot,
-  requestContext,
-  type RequestContext,
-} from '../platform/server/request-context.ts';
+import { requestContext } from '../platform/server/request-context.ts';
+import { ContextSlot, type RequestRecord } from '../platform/telemetry/request-record.ts';
 import type { CommandOutcome, CommandResponse } from './commands.service.ts';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from './idempotency-key.ts';
 
 const KEY = new ContextSlot<string>();
 
 /** The checked `Idempotency-Key` of a command, if it has one. */
-export function idempotencyKeyIn(context: RequestContext): string | undefined {
+export function idempotencyKeyIn(context: RequestRecord): string | undefined {
   return KEY.of(context);
 }
 

@@ -2,10 +2,11 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom, Subject, type Observable } from 'rxjs';
 import { executionContext } from '../../test/support/execution-context.ts';
-import type { GatewayConfig } from '../platform/config/gateway-config.ts';
-import { OpenCommandLimit } from '../platform/limits/open-command-limit.ts';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
+import { OpenCommandLimit } from './open-command-limit.ts';
 import { HeldBytes } from '../platform/memory/held-bytes.ts';
 import { OpenCommandInterceptor } from './open-command.interceptor.ts';
+import { stateOf } from '../../test/support/state-of.ts';
 
 const config = { maxBodyBytes: 10 } as GatewayConfig;
 
@@ -24,7 +25,7 @@ describe('OpenCommandInterceptor', () => {
   ): Promise<Observable<unknown>> =>
     interceptor.intercept(executionContext(request), { handle: () => answer });
   const expectNothingOpen = (): void =>
-    expect([limit.openCommands, held.of('bodies')]).toEqual([0, 0]);
+    expect([stateOf(limit, 'gateway_open_commands'), held.of('bodies')]).toEqual([0, 0]);
 
   it.each<[string, (answer: Subject<unknown>) => void]>([
     ['answered', (answer) => answer.complete()],
@@ -33,7 +34,7 @@ describe('OpenCommandInterceptor', () => {
     const request = commandRequest();
     const answer = new Subject<unknown>();
     const begun = begin(request, answer);
-    expect(limit.openCommands).toBe(1);
+    expect(stateOf(limit, 'gateway_open_commands')).toBe(1);
     request.end('0123456789');
     const done = lastValueFrom(await begun, { defaultValue: 'done' }).catch(() => 'failed');
     expect(String(request.body)).toBe('0123456789');

@@ -6,8 +6,8 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { finalize, type Observable } from 'rxjs';
-import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
-import { OpenCommandLimit } from '../platform/limits/open-command-limit.ts';
+import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
+import { OpenCommandLimit } from './open-command-limit.ts';
 import { HeldBytes } from '../platform/memory/held-bytes.ts';
 import { BodyRoom, letBodyCome, readBody } from '../platform/server/request-body.ts';
 

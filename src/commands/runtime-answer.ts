@@ -1,8 +1,11 @@
-import type { RuntimeApi } from '../platform/config/environment.ts';
+import type { RuntimeApi } from '../contract/environment.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { upstreamError, type FailedRequest } from '../proxy/upstream/upstream-error.ts';
-import { answerFault, UnusableAnswer } from '../proxy/upstream/usable-answer.ts';
-import type { Upstream } from '../proxy/upstream/upstreams.ts';
+import {
+  answerFault,
+  UnusableAnswer,
+  type JudgingUpstream,
+} from '../proxy/upstream/usable-answer.ts';
 import type { RuntimeAnswer } from './runtime-attempt.ts';
 
 /** A command that is in the runtime's journal. */
@@ -15,17 +18,39 @@ export interface AcceptedCommand {
 
 /** A command that was sent to the runtime. */
 export interface SentCommand extends FailedRequest {
-  upstream: Upstream;
+  upstream: FailedRequest['upstream'] & JudgingUpstream;
   /** The way in which the command was addressed. */
   api: RuntimeApi;
+  /** Whether it has a key, so that a client may repeat it. */
+  isRepeatable: boolean;
+}
+
+/** The statuses of a proxy before the runtime, while the runtime itself does not answer. */
+const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** The statuses that concern the very request, whoever gives them. */
+const OF_THE_REQUEST: ReadonlySet<number> = new Set([413, 429]);
+
+/**
+ * Whether an answer is of what stands before the runtime: a proxy that does not reach it, or a page of a proxy. Restate marks
+ * its own errors from 1.7.4 on. Older ones, which only have the classic paths, are known by the form of their errors.
+ */
+export function isRefusal(api: RuntimeApi, { status, header, text }: RuntimeAnswer): boolean {
+  if (status < 300 || OF_THE_REQUEST.has(status)) return false;
+  if (PROXY_STATUSES.has(status)) return true;
+  if (header('x-restate-error-source') !== undefined) return false;
+  return api === 'restate' ? !isUnknownPath(text) : messageIn(text) === undefined;
 }
 
 /** Interprets the runtime's response to a `/send`. Throws a `GatewayError` unless the command was accepted. */
 export function interpretAnswer(sent: SentCommand, answer: RuntimeAnswer): AcceptedCommand {
-  const { status, headers, text } = answer;
-  const fault = answerFault(sent.upstream, status, (name) => headers[name]?.toString());
-  if (fault) throw unusable(sent, fault);
-  if (status < 300) return accepted(sent, text);
+  const { status, header, text } = answer;
+  const fault = answerFault(sent.upstream, status, header);
+  if (!fault && status < 300) return accepted(sent, text);
+  if (fault || isRefusal(sent.api, answer)) {
+    const reason = fault ?? new UnusableAnswer(`what stands before the runtime answered ${status}`);
+    throw unusable(sent, reason, retryAfterMs(answer));
+  }
   const otherWay = isUnknownPath(text) ? OTHER_WAY[sent.api] : undefined;
   switch (status) {
     case 404:
@@ -41,7 +66,7 @@ export function interpretAnswer(sent: SentCommand, answer: RuntimeAnswer): Accep
     case 429:
       throw new GatewayError('rate_limited', 'The runtime is overloaded; try again later.', {
         reason: 'runtime',
-        headers: retryAfter(headers),
+        headers: { 'Retry-After': header('retry-after') || '1' },
       });
   }
   if (status >= 400 && status < 500) {
@@ -71,19 +96,28 @@ function isUnknownPath(text: string): boolean {
 }
 
 function messageOf(text: string): string {
+  return messageIn(text)?.slice(0, MAX_MESSAGE_LENGTH) ?? 'it gave no reason.';
+}
+
+/** The message of an error in the runtime's form, or undefined. */
+function messageIn(text: string): string | undefined {
   const { message } = (parseJson(text) ?? {}) as Record<string, unknown>;
-  return typeof message === 'string' && message !== ''
-    ? message.slice(0, MAX_MESSAGE_LENGTH)
-    : 'it gave no reason.';
+  return typeof message === 'string' && message !== '' ? message : undefined;
 }
 
-function retryAfter(headers: RuntimeAnswer['headers']): Record<string, string> {
-  const value = headers['retry-after'];
-  return { 'Retry-After': typeof value === 'string' && value !== '' ? value : '1' };
+/** The time that a response asks for with `Retry-After`, in milliseconds. A date counts as none. */
+export function retryAfterMs({ header }: RuntimeAnswer): number | undefined {
+  const seconds = header('retry-after');
+  return seconds !== undefined && /^\d{1,9}$/.test(seconds) ? Number(seconds) * 1_000 : undefined;
 }
 
-function unusable(sent: SentCommand, cause: Error): GatewayError {
-  return upstreamError(sent, { reached: 'answered', cause });
+/** `retryMs` is for a client that may repeat the command. */
+function unusable(sent: SentCommand, cause: Error, retryMs?: number): GatewayError {
+  return upstreamError(sent, {
+    reached: 'answered',
+    cause,
+    ...(sent.isRepeatable && retryMs && { retryAfterSeconds: Math.ceil(retryMs / 1_000) }),
+  });
 }
 
 function parseJson(text: string): unknown {
@@ -101,5 +135,5 @@ const OTHER_WAY: Record<RuntimeApi, string> = {
   classic:
     'The runtime does not have the paths of GATEWAY_RUNTIME_API=classic; set it to restate, if GATEWAY_RUNTIME_INGRESS_URL is right.',
   restate:
-    'The runtime does not have the paths of GATEWAY_RUNTIME_API=restate, which Restate has from 1.7 on; set it to classic.',
+    'The runtime does not have the paths of GATEWAY_RUNTIME_API=restate, which Restate has from 1.7 on; with an older one, set it to classic.',
 };

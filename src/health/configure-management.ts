@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import type { RequestListener, Server } from 'node:http';
 import type { Logger } from 'pino';
+import { ClientAddresses } from '../platform/http/client-address.ts';
 import type { LoggedPaths } from '../platform/log/logged-paths.ts';
 import { OpenRequests } from '../platform/server/open-requests.ts';
 import { ProblemFilter } from '../platform/server/problem.filter.ts';
@@ -25,9 +26,9 @@ export function configureManagement(
   const filter = new ProblemFilter(logger);
   const way = new RequestWay({
     steps: [
-      requestContextStep(observers, new OpenRequests(), paths),
+      requestContextStep(observers, new OpenRequests(), paths, new ClientAddresses([])),
       answerHeadersStep,
-      requestTargetStep,
+      requestTargetStep(() => false),
       unexpectedBodyStep,
     ],
     findHandler: () => undefined,

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { HealthCheckService, type HealthCheckResult } from '@nestjs/terminus';
 import { Access } from '../auth/access.decorator.ts';
-import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
+import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
 import { drainingError } from '../platform/server/drain.ts';
 import { GatewayState } from '../platform/server/gateway-state.ts';
 import { PlainHealthCheck } from './health-check.decorator.ts';

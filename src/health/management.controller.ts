@@ -5,7 +5,8 @@ import {
   type HealthCheckResult,
 } from '@nestjs/terminus';
 import { Access } from '../auth/access.decorator.ts';
-import { GatewayParts } from './gateway-parts.ts';
+import { SecretFiles } from '../platform/config/secret-files.ts';
+import { GatewayState } from '../platform/server/gateway-state.ts';
 import { PlainHealthCheck } from './health-check.decorator.ts';
 import { HealthCheckFilter } from './health-check.filter.ts';
 import { UpstreamProbes } from './upstream-probes.ts';
@@ -17,7 +18,8 @@ export class ManagementController {
   constructor(
     private readonly health: HealthCheckService,
     private readonly indicators: HealthIndicatorService,
-    private readonly parts: GatewayParts,
+    private readonly gateway: GatewayState,
+    private readonly secretFiles: SecretFiles,
     private readonly upstreams: UpstreamProbes,
   ) {}
 
@@ -39,14 +41,14 @@ export class ManagementController {
     const states = await this.upstreams.states();
     const gateway = this.indicators.check('gateway');
     return this.health.check([
-      () => (this.parts.state.isDraining ? gateway.down({ state: 'draining' }) : gateway.up()),
+      () => (this.gateway.isDraining ? gateway.down({ state: 'draining' }) : gateway.up()),
       ...Object.entries(states).map(
         ([name, state]) =>
           () =>
             this.indicators.check(name).up({ state }),
       ),
-      ...this.parts.secretFiles.map(
-        ({ name, isFileGood }) =>
+      ...Object.entries(this.secretFiles.areGood).map(
+        ([name, isFileGood]) =>
           () =>
             this.indicators
               .check(name)

@@ -5,13 +5,15 @@ import type { Logger } from 'pino';
 import { ProblemFilter } from '../platform/server/problem.filter.ts';
 import { MetricsController } from './metrics.controller.ts';
 import { Telemetry } from '../platform/telemetry/telemetry.ts';
-import { GatewayParts } from './gateway-parts.ts';
+import { SecretFiles } from '../platform/config/secret-files.ts';
+import { GatewayState } from '../platform/server/gateway-state.ts';
 import { ManagementController } from './management.controller.ts';
 import { UpstreamProbes } from './upstream-probes.ts';
 
 /** The objects that the management port reports on. */
 export interface ManagementParts {
-  parts: GatewayParts;
+  state: GatewayState;
+  secretFiles: SecretFiles;
   probes: UpstreamProbes;
   telemetry: Telemetry;
 }
@@ -19,13 +21,17 @@ export interface ManagementParts {
 /** The management port's application: probes and metrics, only for the cluster. */
 @Module({})
 export class ManagementModule {
-  static with({ parts, probes, telemetry }: ManagementParts, logger: Logger): DynamicModule {
+  static with(
+    { state, secretFiles, probes, telemetry }: ManagementParts,
+    logger: Logger,
+  ): DynamicModule {
     return {
       module: ManagementModule,
       imports: [TerminusModule.forRoot({ logger: false })],
       controllers: [ManagementController, MetricsController],
       providers: [
-        { provide: GatewayParts, useValue: parts },
+        { provide: GatewayState, useValue: state },
+        { provide: SecretFiles, useValue: secretFiles },
         { provide: UpstreamProbes, useValue: probes },
         { provide: Telemetry, useValue: telemetry },
         { provide: APP_FILTER, useValue: new ProblemFilter(logger) },

@@ -6,25 +6,40 @@ import {
   getCACertificates,
   setDefaultCACertificates,
 } from 'node:tls';
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { listening } from '../../test/support/listening.ts';
 import { TLS_IDENTITY } from '../../test/support/tls-identity.ts';
 import { until } from '../../test/support/until.ts';
 import { startUnacceptingServer } from '../../test/support/unaccepting-server.ts';
-import { UpstreamProbe } from './upstream-probe.ts';
-import { NameResolver } from '../platform/names/name-resolver.ts';
-
-const { lookup } = new NameResolver(2_000);
+import { upstreamsWith } from '../../test/support/upstreams.ts';
+import type { Upstreams } from '../proxy/upstream/upstreams.ts';
+import { UpstreamProbe, type UpstreamState } from './upstream-probe.ts';
 
 /** Many containers have none. */
 const HAS_IPV6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
 );
 
+const made: Upstreams[] = [];
+afterEach(() => {
+  for (const upstreams of made.splice(0)) upstreams.onApplicationShutdown();
+});
+
+function upstreamsAt(url: string): Upstreams {
+  const upstreams = upstreamsWith({ GATEWAY_HISTORY_URL: url });
+  made.push(upstreams);
+  return upstreams;
+}
+
+/** What a new probe says of an upstream. */
+function stateAt(url: string): Promise<UpstreamState> {
+  return new UpstreamProbe(upstreamsAt(url).history).state();
+}
+
 describe('UpstreamProbe', () => {
   it('tells an upstream that takes connections from one that refuses them', async () => {
     const server = await listening(createServer());
-    const state = () => new UpstreamProbe(`${server.url}/v1/stream`, lookup).state();
+    const state = () => stateAt(`${server.url}/v1/stream`);
     await until('it is reachable', async () => (await state()) === 'reachable');
     await server.stop();
     expect(await state()).toBe('unreachable');
@@ -34,8 +49,7 @@ describe('UpstreamProbe', () => {
     const server = createServer().listen(0, '::1');
     await once(server, 'listening');
     const url = `http://[::1]:${(server.address() as AddressInfo).port}`;
-    const state = () => new UpstreamProbe(url, lookup).state();
-    await until('it is reachable', async () => (await state()) === 'reachable');
+    await until('it is reachable', async () => (await stateAt(url)) === 'reachable');
     server.close();
   });
 
@@ -50,11 +64,10 @@ describe('UpstreamProbe', () => {
     const url = urlOf(server);
     const trusted = getCACertificates('default');
     try {
-      expect(await new UpstreamProbe(url, lookup).state()).toBe('unreachable');
-      expect(await new UpstreamProbe(urlOf(plain), lookup).state()).toBe('unreachable');
+      expect(await stateAt(url)).toBe('unreachable');
+      expect(await stateAt(urlOf(plain))).toBe('unreachable');
       setDefaultCACertificates([...trusted, TLS_IDENTITY.cert]);
-      const state = () => new UpstreamProbe(url, lookup).state();
-      await until('it is reachable', async () => (await state()) === 'reachable');
+      await until('it is reachable', async () => (await stateAt(url)) === 'reachable');
     } finally {
       setDefaultCACertificates(trusted);
       server.close();
@@ -63,9 +76,7 @@ describe('UpstreamProbe', () => {
   });
 
   it('does not fail for a host name that nobody knows', async () => {
-    expect(await new UpstreamProbe('http://no-such-host.invalid', lookup).state()).toBe(
-      'unreachable',
-    );
+    expect(await stateAt('http://no-such-host.invalid')).toBe('unreachable');
   });
 
   // A probe of Kubernetes waits one second: an upstream behind a lost route made ready too slow for
@@ -74,9 +85,22 @@ describe('UpstreamProbe', () => {
     const deaf = await startUnacceptingServer();
     try {
       // By itself a connection that hangs takes longer than a test may.
-      expect(await new UpstreamProbe(deaf.url, lookup).state()).toBe('unreachable');
+      expect(await stateAt(deaf.url)).toBe('unreachable');
     } finally {
       await deaf.stop();
     }
+  });
+
+  it('asks the upstream once, however many want to know', async () => {
+    let asked = 0;
+    const probe = new UpstreamProbe({
+      tryConnect: () => Promise.resolve(++asked === 1 ? new Error('refused') : undefined),
+      isSilent: () => false,
+    });
+    expect(await Promise.all([probe.state(), probe.state()])).toEqual([
+      'unreachable',
+      'unreachable',
+    ]);
+    expect(asked).toBe(1);
   });
 });

@@ -1,8 +1,7 @@
-import type { LookupFunction } from 'node:net';
-import { tryConnect } from '../proxy/upstream/connections/try-connect.ts';
-import { connectorTo, type Connector } from '../proxy/upstream/connections/upstream-socket.ts';
+import type { Upstream } from '../proxy/upstream/upstream.ts';
 
-export type UpstreamState = 'reachable' | 'unreachable';
+/** `silent`: it takes connections, and no command is accepted. */
+export type UpstreamState = 'reachable' | 'unreachable' | 'silent';
 
 /** How long the result of a probe is reused, so that probes do not become a load for the upstream. */
 const FRESH_MS = 1_000;
@@ -14,12 +13,12 @@ const PROBE_TIMEOUT_MS = 300;
  * includes the handshake, because a server with an invalid certificate is of no use.
  */
 export class UpstreamProbe {
-  private readonly connect: Connector;
+  private readonly upstream: Pick<Upstream, 'tryConnect' | 'isSilent'>;
   private probedAtMs = Number.NEGATIVE_INFINITY;
   private answer: Promise<UpstreamState> = Promise.resolve('unreachable');
 
-  constructor(url: string, lookup: LookupFunction) {
-    this.connect = connectorTo(new URL(url), lookup);
+  constructor(upstream: Pick<Upstream, 'tryConnect' | 'isSilent'>) {
+    this.upstream = upstream;
   }
 
   /** Never rejects. */
@@ -32,7 +31,8 @@ export class UpstreamProbe {
   }
 
   private async probe(): Promise<UpstreamState> {
-    const failure = await tryConnect(this.connect, PROBE_TIMEOUT_MS);
-    return failure ? 'unreachable' : 'reachable';
+    const failure = await this.upstream.tryConnect(PROBE_TIMEOUT_MS);
+    if (failure) return 'unreachable';
+    return this.upstream.isSilent() ? 'silent' : 'reachable';
   }
 }

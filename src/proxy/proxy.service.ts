@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import type { ClientRequest } from '../platform/http/client-request.ts';
-import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
+import { isReadMethod, type ClientRequest } from '../platform/http/client-request.ts';
+import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
 import { ClientGone } from '../platform/http/client-gone.ts';
 import { requestContext } from '../platform/server/request-context.ts';
-import { isReadMethod } from '../platform/http/routes.ts';
 import { upstreamTarget } from './upstream/upstream-target.ts';
-import { Upstreams, type ProxiedUpstream, type ReadUpstream } from './upstream/upstreams.ts';
+import type { ReadUpstream, Upstream } from './upstream/upstream.ts';
+import { Upstreams } from './upstream/upstreams.ts';
 import { asHeaderBytes } from './headers/held-secret.ts';
 import { ForwardService } from './forward/forward.service.ts';
 import type { AnswerRules } from './headers/response-headers.ts';
 import { ReadCall } from './reads/read-call.ts';
 import { ReadService } from './reads/read.service.ts';
-import { upstreamRequestHeaders } from './headers/request-headers.ts';
 
 /** Forwards a request to an upstream and its response to the client, byte for byte. */
 @Injectable()
@@ -44,8 +43,14 @@ export class ProxyService {
     const { rawHeaders, method } = request;
     if (!isReadMethod(method)) throw new Error(`${method} came to the route of reads`);
     context.live = upstream.protocol.liveModeOf(query);
-    const { target, rules } = this.begin(request, response, upstream, query);
-    const call = new ReadCall({ upstream, method, target, rawHeaders, context });
+    const rules = this.begin(request, response, upstream, query);
+    const call = new ReadCall({
+      upstream,
+      method,
+      target: rules.requestTarget,
+      rawHeaders,
+      context,
+    });
     this.reads.answer(call, response, rules, onRefused);
   }
 
@@ -53,23 +58,17 @@ export class ProxyService {
    * Forwards any other request that has been admitted. Throws or rejects with a `GatewayError` until the response has
    * begun.
    */
-  forward(
-    request: ClientRequest,
-    response: ServerResponse,
-    upstream: ProxiedUpstream,
-  ): Promise<void> {
-    const { query, requestId } = requestContext(request);
-    const { target, rules } = this.begin(request, response, upstream, query);
-    const headers = upstreamRequestHeaders(request.rawHeaders, upstream, requestId);
-    return this.forwards.answer(request, response, { upstream, target, headers, rules });
+  forward(request: ClientRequest, response: ServerResponse, upstream: Upstream): Promise<void> {
+    const { query } = requestContext(request);
+    return this.forwards.answer(request, response, this.begin(request, response, upstream, query));
   }
 
   private begin(
     request: ClientRequest,
     response: ServerResponse,
-    upstream: ProxiedUpstream,
+    upstream: Upstream,
     query: string,
-  ): { target: string; rules: AnswerRules } {
+  ): AnswerRules {
     // The client can have disconnected while its credential was checked, and no later event would tell.
     if (response.destroyed) throw new ClientGone();
     const context = requestContext(request);
@@ -77,13 +76,12 @@ export class ProxyService {
     const target = upstreamTarget(upstream, context.path, query);
     // The secret of this request. It may have changed when the response arrives.
     const { syncSecret } = this.upstreams;
-    const rules: AnswerRules = {
+    return {
       upstream,
       requestTarget: target,
       publicBaseUrl: this.config.publicUrl ?? '',
       varyNames: this.varyNames,
       secretBytes: syncSecret && asHeaderBytes(syncSecret),
     };
-    return { target, rules };
   }
 }

@@ -34,7 +34,7 @@ function forToken(
 ): string {
   const readToken: ReadToken = {
     signedBy: 'secret:x',
-    credentialId: 'id',
+    caller: { id: 'id', isSubject: false },
     scope: [['shapes']],
     shape: shape && parseShapeScope(shape),
     expiresAtSeconds: 0,

@@ -1,10 +1,11 @@
 import type { ReadToken } from '../auth/read-token.ts';
-import type { GatewayConfig } from '../platform/config/gateway-config.ts';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { withoutSecrets } from '../proxy/upstream/protocols/electric.ts';
 import { tokenQuery } from './token-query.ts';
 
-const SHAPE_PATH = '/shapes/v1/shape';
+/** The only path under `/shapes` that a read token opens. */
+export const SHAPE_PATH = '/shapes/v1/shape';
 
 /** A shape read as received. */
 export interface ShapeRead {

@@ -2,11 +2,12 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Next, Req, Res } from '@nestjs/common';
 import { Access, RequiredScope } from '../auth/access.decorator.ts';
 import { accessOf } from '../auth/request-access.ts';
-import { InjectConfig, type GatewayConfig } from '../platform/config/gateway-config.ts';
+import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
 import { Upstreams } from '../proxy/upstream/upstreams.ts';
 import { requestContext } from '../platform/server/request-context.ts';
+import { loggedShape } from './logged-shape.ts';
 import { shapeQuery } from './shape-query.ts';
 
 /** The live catalog: forwards shape reads to the sync engine. */
@@ -30,6 +31,7 @@ export class ShapesController {
     const { path, query: sent } = context;
     const { readToken } = accessOf(context) ?? {};
     const { shapes, tenant } = this.config;
+    context.logged = () => loggedShape(sent, shapes.tables);
     const query = shapeQuery(
       { path, query: sent, readToken },
       { shapes, tenant, syncSecret: this.upstreams.syncSecret },

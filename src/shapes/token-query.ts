@@ -1,5 +1,5 @@
 import { isParams, type ShapeScope } from '../auth/shape-scope.ts';
-import type { GatewayConfig } from '../platform/config/gateway-config.ts';
+import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { topLevelKeys } from '../platform/http/top-level-keys.ts';
 import { parseClause } from './clause-parser.ts';

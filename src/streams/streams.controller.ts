@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Delete, Get, Next, Post, Put, Req, Res } from '@nestjs/common';
-import { Access, RequiredScope } from '../auth/access.decorator.ts';
+import { Access, NamesPath, RequiredScope } from '../auth/access.decorator.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
+import { checkForkSource } from '../proxy/upstream/protocols/durable-streams.ts';
 import { Upstreams } from '../proxy/upstream/upstreams.ts';
 
 /**
@@ -10,6 +11,7 @@ import { Upstreams } from '../proxy/upstream/upstreams.ts';
  */
 @Controller('streams')
 @Access('api-key-or-read-token')
+@NamesPath({ header: 'Stream-Forked-From', check: checkForkSource })
 export class StreamsController {
   constructor(
     private readonly proxy: ProxyService,

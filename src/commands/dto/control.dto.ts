@@ -1,6 +1,6 @@
 import { IsDefined, IsIn, IsString, ValidateIf } from 'class-validator';
 
-import { CONTROL_VERBS } from '../../platform/telemetry/command-verb.ts';
+import { CONTROL_VERBS } from '../command-verb.ts';
 
 /** The body of a control command. */
 export class ControlDto {

@@ -28,11 +28,27 @@ describe('TurnQueue', () => {
     expect(done).toEqual(['first', 'second']);
   });
 
+  // Thrown into the event loop, the fault of one would end the process.
+  it('goes on with the others when one fails, and tells of the fault', async () => {
+    const done: unknown[] = [];
+    const queue = new TurnQueue<number>(
+      (item) => {
+        if (item === 2) throw new Error('fault');
+        done.push(item);
+      },
+      (item, fault) => done.push([item, String(fault)]),
+    );
+    for (const item of [1, 2, 3]) queue.add(item);
+    await nextTurn();
+    expect(done).toEqual([1, [2, 'Error: fault'], 3]);
+  });
+
   it('puts all of it off for as long as it is held up', async () => {
     const done: number[] = [];
     let mustWait = true;
     const queue = new TurnQueue<number>(
       (item) => done.push(item),
+      undefined,
       () => mustWait,
     );
     queue.add(1);

@@ -5,15 +5,21 @@
  */
 export class TurnQueue<Item> {
   private readonly work: (item: Item) => void;
+  private readonly onFault: (item: Item, fault: unknown) => void;
   private readonly mustWait: () => boolean;
   private items: Item[] = [];
 
   /**
-   * Calls `work` for each item in the order of `add`; it must not throw. While `mustWait` returns true at the end of
-   * a turn, all items wait for the next turn.
+   * Calls `work` for each item in the order of `add`. What it throws goes to `onFault`, without which it must not throw:
+   * it would end the process. While `mustWait` returns true at the end of a turn, all items wait for the next turn.
    */
-  constructor(work: (item: Item) => void, mustWait: () => boolean = () => false) {
+  constructor(
+    work: (item: Item) => void,
+    onFault: (item: Item, fault: unknown) => void = rethrow,
+    mustWait: () => boolean = () => false,
+  ) {
     this.work = work;
+    this.onFault = onFault;
     this.mustWait = mustWait;
   }
 
@@ -29,6 +35,16 @@ export class TurnQueue<Item> {
     const { items } = this;
     // Items that this work adds belong to the next turn.
     this.items = [];
-    for (const item of items) this.work(item);
+    for (const item of items) {
+      try {
+        this.work(item);
+      } catch (fault) {
+        this.onFault(item, fault);
+      }
+    }
   };
+}
+
+function rethrow(_: unknown, fault: unknown): never {
+  throw fault;
 }

@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '../log/create-logger.ts';
 import { SecretList, type SecretListOptions } from './secret-list.ts';
-import { parseReadTokenSecrets } from './secret-lists.ts';
+import { parseReadTokenSecrets } from '../../contract/secret-lists.ts';
 import { digestOf } from './secret-source.ts';
 import { readSmallFile } from './small-file.ts';
 

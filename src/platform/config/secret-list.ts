@@ -106,7 +106,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
     }
     const digest = digestOf(text);
     if (digest === this.seen) return;
-    const { entries, problems } = parse(text);
+    const { entries, problems } = parse(text, this.entries);
     if (problems.length > 0 || entries.length === 0) {
       this.keepOld(digest, problems.join(', ') || 'holds no entry');
       return;

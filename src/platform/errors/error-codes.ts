@@ -29,6 +29,7 @@ export const ERROR_CODES = {
   entity_type_not_registered: { status: 404, title: 'The entity type is not registered' },
   body_too_large: { status: 413, title: 'The request body is too large' },
   rate_limited: { status: 429, title: 'Too many requests' },
+  head_too_large: { status: 431, title: 'The head of the request is too large' },
   internal_error: { status: 500, title: 'The gateway failed' },
   upstream_unreachable: { status: 502, title: 'An upstream could not be reached' },
   upstream_timeout: { status: 502, title: 'An upstream did not answer in time' },

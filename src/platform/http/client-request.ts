@@ -7,3 +7,8 @@ export interface ClientRequest extends IncomingMessage {
   method: string;
   url: string;
 }
+
+/** Whether a method only reads. */
+export function isReadMethod(method: string): method is 'GET' | 'HEAD' {
+  return method === 'GET' || method === 'HEAD';
+}

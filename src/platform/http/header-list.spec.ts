@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { headerObject, withHeaders } from './header-list.ts';
+import { headerValue, withHeaders } from './header-list.ts';
 
 describe('withHeaders', () => {
   it('puts further headers in place of those of their name', () => {
@@ -26,17 +26,11 @@ describe('withHeaders', () => {
   });
 });
 
-describe('headerObject', () => {
-  it('makes a list of the values of a name that comes more than once', () => {
-    expect({ ...headerObject(['a', '1', 'b', '2', 'a', '3', 'a', '4']) }).toEqual({
-      a: ['1', '3', '4'],
-      b: '2',
-    });
-  });
-
-  it('takes any name', () => {
-    const object = headerObject(['__proto__', 'x', 'constructor', 'y']);
-    expect(Object.keys(object)).toEqual(['__proto__', 'constructor']);
-    expect(Object.getPrototypeOf(object)).toBeNull();
+describe('headerValue', () => {
+  it('joins the lines of a name, in any case, and knows no other name', () => {
+    const headers = ['Vary', 'a', 'etag', '1', 'vary', '', 'VARY', 'b'];
+    expect(headerValue(headers, 'vary')).toBe('a, , b');
+    expect(headerValue(headers, 'var')).toBeUndefined();
+    expect(headerValue(['constructor', 'x'], '__proto__')).toBeUndefined();
   });
 });

@@ -33,23 +33,3 @@ export function withHeaders(
   for (const [name, value] of Object.entries(further)) list.push(name, value);
   return list;
 }
-
-export type HeaderObject = Record<string, string | string[]>;
-
-/** The headers as an object, for functions that take no list. */
-export function headerObject(headers: HeaderList): HeaderObject {
-  // A client may name a header `constructor` or `__proto__`.
-  const object = Object.create(null) as HeaderObject;
-  for (let i = 0; i < headers.length; i += 2) {
-    const name = headers[i] ?? '';
-    const value = headers[i + 1] ?? '';
-    const before = object[name];
-    object[name] = before === undefined ? value : [before, value].flat();
-  }
-  return object;
-}
-
-/** The headers as text, as in the head of a message. */
-export function headerLine(name: string, value: string): string {
-  return `${name}: ${value}\r\n`;
-}

@@ -52,3 +52,8 @@ export function decodeLeniently(text: string): string {
     );
   });
 }
+
+/** Whether a path is below a prefix. The prefix alone, without a slash after it, is not. */
+export function isBelow(path: string, prefix: string): boolean {
+  return path.startsWith(prefix) && path[prefix.length] === '/';
+}

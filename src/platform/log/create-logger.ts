@@ -1,7 +1,7 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
-import type { GatewayConfig } from '../config/gateway-config.ts';
 import { InfoLines } from './info-lines.ts';
 import type { LogOutput } from './log-output.ts';
+import type { LogLevel } from './log-level.ts';
 import { loggedError } from './logged-error.ts';
 import { loggedPath } from './logged-path.ts';
 
@@ -13,10 +13,7 @@ const BASE = { service: 'agent-gateway' };
 const destinations = new WeakMap<Logger, DestinationStream>();
 
 /** The JSON logger: one object per line, with the time as RFC 3339 in UTC. */
-export function createLogger(
-  level: GatewayConfig['logLevel'],
-  destination: DestinationStream,
-): Logger {
+export function createLogger(level: LogLevel, destination: DestinationStream): Logger {
   const options = {
     level,
     base: BASE,
@@ -38,7 +35,7 @@ export function infoLines(logger: Logger, bindings: Record<string, string> = {})
 }
 
 /** The logger of the process. If its output did not accept all lines, a line says how many are missing. */
-export function createOutputLogger(level: GatewayConfig['logLevel'], output: LogOutput): Logger {
+export function createOutputLogger(level: LogLevel, output: LogOutput): Logger {
   const logger = createLogger(level, output);
   output.onRoom = (droppedLines) => {
     logger.error({ droppedLines }, 'lines are missing here: the output of the log took none');

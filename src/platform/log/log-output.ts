@@ -57,7 +57,7 @@ export class LogOutput implements DestinationStream, LogCounts {
 
   constructor(output = openStandardOutput()) {
     this.output = output;
-    process.once('exit', () => this.flushSync());
+    process.once('exit', this.flushSync);
   }
 
   write(line: string): void {
@@ -81,7 +81,7 @@ export class LogOutput implements DestinationStream, LogCounts {
   }
 
   /** Writes synchronously what the output accepts: the last lines of a failing process. */
-  flushSync(): void {
+  readonly flushSync = (): void => {
     if (this.isOver) return;
     this.leaveWrite();
     const giveUpAtMs = performance.now() + FLUSH_TIMEOUT_MS;
@@ -91,7 +91,7 @@ export class LogOutput implements DestinationStream, LogCounts {
       if (error.code !== 'EAGAIN' || performance.now() > giveUpAtMs) return;
       Atomics.wait(NEVER_WOKEN, 0, 0, FLUSH_PAUSE_MS);
     }
-  }
+  };
 
   /**
    * Accepts no more lines. Resolves when the log is written, or when the output has accepted nothing for this long.
@@ -145,12 +145,9 @@ export class LogOutput implements DestinationStream, LogCounts {
       (error, written) => {
         if (this.pendingWrite !== pendingWrite) return;
         this.pendingWrite = undefined;
-        if (error) {
-          this.retryLater();
-          return;
-        }
-        this.onWritten(written);
-        this.writeInBackground();
+        if (!error) this.onWritten(written);
+        if (error) this.retryLater();
+        else this.writeInBackground();
       },
     );
   }

@@ -52,7 +52,7 @@ export class LoggedPaths {
   }
 }
 
-/** A part of a text keeps the whole of it in memory, here with the query, of up to 16 KiB. */
+/** A part of a text keeps the whole of it in memory, here with the query, of up to 64 KiB. */
 function copyOf(path: string): string {
   return Buffer.from(path).toString();
 }

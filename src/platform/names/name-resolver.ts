@@ -1,8 +1,17 @@
 import { isIPv6, type LookupFunction } from 'node:net';
-import { lookUp } from './system-lookup.ts';
+import { withinAwake } from '../clock/within.ts';
+import { lookUp, NameNotFound } from './system-lookup.ts';
 
 /** How long an answer is used without a new look-up. */
 const FRESH_MS = 1_000;
+/** A request that finds an older answer waits so long for the new look-up, and then uses the old one (RFC 8767 §5). */
+const STALE_MS = 5_000;
+const STALE_WAIT_MS = 200;
+/** An older answer than this is not used without a look-up, nor than the second time if DNS says that the name is gone. */
+const MAX_AGE_MS = 600_000;
+const MAX_AGE_OF_GONE_MS = 60_000;
+/** The least time from one look-up of a name to the next one that a failed connection asks for. */
+const MIN_INTERVAL_MS = 100;
 
 /** A look-up did not end in time. */
 export class LookupTimeout extends Error {
@@ -13,17 +22,25 @@ export class LookupTimeout extends Error {
   }
 }
 
-interface KnownName {
-  addresses: readonly string[] | undefined;
-  foundAtMs: number;
+/** What is known of a name. Times are those of the resolver's clock. */
+class KnownName {
+  addresses: readonly string[] = [];
+  foundAtMs = Number.NEGATIVE_INFINITY;
+  beganAtMs = Number.NEGATIVE_INFINITY;
+  /** Whether DNS said last that the name has no address. */
+  isGone = false;
   /** The look-up under way. Never more than one for a name. */
   lookup: Promise<readonly string[]> | undefined;
+
+  maxAgeMs(): number {
+    return this.isGone ? MAX_AGE_OF_GONE_MS : MAX_AGE_MS;
+  }
 }
 
 /**
  * The addresses of upstreams, for everything that connects to one. A name has one look-up at a time, which all who
- * need it wait for, and which ends after `timeoutMs`. Once a name is known nobody waits: its last addresses serve while it is
- * looked up again, and also if that fails.
+ * need it wait for, and which ends after `timeoutMs`. A name in use is looked up each second, and nobody waits for that. Its
+ * last addresses also serve if a look-up fails, for a while: an old address may belong to somebody else by now.
  */
 export class NameResolver {
   private readonly names = new Map<string, KnownName>();
@@ -42,38 +59,45 @@ export class NameResolver {
   }
 
   /** For the option `lookup` of `net.connect`, of agents and of undici. Never called for an IP address. */
-  readonly lookup: LookupFunction = (name, { all }, callback) => {
-    this.addressesOf(name).then(
-      (addresses) => {
-        const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
-        if (all) callback(null, found);
-        else callback(null, found[0]!.address, found[0]!.family);
-      },
-      (error: NodeJS.ErrnoException) => callback(error, ''),
-    );
-  };
+  readonly lookup: LookupFunction = lookupOf((name) => this.addressesOf(name));
 
-  /** Rejects with `NameNotFound` or `LookupTimeout` if no address was ever found. */
+  /** Rejects with `NameNotFound` or `LookupTimeout` if there is no address that is young enough. */
   async addressesOf(name: string): Promise<readonly string[]> {
     const known = this.known(name);
-    const isFresh = this.nowMs() - known.foundAtMs < FRESH_MS;
-    if (known.addresses && isFresh) return known.addresses;
-    const lookup = (known.lookup ??= this.lookUpAgain(name, known));
-    if (!known.addresses) return lookup;
+    const ageMs = this.nowMs() - known.foundAtMs;
+    if (ageMs < FRESH_MS) return known.addresses;
+    const lookup = this.begin(name, known);
+    if (ageMs > known.maxAgeMs()) return lookup;
     lookup.catch(() => {});
-    return known.addresses;
+    if (ageMs <= STALE_MS) return known.addresses;
+    const found = await withinAwake(
+      STALE_WAIT_MS,
+      lookup.catch(() => undefined),
+    );
+    if (found) return found;
+    // The look-up may have said that the name is gone.
+    return ageMs > known.maxAgeMs() ? lookup : known.addresses;
+  }
+
+  /** A connection to a name could not be opened, so its address may be another one by now. */
+  connectFailed(name: string): void {
+    const known = this.names.get(name);
+    if (!known || this.nowMs() - known.beganAtMs < MIN_INTERVAL_MS) return;
+    this.begin(name, known).catch(() => {});
   }
 
   private known(name: string): KnownName {
     let known = this.names.get(name);
-    if (!known) {
-      known = { addresses: undefined, foundAtMs: Number.NEGATIVE_INFINITY, lookup: undefined };
-      this.names.set(name, known);
-    }
+    if (!known) this.names.set(name, (known = new KnownName()));
     return known;
   }
 
+  private begin(name: string, known: KnownName): Promise<readonly string[]> {
+    return (known.lookup ??= this.lookUpAgain(name, known));
+  }
+
   private async lookUpAgain(name: string, known: KnownName): Promise<readonly string[]> {
+    known.beganAtMs = this.nowMs();
     const deadline = new AbortController();
     const timer = setTimeout(() => {
       deadline.abort(new LookupTimeout(name, this.timeoutMs));
@@ -84,12 +108,28 @@ export class NameResolver {
       const addresses = await this.find(name, deadline.signal);
       known.addresses = addresses;
       known.foundAtMs = this.nowMs();
+      known.isGone = false;
       return addresses;
     } catch (error) {
+      known.isGone ||= error instanceof NameNotFound && error.isGone;
       throw deadline.signal.aborted ? deadline.signal.reason : error;
     } finally {
       clearTimeout(timer);
       known.lookup = undefined;
     }
   }
+}
+
+/** A look-up in the form in which Node takes one. */
+export function lookupOf(find: (name: string) => Promise<readonly string[]>): LookupFunction {
+  return (name, { all }, callback) => {
+    find(name).then(
+      (addresses) => {
+        const found = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+        if (all) callback(null, found);
+        else callback(null, found[0]!.address, found[0]!.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, ''),
+    );
+  };
 }

@@ -13,11 +13,17 @@ const RESOLUTION_DELAY_MS = 50;
 /** No address is known for the name. */
 export class NameNotFound extends Error {
   readonly code = 'ENOTFOUND';
+  /** Whether DNS said that there is none. Otherwise it gave no answer, or failed. */
+  readonly isGone: boolean;
 
-  constructor(name: string, reason: string) {
-    super(`no address found for ${name}: ${reason}`);
+  constructor(name: string, errors: readonly NodeJS.ErrnoException[]) {
+    super(`no address found for ${name}: ${errors.map(String).join(', ')}`);
+    this.isGone = errors.every(({ code }) => GONE_CODES.has(code));
   }
 }
+
+/** The codes of c-ares for NXDOMAIN, and for a name without addresses of this family. */
+const GONE_CODES: ReadonlySet<string | undefined> = new Set(['ENOTFOUND', 'ENODATA']);
 
 /** The files of the system that say how names are found. */
 export interface NameFiles {
@@ -44,16 +50,16 @@ export async function lookUp(
   const cancel = (): void => resolver.cancel();
   signal.addEventListener('abort', cancel, { once: true });
   try {
-    let reason = '';
+    const errors: NodeJS.ErrnoException[] = [];
     for (const searched of searchedNames(textOf(files.resolvConf), name)) {
       signal.throwIfAborted();
       try {
         return await addressesOf(resolver, searched);
       } catch (error) {
-        reason = (error as AggregateError).errors.map(String).join(', ');
+        errors.push(...((error as AggregateError).errors as NodeJS.ErrnoException[]));
       }
     }
-    throw new NameNotFound(name, reason);
+    throw new NameNotFound(name, errors);
   } finally {
     signal.removeEventListener('abort', cancel);
     resolver.cancel();

@@ -1,13 +1,13 @@
 // Uses: `HTTPParser` of `node:_http_common`, which Node exports only for its own server and client. Gain, measured:
 // with undici 8.12 instead, a plain read takes a fifth more processor time, and a parked one a quarter more memory.
-// When it breaks: `start-check.ts` stops the start. Compare with `lib/_http_client.js` of that Node, or send reads
-// with undici, like commands, behind `ReadConnection`.
+// When it breaks: `start-check.ts` stops the start. Compare with `lib/_http_client.js` of that Node, or send requests
+// with undici behind `Upstream.exchange`.
 
 import { HTTPParser } from 'node:_http_common';
 import type { HeaderList } from '../http/header-list.ts';
 
-/** The most bytes of a response head. Node fails for a longer one. */
-const MAX_HEAD_BYTES = 16_384;
+/** The most bytes of a response head. Node's parser fails with `HPE_HEADER_OVERFLOW` for a longer one. */
+export const MAX_HEAD_BYTES = 65_536;
 
 /** Observes a response while its bytes are parsed. */
 export interface AnswerListener {
@@ -52,8 +52,8 @@ export class AnswerParser {
     return this.hasHead && !this.isComplete;
   }
 
-  /** Prepares for the response to a GET, or to a HEAD, which has no body whatever its head says. */
-  expect(method: 'GET' | 'HEAD'): void {
+  /** Prepares for the response to a method. One to HEAD has no body, whatever its head says. */
+  expect(method: string): void {
     this.isForHead = method === 'HEAD';
     this.isComplete = false;
     this.keepsOpen = false;

@@ -1,6 +1,3 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
-import { Duplex } from 'node:stream';
 import type { AnswerListener } from './answer-parser.ts';
 
 /**
@@ -18,7 +15,6 @@ export async function privatePartsProblem(): Promise<string | undefined> {
 
 const PARTS: Record<string, () => Promise<boolean>> = {
   'HTTP parser': parserWorks,
-  'way of writing a head': headWorks,
 };
 
 /**
@@ -59,45 +55,3 @@ const AS_SEEN = JSON.stringify([
   ['Transfer-Encoding', 'chunked'],
   'ho',
 ]);
-
-/** Writes a joined head and checks the bytes that are sent. */
-async function headWorks(): Promise<boolean> {
-  const { writeJoinedHead } = await import('./joined-head.ts');
-  const sent: Buffer[] = [];
-  const socket = new Duplex({
-    read: () => undefined,
-    write: (chunk: Buffer, _encoding, done) => {
-      sent.push(chunk);
-      done();
-    },
-  });
-  const request = new IncomingMessage(new Socket());
-  request.method = 'GET';
-  request.httpVersionMajor = 1;
-  request.httpVersionMinor = 1;
-  const response = new ServerResponse(request);
-  // As Node's server does.
-  Object.assign(response, { _keepAliveTimeout: 5_000 });
-  response.shouldKeepAlive = true;
-  response.assignSocket(socket as unknown as Socket);
-  const headers = {
-    list: [],
-    text: 'Date: now\r\n',
-    hasDate: true,
-    hasLength: false,
-    hasFraming: false,
-  };
-  const isWritten = writeJoinedHead(response, {
-    status: 200,
-    own: ['A', '1'],
-    headers,
-    contentLength: 2,
-  });
-  const isSeen = response.headersSent;
-  response.end('hi', 'latin1');
-  return isWritten && isSeen && Buffer.concat(sent).toString('latin1') === AS_SENT;
-}
-
-const AS_SENT =
-  'HTTP/1.1 200 OK\r\nA: 1\r\nDate: now\r\nContent-Length: 2\r\n' +
-  'Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n\r\nhi';

@@ -36,6 +36,7 @@ describe('AcceptBurst of a server', () => {
     const acceptBurst = new AcceptBurst(() => accepted, Number.POSITIVE_INFINITY);
     const arrivals = new TurnQueue<() => void>(
       (serve) => serve(),
+      undefined,
       () => acceptBurst.isUnderWay(),
     );
     server = createServer((_, response) => {

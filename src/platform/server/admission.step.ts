@@ -1,4 +1,3 @@
-import { isHealthPath } from '../http/routes.ts';
 import { drainingError } from './drain.ts';
 import type { GatewayState } from './gateway-state.ts';
 import type { ConnectionCap } from './connection-cap.ts';
@@ -6,13 +5,17 @@ import { requestContext } from './request-context.ts';
 import type { Step } from './request-way.ts';
 
 /**
- * Refuses new requests, before anything is done for them, when the gateway is at its limit or about to stop. Whether
- * `/health` fails in a drain is a setting.
+ * Refuses new requests, before anything is done for them, when the gateway is at its limit or about to stop. Those of the
+ * paths that `isServedToTheEnd` names are never refused for the stop.
  */
-export function admissionStep(state: GatewayState, connectionCap: ConnectionCap): Step {
+export function admissionStep(
+  state: GatewayState,
+  connectionCap: ConnectionCap,
+  isServedToTheEnd: (path: string) => boolean,
+): Step {
   return (request, response) => {
     connectionCap.check(request.socket, response);
-    if (state.phase === 'refusing' && !isHealthPath(requestContext(request).path)) {
+    if (state.phase === 'refusing' && !isServedToTheEnd(requestContext(request).path)) {
       throw drainingError();
     }
     return true;

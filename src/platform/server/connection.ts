@@ -83,5 +83,7 @@ export function announceOnLast(exchanges: Connection['exchanges']): void {
 }
 
 export function headLength({ url = '', rawHeaders }: IncomingMessage): number {
-  return rawHeaders.reduce((length, text) => length + text.length, url.length);
+  let length = url.length;
+  for (const text of rawHeaders) length += text.length;
+  return length;
 }

@@ -45,9 +45,18 @@ export class GatewayAdapter extends ExpressAdapter {
     this.httpServer = this.server;
   }
 
-  /** The gateway always calls it with a host. */
-  override listen(port: string | number, host?: unknown, callback?: () => void): Server {
-    const address = { port: Number(port), host: String(host), backlog: LISTEN_BACKLOG };
+  /**
+   * Nest puts its callback last. Without a host, Node listens on all addresses, IPv6 and IPv4, or on those of IPv4 where
+   * the machine has no IPv6.
+   */
+  override listen(port: string | number, ...rest: unknown[]): Server {
+    const callback = rest.pop() as () => void;
+    const [host] = rest as [string?];
+    const address = {
+      port: Number(port),
+      backlog: LISTEN_BACKLOG,
+      ...(host !== undefined && { host }),
+    };
     return this.httpServer.listen({ ...address, reusePort: this.reusePort }, callback);
   }
 

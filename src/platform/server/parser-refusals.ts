@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { breakOff, destroyAnswer } from '../http/break-off.ts';
+import { addressOf } from '../http/client-address.ts';
 import { requestIdFrom } from '../http/request-id.ts';
 import { contextOf } from './request-context.ts';
-import { isReadMethod } from '../http/routes.ts';
+import { isReadMethod } from '../http/client-request.ts';
 import type { ParserReason } from '../errors/gateway-error.ts';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
 import { RequestRecord } from '../telemetry/request-record.ts';
@@ -26,8 +27,12 @@ const STATUS_BY_CODE: Readonly<Record<string, number>> = {
 export function refuseUnparsed(connections: Connections, observers: readonly RequestObserver[]) {
   const refused = new WeakSet<Socket>();
 
-  const tell = (status: number, reason: ParserReason, requestId: string): void => {
-    const context = new RequestRecord(requestId, '');
+  const tell = (
+    socket: Socket,
+    { status, reason, requestId }: { status: number; reason: ParserReason; requestId: string },
+  ): void => {
+    // Without a head, nobody but the connection says whose it is.
+    const context = new RequestRecord(requestId, '', addressOf(socket));
     context.errorReason = reason;
     const ended = { method: '', status, isWhole: true, durationMs: 0, context };
     for (const observer of observers) observer.ended(ended);
@@ -64,7 +69,7 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
         // The client would take a refusal for the response to the first dropped request.
         if (dropped > 0) socket.end().resume();
         else if (!socket.destroyed) refuseRaw(socket, { status, requestId });
-        if (!isKnown) tell(status, reason, requestId);
+        if (!isKnown) tell(socket, { status, reason, requestId });
       });
       return;
     }
@@ -72,7 +77,7 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
     if (earlier.length > 0) socket.destroy();
     else if (!broken) refuseRaw(socket, { status, requestId });
     else refuseInPlace(broken.response, { status, requestId });
-    if (!isKnown) tell(status, reason, requestId);
+    if (!isKnown) tell(socket, { status, reason, requestId });
   };
 }
 

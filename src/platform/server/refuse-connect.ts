@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../errors/gateway-error.ts';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../errors/problem.ts';
+import type { ClientAddresses } from '../http/client-address.ts';
 import { requestIdFrom } from '../http/request-id.ts';
 import type { RequestObserver } from '../telemetry/request-observer.ts';
 import { RequestRecord } from '../telemetry/request-record.ts';
@@ -12,12 +13,17 @@ import { refuseRaw } from './raw-refusal.ts';
  * Refuses CONNECT, because the gateway is no tunnel. Node passes the connection on as soon as it has parsed the
  * request, while earlier ones may still be in progress. Their responses come first.
  */
-export function refuseConnect(connections: Connections, observers: readonly RequestObserver[]) {
+export function refuseConnect(
+  connections: Connections,
+  observers: readonly RequestObserver[],
+  addresses: ClientAddresses,
+) {
   return (request: IncomingMessage, socket: Socket): void => {
     // Node notices a disconnect only if the connection is read. What the client sends is dropped.
     socket.once('end', () => socket.end()).resume();
+    const address = addresses.of({ headers: request.headers, socket });
     connections.whenAnswered(socket, () => {
-      if (!socket.destroyed) refuse(request, socket, observers);
+      if (!socket.destroyed) refuse(request, socket, address, observers);
     });
   };
 }
@@ -25,10 +31,11 @@ export function refuseConnect(connections: Connections, observers: readonly Requ
 function refuse(
   request: IncomingMessage,
   socket: Socket,
+  address: string | undefined,
   observers: readonly RequestObserver[],
 ): void {
   const requestId = requestIdFrom(request.headers['x-request-id']);
-  const context = new RequestRecord(requestId, request.url ?? '');
+  const context = new RequestRecord(requestId, request.url ?? '', address);
   const error = new GatewayError('malformed_path', 'CONNECT is not served here.');
   refuseRaw(socket, {
     status: error.status,

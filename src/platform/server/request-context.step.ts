@@ -3,6 +3,7 @@ import type { RequestObserver } from '../telemetry/request-observer.ts';
 import type { Step } from './request-way.ts';
 import type { OpenRequests } from './open-requests.ts';
 import { traceIdOf } from '../tracing/traceparent.ts';
+import type { ClientAddresses } from '../http/client-address.ts';
 import { CLIENT_GONE_STATUS } from '../http/client-gone.ts';
 import { RequestContext, setRequestContext } from './request-context.ts';
 import { requestIdFrom } from '../http/request-id.ts';
@@ -15,6 +16,7 @@ export function requestContextStep(
   observers: readonly RequestObserver[],
   openRequests: OpenRequests,
   paths: LoggedPaths,
+  addresses: ClientAddresses,
 ): Step {
   return (request, response) => {
     const target = request.url;
@@ -22,7 +24,7 @@ export function requestContextStep(
     const requestId = requestIdFrom(request.headers['x-request-id']);
     const path = queryAt === -1 ? target : target.slice(0, queryAt);
     const query = queryAt === -1 ? '' : target.slice(queryAt);
-    const context = new RequestContext(requestId, path, query);
+    const context = new RequestContext(requestId, path, query, addresses.of(request));
     context.paths = paths;
     context.traceId = traceIdOf(request.headers.traceparent);
     setRequestContext(request, context);

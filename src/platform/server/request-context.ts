@@ -4,26 +4,9 @@ import type { UnorderedListItem } from '../collections/unordered-list.ts';
 import type { GatewayError } from '../errors/gateway-error.ts';
 import type { HeaderList } from '../http/header-list.ts';
 import { RequestRecord } from '../telemetry/request-record.ts';
+import type { Caller } from './caller.ts';
 
-/**
- * A slot for a module's own data of each request, which no other module can read. It is created once for all
- * requests.
- */
-export class ContextSlot<Value> {
-  /** The values of a request that has none yet, one for each slot. */
-  static readonly noValues: undefined[] = [];
-  private readonly index = ContextSlot.noValues.push(undefined) - 1;
-
-  of({ kept }: Pick<RequestContext, 'kept'>): Value | undefined {
-    return kept[this.index] as Value | undefined;
-  }
-
-  set({ kept }: Pick<RequestContext, 'kept'>, value: Value): void {
-    kept[this.index] = value;
-  }
-}
-
-/** A read from an upstream for one request alone. */
+/** A read from another server for one request alone. */
 export interface OwnRead {
   /** The connection on which the response arrives. Undefined before that is known, and after the last byte. */
   readonly socket: Socket | undefined;
@@ -58,19 +41,17 @@ export class RequestContext extends RequestRecord implements UnorderedListItem {
   ownVary?: string;
   /** The status of a response that was written without Node's response object. */
   refusedStatus?: number;
+  /** The caller, once a credential has opened the request. */
+  caller?: Caller;
+  /** Makes the error for a read whose credential expires, if it can. */
+  expiryError?: () => GatewayError;
   /** Set from the admission of a read on. */
   openRead?: OpenRead;
   /** The read whose response answers this request and no other. */
   ownRead?: OwnRead;
-  /** The values of the slots. */
-  readonly kept: unknown[];
-
-  constructor(requestId: string, path: string, query: string) {
-    super(requestId, path);
+  constructor(requestId: string, path: string, query: string, address?: string) {
+    super(requestId, path, address);
     this.query = query;
-    // A copy has its final length from the start: an array that grows reserves room for sixteen more values. `Array.from`
-    // would take a fiftieth of the processor time of a read.
-    this.kept = ContextSlot.noValues.slice();
   }
 }
 

@@ -2,13 +2,17 @@ import { GatewayError } from '../errors/gateway-error.ts';
 import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext } from './request-context.ts';
 import { pathProblem, uriDecoded } from '../http/request-path.ts';
-import { isProxiedPath } from '../http/routes.ts';
+import type { Step } from './request-way.ts';
 
 /**
  * Refuses requests that must not be routed or forwarded, before any credential is checked: on every route a target
- * that is not in origin form (RFC 9112 §3.2.1), and a malformed path on proxied routes.
+ * that is not in origin form (RFC 9112 §3.2.1), and a malformed path where `isForwarded` says that it is sent on.
  */
-export function requestTargetStep(request: ClientRequest): true {
+export function requestTargetStep(isForwarded: (path: string) => boolean): Step {
+  return (request) => checkTarget(request, isForwarded);
+}
+
+function checkTarget(request: ClientRequest, isForwarded: (path: string) => boolean): true {
   const { path } = requestContext(request);
   // RFC 9112 §3.2.
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
@@ -22,7 +26,7 @@ export function requestTargetStep(request: ClientRequest): true {
       'The request target must be a path beginning with "/", with an optional query (origin form).',
     );
   }
-  if (isProxiedPath(path)) {
+  if (isForwarded(path)) {
     const problem = pathProblem(path);
     if (problem) {
       throw new GatewayError(

@@ -1,8 +1,7 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { TurnQueue } from '../collections/turn-queue.ts';
-import type { ClientRequest } from '../http/client-request.ts';
+import { isReadMethod, type ClientRequest } from '../http/client-request.ts';
 import { requestContext } from './request-context.ts';
-import { isReadMethod } from '../http/routes.ts';
 import type { RouteHandler } from './prefix-routes.ts';
 
 /**
@@ -46,6 +45,7 @@ export class RequestWay {
     this.parts = parts;
     this.arrivals = new TurnQueue(
       (arrival) => this.goOn(arrival),
+      undefined,
       () => parts.mustWait(),
     );
   }

@@ -10,7 +10,7 @@ describe('serverOptions', () => {
       connectionsCheckingInterval: 1_000,
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
-      maxHeaderSize: 16_384,
+      maxHeaderSize: 65_536,
       optimizeEmptyRequests: true,
       requireHostHeader: false,
     });

@@ -12,8 +12,8 @@ const MIN_UPLOAD_BYTES_PER_MS = 16;
 const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** How long a connection is silent before TCP checks whether the other end is still there. */
 const TCP_KEEP_ALIVE_DELAY_MS = 30_000;
-/** The largest request head, target included. Node answers 431 to a larger one. */
-const MAX_HEAD_BYTES = 16_384;
+/** The largest head that is parsed, target included; see `headSizeStep`. To a larger one Node's parser gives a bare 431. */
+const MAX_PARSED_HEAD_BYTES = 65_536;
 
 /**
  * The options of Node's server that must be set when it is created. `maxBodyBytes` is the cap of a request's body.
@@ -27,7 +27,7 @@ export function serverOptions(maxBodyBytes: number): ServerOptions {
     // Otherwise a client that vanished silently would hold its connection and its read for good.
     keepAlive: true,
     keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS,
-    maxHeaderSize: MAX_HEAD_BYTES,
+    maxHeaderSize: MAX_PARSED_HEAD_BYTES,
     // Node would answer without a log line, so `request-target.step.ts` checks it.
     requireHostHeader: false,
     // Most requests have no body. Without this option each would be a stream that must be read to its end.

@@ -1,41 +1,73 @@
-import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Global,
+  Inject,
+  Module,
+  type DynamicModule,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import type { Logger } from 'pino';
-import { CONFIG, type GatewayConfig } from '../config/gateway-config.ts';
 import { LOGGER } from '../log/create-logger.ts';
 import { HeldBytes } from '../memory/held-bytes.ts';
 import { MemoryWatch } from '../memory/memory-watch.ts';
 import { processMemory } from '../memory/process-memory.ts';
+import { Telemetry } from '../telemetry/telemetry.ts';
+import { AcceptBurst } from './accept-burst.ts';
 import { ConnectionCap } from './connection-cap.ts';
 import { Connections } from './connections.ts';
 import { GatewayAdapter } from './gateway.adapter.ts';
 import { GatewayState } from './gateway-state.ts';
-import { AcceptBurst } from './accept-burst.ts';
 import { OpenRequests } from './open-requests.ts';
 import { ProblemFilter } from './problem.filter.ts';
+import { serverMetrics } from './server-metrics.ts';
 import { StalledClients } from './stalled-clients.ts';
+
+/** What the server is made of, and its caps. */
+export interface ServerSettings {
+  adapter: GatewayAdapter;
+  state: GatewayState;
+  maxConnections: number;
+  /** The budget of `HeldBytes`. */
+  maxHeldBytes: number;
+  /** The longest time in milliseconds in which a client may read nothing. */
+  clientStallMs: number;
+}
+
+const MAX_CONNECTIONS = Symbol('max connections');
 
 /** The connections of the public port, the open requests, and the memory that is held for them. */
 @Global()
 @Module({})
 export class ServerModule implements OnApplicationShutdown {
   constructor(
+    telemetry: Telemetry,
+    @Inject(MAX_CONNECTIONS) maxConnections: number,
+    state: GatewayState,
+    connections: Connections,
+    openRequests: OpenRequests,
+    held: HeldBytes,
     private readonly stalledClients: StalledClients,
     private readonly memoryWatch: MemoryWatch,
-  ) {}
+  ) {
+    const parts = { state, connections, maxConnections, openRequests, held };
+    telemetry.show({ metrics: serverMetrics({ ...parts, stalledClients, memoryWatch }) });
+  }
 
-  static with(adapter: GatewayAdapter, state: GatewayState): DynamicModule {
+  static with({
+    adapter,
+    state,
+    maxConnections,
+    maxHeldBytes,
+    clientStallMs,
+  }: ServerSettings): DynamicModule {
     const { server } = adapter;
     return {
       module: ServerModule,
       providers: [
         { provide: GatewayAdapter, useValue: adapter },
         { provide: GatewayState, useValue: state },
+        { provide: MAX_CONNECTIONS, useValue: maxConnections },
+        { provide: HeldBytes, useValue: new HeldBytes(maxHeldBytes) },
         OpenRequests,
-        {
-          provide: HeldBytes,
-          inject: [CONFIG],
-          useFactory: ({ limits }: GatewayConfig) => new HeldBytes(limits.maxHeldBytes),
-        },
         {
           provide: Connections,
           inject: [HeldBytes],
@@ -43,9 +75,9 @@ export class ServerModule implements OnApplicationShutdown {
         },
         {
           provide: ConnectionCap,
-          inject: [Connections, CONFIG],
-          useFactory: (connections: Connections, { limits }: GatewayConfig) =>
-            new ConnectionCap(server, connections, limits.maxConnections),
+          inject: [Connections],
+          useFactory: (connections: Connections) =>
+            new ConnectionCap(server, connections, maxConnections),
         },
         {
           provide: AcceptBurst,
@@ -54,9 +86,8 @@ export class ServerModule implements OnApplicationShutdown {
         },
         {
           provide: StalledClients,
-          inject: [Connections, CONFIG],
-          useFactory: (connections: Connections, { timeouts }: GatewayConfig) =>
-            new StalledClients(connections, timeouts.clientStallMs),
+          inject: [Connections],
+          useFactory: (connections: Connections) => new StalledClients(connections, clientStallMs),
         },
         {
           provide: MemoryWatch,
@@ -66,15 +97,7 @@ export class ServerModule implements OnApplicationShutdown {
         },
         ProblemFilter,
       ],
-      exports: [
-        GatewayState,
-        HeldBytes,
-        OpenRequests,
-        Connections,
-        StalledClients,
-        MemoryWatch,
-        ProblemFilter,
-      ],
+      exports: [GatewayState, HeldBytes, OpenRequests, ProblemFilter],
     };
   }
 

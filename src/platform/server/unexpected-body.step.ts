@@ -1,7 +1,6 @@
 import { GatewayError } from '../errors/gateway-error.ts';
-import type { ClientRequest } from '../http/client-request.ts';
+import { isReadMethod, type ClientRequest } from '../http/client-request.ts';
 import { hasBody } from './request-body.ts';
-import { isReadMethod } from '../http/routes.ts';
 
 /**
  * Refuses GET and HEAD with a body, on every route and for any credential. RFC 9110 §9.3.1 gives such a body no

@@ -1,21 +1,21 @@
 import type { Logger } from 'pino';
-import { HEALTH_ROUTE } from '../http/routes.ts';
 import { infoLines } from '../log/create-logger.ts';
 import type { InfoLines } from '../log/info-lines.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
-import { ProbeSampling } from './probe-sampling.ts';
+import { RefusalSummary } from './refusal-summary.ts';
 
-const PROBE_LINE_INTERVAL_MS = 60_000;
 const MAX_SUBJECT_LENGTH = 64;
 
 /**
  * Writes one line per request when it ends. The line contains no query, headers or body, so that no credential can
- * leak. A long path is cut. Of successful probes one per minute is written, and all of them at level debug.
+ * leak. A long path is cut. Many refusals are summed up.
  */
 export class RequestLog implements RequestObserver {
   private readonly logger: Logger;
   private readonly lines: InfoLines;
-  private readonly probes = new ProbeSampling(PROBE_LINE_INTERVAL_MS);
+  private readonly refusals = new RefusalSummary((counts) =>
+    this.logger.warn(counts, `refused ${counts.refused.toLocaleString('en')} more in this second`),
+  );
 
   /** `bindings` are additional members of each line. */
   constructor(logger: Logger, bindings: Record<string, string> = {}) {
@@ -25,17 +25,20 @@ export class RequestLog implements RequestObserver {
 
   ended(request: EndedRequest): void {
     if (!this.lines.isOn) return;
-    const isSampled = isGoodProbe(request) && !this.logger.isLevelEnabled('debug');
-    const leftOut = isSampled ? this.probes.take() : 0;
-    if (leftOut !== undefined) this.write(request, leftOut);
+    const refusal = refusalOf(request);
+    if (refusal !== undefined && !this.refusals.takesLine(refusal, request.context.address)) return;
+    this.write(request);
   }
 
-  private write(
-    { method, status, isWhole, durationMs, context }: EndedRequest,
-    leftOut: number,
-  ): void {
+  /** Writes the last summary. */
+  end(): void {
+    this.refusals.end();
+  }
+
+  private write({ method, status, isWhole, durationMs, context }: EndedRequest): void {
     const { route, upstream, requestId, traceId, errorCode, errorReason, credential, subject } =
       context;
+    const { address } = context;
     const tenths = Math.round(durationMs * 10);
     this.lines.write(
       // The method of bytes that are not a request is unknown.
@@ -45,13 +48,14 @@ export class RequestLog implements RequestObserver {
         `,"status":${status},"durationMs":${Math.trunc(tenths / 10)}.${tenths % 10}` +
         text(',"credential":"', credential) +
         (subject === undefined ? '' : `,"sub":${quoted(loggedSubject(subject))}`) +
+        text(',"address":"', address) +
         text(',"upstream":"', upstream) +
+        (context.logged === undefined ? '' : further(context.logged())) +
         text(',"requestId":"', requestId) +
         text(',"traceId":"', traceId) +
         text(',"code":"', errorCode) +
         text(',"reason":"', errorReason) +
-        (isWhole ? '' : ',"broken":true') +
-        (leftOut > 0 ? `,"leftOut":${leftOut}` : ''),
+        (isWhole ? '' : ',"broken":true'),
       'request',
     );
   }
@@ -77,6 +81,20 @@ function quoted(value: string): string {
 
 const PLAIN = /^[\w/.~!$&'()*+,;=:@%-]*$/;
 
-function isGoodProbe({ status, isWhole, context }: EndedRequest): boolean {
-  return context.route === HEALTH_ROUTE && status === 200 && isWhole;
+/** Members of the line whose values may need escapes. */
+function further(members: Record<string, string | undefined>): string {
+  let line = '';
+  for (const [name, value] of Object.entries(members)) {
+    if (value !== undefined) line += `,"${name}":${quoted(value)}`;
+  }
+  return line;
+}
+
+/**
+ * The code of a request that is summed up with others if there are many: one of a caller that nobody knows, or that may not do
+ * what it asks for. Undefined for any other, also for a read that ended with its token.
+ */
+function refusalOf({ status, context }: EndedRequest): string | undefined {
+  const isRefused = status === 403 || (status === 401 && context.credential === undefined);
+  return isRefused ? context.errorCode : undefined;
 }

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import { CLIENT_GONE_STATUS } from '../http/client-gone.ts';
 import { knownMethod } from './http-method.ts';
 import { statusClassLabel } from './status-class.ts';
-import { LabeledCounter, LabeledHistogram } from './instruments.ts';
+import { LabeledCounter, LabeledHistogram } from '../metrics/instruments.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 
 const MS_PER_SECOND = 1_000;
@@ -62,8 +62,12 @@ export class RequestMetrics implements RequestObserver {
     });
   }
 
-  /** Exports these routes from the start, because a rate does not see the first value of a new series. */
-  announce(routes: readonly { method: string; path: string }[]): void {
+  /**
+   * Exports these routes and this credential from the start, because a rate does not see the first value of a new series.
+   * Alerts compare refused credentials with the latter, even if none was ever valid.
+   */
+  announce(routes: readonly { method: string; path: string }[], credential: string): void {
+    this.byCredential.series(credential, '2xx');
     for (const { method, path } of routes) {
       for (const statusClass of ['2xx', '4xx', '5xx'] as const) {
         this.requests.series(knownMethod(method), path, statusClass);
@@ -80,11 +84,8 @@ export class RequestMetrics implements RequestObserver {
     const durations = live
       ? this.liveReads.series(route, live, statusClass)
       : this.durations.series(method, route, statusClass);
-    const traceId = context.recordedTraceId;
-    durations.observe(durationMs / MS_PER_SECOND, traceId);
+    durations.observe(durationMs / MS_PER_SECOND);
     if (live || answeredAtMs === undefined) return;
-    this.firstBytes
-      .series(method, route)
-      .observe((answeredAtMs - startedAtMs) / MS_PER_SECOND, traceId);
+    this.firstBytes.series(method, route).observe((answeredAtMs - startedAtMs) / MS_PER_SECOND);
   }
 }

@@ -1,7 +1,6 @@
 import { Registry } from 'prom-client';
 import type { RequestObserver } from './request-observer.ts';
-import { ReadShareMetrics } from './read-share-metrics.ts';
-import { UpstreamCalls } from './upstream-calls.ts';
+import { addStateMetric, type StateMetric } from '../metrics/state-metric.ts';
 
 /** The observers and metrics of one gateway. */
 export class Telemetry {
@@ -9,6 +8,10 @@ export class Telemetry {
   readonly registry = new Registry();
   /** The observers of every request on the public port, in the order of their calls. */
   readonly requests: RequestObserver[] = [];
-  readonly upstreamCalls = new UpstreamCalls();
-  readonly sharedReads = new ReadShareMetrics(this.registry);
+
+  /** Exports what an object says of its state, and returns the object. */
+  show<Shown extends { readonly metrics: readonly StateMetric[] }>(shown: Shown): Shown {
+    for (const metric of shown.metrics) addStateMetric(this.registry, metric);
+    return shown;
+  }
 }

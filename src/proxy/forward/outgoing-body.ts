@@ -1,16 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
 import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { BodyRoom, hasBody, letBodyCome, readBody } from '../../platform/server/request-body.ts';
+import type { RequestBody } from '../upstream/connections/wire-exchange.ts';
 
 /** The most bytes that are held of a body in transit: the buffers of two streams. */
 const STREAMED_BODY_BYTES = 131_072;
-
-/** A request's body for an upstream. */
-export interface OutgoingBody {
-  stream: Readable;
-  lengthBytes: number;
-}
 
 /**
  * The body of a request, or undefined if it is empty. A body with a declared length is streamed; its length has
@@ -22,7 +16,7 @@ export async function outgoingBody(
   response: ServerResponse,
   maxBodyBytes: number,
   held: HeldBytes,
-): Promise<OutgoingBody | undefined> {
+): Promise<RequestBody | undefined> {
   if (!hasBody(request)) return undefined;
   const room = new BodyRoom(held);
   response.once('close', () => room.release());
@@ -30,8 +24,7 @@ export async function outgoingBody(
   if (declared === undefined) {
     letBodyCome(request, response);
     const bytes = await readBody(request, maxBodyBytes, room);
-    if (bytes.length === 0) return undefined;
-    return { stream: Readable.from([bytes], { objectMode: false }), lengthBytes: bytes.length };
+    return bytes.length === 0 ? undefined : { bytes };
   }
   const lengthBytes = Number(declared);
   room.take(Math.min(lengthBytes, STREAMED_BODY_BYTES));

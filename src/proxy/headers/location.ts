@@ -1,8 +1,8 @@
-import type { ProxiedUpstream } from '../upstream/upstreams.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 /** The values against which a `Location` is resolved. */
 export interface LocationContext {
-  upstream: ProxiedUpstream;
+  upstream: Upstream;
   /** The target of the upstream request. */
   requestTarget: string;
   /** The status of the response with the `Location`. */

@@ -1,6 +1,8 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { HeaderList } from '../../platform/http/header-list.ts';
+import { unusableAnswer } from '../upstream/upstream-error.ts';
 import { holdsSecret } from './held-secret.ts';
-import { eachEndToEndHeader } from '../../platform/http/hop-by-hop.ts';
+import { eachEndToEndHeader } from './hop-by-hop.ts';
 import { extendVary, privateCacheControl } from './read-caching.ts';
 import { publicLocation, type LocationContext } from './location.ts';
 
@@ -34,7 +36,7 @@ export interface ResponseHeaderRules extends LocationContext {
  */
 export type AnswerRules = Omit<ResponseHeaderRules, 'status'>;
 
-/** The headers of an upstream's response for the client. */
+/** The headers of an upstream's response for the client. Throws `upstream_invalid_response` if one cannot be sent. */
 export function clientResponseHeaders(
   rawHeaders: readonly string[],
   rules: ResponseHeaderRules,
@@ -63,6 +65,19 @@ export function clientResponseHeaders(
   // After that header Node treats a `Content-Disposition` as UTF-8 and refuses one that is not (seen on Node 24).
   if (contentLength !== undefined && mayHaveContent(rules.status)) {
     headers.push('Content-Length', contentLength);
+  }
+  return checked(headers);
+}
+
+function checked(headers: HeaderList): HeaderList {
+  try {
+    for (let i = 0; i < headers.length; i += 2) {
+      const name = headers[i] ?? '';
+      validateHeaderName(name);
+      validateHeaderValue(name, headers[i + 1] ?? '');
+    }
+  } catch (error) {
+    throw unusableAnswer(error);
   }
   return headers;
 }

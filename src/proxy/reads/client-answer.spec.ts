@@ -1,33 +1,30 @@
 import type { ServerResponse } from 'node:http';
-import { setImmediate as turnEnd } from 'node:timers/promises';
-import { beforeEach, describe, expect, it } from '@jest/globals';
-import { HeldBytes, PIECE_OVERHEAD_BYTES } from '../../platform/memory/held-bytes.ts';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { RequestContext } from '../../platform/server/request-context.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import { ClientAnswer } from './client-answer.ts';
-import { SharedBody } from './shared-body.ts';
 
 /** A response whose client takes what is written when the test says so. */
 class SlowResponse {
   readonly taken: ((error?: Error) => void)[] = [];
   readonly ends: unknown[] = [];
   resets = 0;
+  closed = false;
   /** What the kernel has not accepted. */
   writableLength = 1;
   readonly socket = { destroyed: false, resetAndDestroy: () => void this.resets++ };
 
-  write(_piece: string, _encoding: string, onTaken: (error?: Error) => void): void {
+  write(_piece: Buffer, onTaken: (error?: Error) => void): void {
     this.taken.push(onTaken);
   }
 
-  end(piece?: string): void {
+  end(...piece: unknown[]): void {
     this.ends.push(piece);
   }
 }
 
 describe('ClientAnswer', () => {
-  let held: HeldBytes;
-  let nowMs: number;
   let response: SlowResponse;
   let answer: ClientAnswer;
   let context: RequestContext;
@@ -35,10 +32,9 @@ describe('ClientAnswer', () => {
   let sentBytes: number;
 
   beforeEach(() => {
-    nowMs = 10_000;
     context = new RequestContext('r1', '/x', '');
     takenBytes = 0;
-    held = new HeldBytes(100_000, () => nowMs);
+    const held = new HeldBytes(100_000);
     sentBytes = 0;
     held.sent = (bytes) => void (sentBytes += bytes);
     response = new SlowResponse();
@@ -47,7 +43,7 @@ describe('ClientAnswer', () => {
   });
   const state = () => [answer.isSending, answer.isFull];
   const write = (bytes: number): void =>
-    answer.write('x'.repeat(bytes), (taken) => void (takenBytes += taken));
+    answer.write(Buffer.alloc(bytes), (taken) => void (takenBytes += taken));
   const take = (error?: Error): void => response.taken.shift()?.(error);
 
   it('is full with four pieces, and not with three', () => {
@@ -77,49 +73,45 @@ describe('ClientAnswer', () => {
     expect([...state(), takenBytes]).toEqual([true, false, 0]);
   });
 
-  it('counts what is in flight from the end of the response on, until it is closed', () => {
-    write(1_000);
-    expect(held.total).toBe(0);
-    answer.end('x'.repeat(200));
-    expect([held.of('answers'), sentBytes]).toEqual([PIECE_OVERHEAD_BYTES + 1_200, 1_200]);
-    expect(response.ends).toEqual(['x'.repeat(200)]);
-    answer.onClosed();
-    answer.onClosed();
-    expect(held.total).toBe(0);
-  });
-
-  it('counts nothing where the kernel has accepted all of it at once', () => {
+  it.each<[string | Buffer | undefined, number, unknown[]]>([
+    ['last', 4, ['last', 'latin1']],
+    [Buffer.from('last'), 4, [Buffer.from('last'), 'latin1']],
+    [undefined, 0, []],
+  ])('ends with %j, and tells whether the kernel has accepted all', (piece, bytes, ended) => {
+    expect([answer.end(piece), sentBytes, response.ends]).toEqual([false, bytes, [ended]]);
     response.writableLength = 0;
-    answer.end('x'.repeat(200));
-    expect([held.total, sentBytes]).toEqual([0, 200]);
-    answer.onClosed();
-    expect(held.total).toBe(0);
+    expect(answer.end(piece)).toBe(true);
   });
 
-  it('counts the bytes of a shared body there, which it leaves once', () => {
-    const shared = new SharedBody(held, 500);
-    shared.giveTo(2);
-    answer.shared = shared;
-    answer.end('x'.repeat(500));
-    expect(held.total).toBe(500 + PIECE_OVERHEAD_BYTES);
-    answer.onClosed();
-    answer.onClosed();
-    expect(held.total).toBe(500);
-    shared.leave();
-    expect(held.total).toBe(0);
+  it('resets the connection of a client that does not read, and says why', () => {
+    answer.shed();
+    expect([response.resets, context.errorReason]).toEqual([1, 'slow_reader']);
   });
 
-  it('has a slow client from the end of the response until it is closed', async () => {
-    write(80_000);
-    answer.end(undefined);
-    expect(response.ends).toEqual([undefined]);
-    nowMs += 2_000;
-    expect([held.tryTake('bodies', 10_000), response.resets]).toEqual([false, 1]);
-    expect(context.errorReason).toBe('slow_reader');
-    answer.end(undefined);
-    answer.onClosed();
-    held.hold('bodies', 200_000);
-    await turnEnd();
-    expect(response.resets).toBe(1);
+  describe('that is to end in time', () => {
+    const dropped = jest.fn();
+    beforeEach(() => {
+      jest.useFakeTimers();
+      dropped.mockClear();
+    });
+    afterEach(() => void jest.useRealTimers());
+
+    it('drops its client then, after the caller is told, and counts from the last call', () => {
+      answer.dropIn(2_000, () => expect(response.resets).toBe(0));
+      jest.advanceTimersByTime(1_999);
+      answer.dropIn(30_000, dropped);
+      jest.advanceTimersByTime(29_999);
+      expect([dropped.mock.calls.length, response.resets]).toEqual([0, 0]);
+      jest.advanceTimersByTime(1);
+      expect([dropped.mock.calls.length, response.resets]).toEqual([1, 1]);
+    });
+
+    it('drops no client whose response is closed, or that has ended in time', () => {
+      answer.dropIn(2_000, dropped);
+      answer.callOffDrop();
+      response.closed = true;
+      answer.dropIn(2_000, dropped);
+      expect(jest.getTimerCount()).toBe(0);
+    });
   });
 });

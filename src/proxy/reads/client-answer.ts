@@ -1,40 +1,24 @@
 import type { ServerResponse } from 'node:http';
-import {
-  PIECE_OVERHEAD_BYTES,
-  type HeldBytes,
-  type SlowClient,
-} from '../../platform/memory/held-bytes.ts';
-import type { RequestContext } from '../../platform/server/request-context.ts';
 import { breakOff, dropClient } from '../../platform/http/break-off.ts';
+import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import type { RequestContext } from '../../platform/server/request-context.ts';
 import { flushAnswerHead, writeAnswerHead } from '../headers/answer-head.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
-import type { ReadHead } from './read-head.ts';
-import type { SharedBody } from './shared-body.ts';
+import type { ReadHead } from '../headers/read-head.ts';
 
 /** The most pieces, and about the most bytes, that are in flight to a client. */
 const MAX_PIECES = 4;
 const MAX_BYTES = 65_536;
-/** A body up to this size is sent in one piece with its head, because a copy costs less than a second piece. */
-const MAX_JOINED_BODY_BYTES = 16_384;
 
-/**
- * The response to one reader's client, and how many bytes of it the client has not read yet. The source of the response
- * counts them in the budget until it has no more; after that they count here.
- */
-export class ClientAnswer implements SlowClient {
-  timedPlace: SlowClient['timedPlace'];
+/** The response to one reader's client, and how many bytes of it the kernel has not accepted yet. */
+export class ClientAnswer {
   isHeadSent = false;
-  /** The shared body of the response. Its bytes count there. */
-  shared: SharedBody | undefined;
   private readonly response: ServerResponse;
   private readonly context: RequestContext;
   private readonly rules: AnswerRules;
   private readonly held: HeldBytes;
-  /** What the kernel has not accepted yet. */
   private pieces = 0;
   private bytes = 0;
-  /** What counts in the budget from the end of the response until its connection is free. */
-  private lastBytes = 0;
   private dropTimer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -81,12 +65,12 @@ export class ClientAnswer implements SlowClient {
   }
 
   /** Writes a piece. `onTaken` is called when the kernel has accepted it. */
-  write(piece: Buffer | string, onTaken: (bytes: number) => void): void {
+  write(piece: Buffer, onTaken: (bytes: number) => void): void {
     const bytes = piece.length;
     this.pieces++;
     this.bytes += bytes;
     this.held.sent(bytes);
-    this.response.write(piece, 'latin1', (error) => {
+    this.response.write(piece, (error) => {
       if (error) return;
       this.pieces--;
       this.bytes -= bytes;
@@ -94,18 +78,15 @@ export class ClientAnswer implements SlowClient {
     });
   }
 
-  /** Ends with the last piece, if there is one. */
-  end(lastPiece: Buffer | string | undefined): void {
-    const lastPieceBytes = lastPiece?.length ?? 0;
-    this.held.sent(lastPieceBytes);
+  /**
+   * Ends with the last piece, if there is one. A string is latin1. Returns whether the kernel has accepted everything, as
+   * it does for nearly every client that reads.
+   */
+  end(lastPiece: Buffer | string | undefined): boolean {
+    this.held.sent(lastPiece?.length ?? 0);
     if (lastPiece === undefined) this.response.end();
     else this.response.end(lastPiece, 'latin1');
-    // The kernel has accepted everything, as it does for nearly every client that reads.
-    if (this.response.writableLength === 0) return;
-    const ownBytes = this.shared ? 0 : lastPieceBytes;
-    this.lastBytes = PIECE_OVERHEAD_BYTES + ownBytes + this.bytes;
-    this.held.hold('answers', this.lastBytes);
-    this.held.addSlow(this);
+    return this.response.writableLength === 0;
   }
 
   /** Breaks off a response that has begun, so that its client cannot take the part for the whole. */
@@ -132,19 +113,4 @@ export class ClientAnswer implements SlowClient {
   callOffDrop(): void {
     clearTimeout(this.dropTimer);
   }
-
-  /** The response is closed. */
-  onClosed(): void {
-    this.callOffDrop();
-    this.held.deleteSlow(this);
-    this.held.release('answers', this.lastBytes);
-    this.lastBytes = 0;
-    this.shared?.leave();
-    this.shared = undefined;
-  }
-}
-
-/** A body in the form that Node can send in one write with its head: Node joins strings, but not buffers. */
-export function joinedWithHead(body: Buffer): Buffer | string {
-  return body.length <= MAX_JOINED_BODY_BYTES ? body.toString('latin1') : body;
 }

@@ -1,9 +1,14 @@
-import { accessOf } from '../../auth/request-access.ts';
 import type { HeaderList } from '../../platform/http/header-list.ts';
+import type { Caller } from '../../platform/server/caller.ts';
 import type { RequestContext } from '../../platform/server/request-context.ts';
-import type { ReadShare } from '../../platform/telemetry/read-share-metrics.ts';
-import { upstreamRequestHeaders } from '../headers/request-headers.ts';
-import type { ReadUpstream } from '../upstream/upstreams.ts';
+import type { ReadShare } from './read-share-metrics.ts';
+import { ownRequestHeaders, readHeaders } from '../headers/request-headers.ts';
+import type { AnswerHandler, Exchange } from '../upstream/exchange.ts';
+import type { ReadUpstream } from '../upstream/upstream.ts';
+import type { AnswerCall } from './shared-answer.ts';
+
+/** Every route of reads asks for a credential. */
+const NOBODY: Caller = { id: '', isSubject: false };
 
 interface ReadCallParts {
   upstream: ReadUpstream;
@@ -17,44 +22,64 @@ interface ReadCallParts {
 }
 
 /** A read as it is sent to an upstream. The client's request is not read again. */
-export class ReadCall implements ReadCallParts {
+export class ReadCall implements AnswerCall {
   readonly upstream: ReadUpstream;
   readonly method: 'GET' | 'HEAD';
   readonly target: string;
-  readonly rawHeaders: readonly string[];
   readonly context: RequestContext;
   share: ReadShare | undefined;
-  /** The headers, unless a request of another reader answers this one. They can be made again. */
-  private made: HeaderList | undefined;
+  /** The headers of the client that are forwarded. */
+  private readonly clientHeaders: HeaderList;
 
   /** Throws `malformed_path` if a mapped header is invalid. */
   constructor({ upstream, method, target, rawHeaders, context }: ReadCallParts) {
     this.upstream = upstream;
     this.method = method;
     this.target = target;
-    this.rawHeaders = rawHeaders;
     this.context = context;
-    this.made = this.headers;
+    this.clientHeaders = readHeaders(rawHeaders, upstream);
+  }
+
+  get safeEvent(): string | undefined {
+    return this.upstream.protocol.safeEvent;
+  }
+
+  get longestSilenceMs(): { poll: number; events: number } {
+    return this.upstream.protocol.longestSilenceMs;
+  }
+
+  setShare(share: ReadShare, first?: AnswerCall): void {
+    this.share = share;
+    this.context.sharedWith = first?.context;
+  }
+
+  /** The caller of the read, for the limits. */
+  get caller(): Caller {
+    return this.context.caller ?? NOBODY;
   }
 
   /**
-   * Notes which upstream request answers it, as far as is known: one of its own, or `first`, the request of another
-   * reader.
+   * Two reads have the same key exactly if one upstream response suits both. It holds everything of the client that is
+   * forwarded, except the parts of the target that the upstream takes for nothing.
    */
-  setShare(share: ReadShare, first?: ReadCall): void {
-    this.share = share;
-    this.context.sharedWith = first?.context;
-    if (first) this.made = undefined;
+  get key(): string {
+    const { upstream, method, target, clientHeaders } = this;
+    let key = `${upstream.name} ${method} ${upstream.protocol.targetForKey(target)}`;
+    // Values of headers contain no line end.
+    for (let i = 0; i < clientHeaders.length; i += 2)
+      key += `\n${clientHeaders[i]}:${clientHeaders[i + 1]}`;
+    return key;
   }
 
-  /** Identifies the credential that opened the read, for the limits. */
-  get credentialId(): string {
-    return accessOf(this.context)?.credentialId ?? '';
-  }
-
-  /** The headers of the upstream request. */
-  get headers(): HeaderList {
-    const { made, rawHeaders, upstream, context } = this;
-    return made ?? upstreamRequestHeaders(rawHeaders, upstream, context.requestId);
+  /** Sends it to the upstream. */
+  send(handler: AnswerHandler): Exchange {
+    const { upstream, method, target, clientHeaders, context } = this;
+    const isLive = context.live !== undefined;
+    const headers = clientHeaders.concat(ownRequestHeaders(upstream, context.requestId));
+    const timeoutMs = upstream.timeoutMs(isLive);
+    return upstream.exchange(
+      { method, target, headers, context, timeoutMs, isLive, isRepeatable: true },
+      handler,
+    );
   }
 }

@@ -1,7 +1,5 @@
-import type { EventStream } from './event-stream.ts';
-import type { Reader } from './reader.ts';
-import type { ReadSharing } from './read-sharing.ts';
-import { SharedRequest } from './shared-request.ts';
+import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { SharedAnswer, type AnswerOwner, type AnswerReader } from './shared-answer.ts';
 
 /**
  * How long the readers of a catch-up read wait for the requests that were sent before they came. Then one more goes out
@@ -10,60 +8,59 @@ import { SharedRequest } from './shared-request.ts';
  */
 export const MAX_WAIT_MS = 50;
 
+/** What all groups share. */
+export interface GroupParts {
+  held: HeldBytes;
+  /** Sends a request for this reader and no other. */
+  sendApart(reader: AnswerReader): void;
+}
+
 /**
- * The readers of equal reads. They differ in when a request is sent, and until when further readers may join it:
+ * The answers of equal reads. They differ in when a request is sent, and until when further readers may join it:
  *
  * - A live read is sent at once. Readers join until its response begins, and join an event stream as long as it still
- *   has everything from its beginning.
+ *   has everything from its beginning. They join none that is silent for longer than its protocol allows.
  * - A catch-up read is sent once no other is in progress, or after `MAX_WAIT_MS`. Readers join until it is sent: a
  *   reader must find what was acknowledged before it came, which a response in progress may lack.
  */
-export class ReadGroup {
-  private readonly sharing: ReadSharing;
-  private readonly key: string;
+export class ReadGroup implements AnswerOwner {
   private readonly isLive: boolean;
+  private readonly parts: GroupParts;
+  private readonly onIdle: () => void;
   /** What the next reader joins. */
-  private joinable: SharedRequest | EventStream | undefined;
+  private joinable: SharedAnswer | undefined;
   private requestsInProgress = 0;
   /** Set while readers wait: one timer for all of them. */
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(sharing: ReadSharing, key: string, isLive: boolean) {
-    this.sharing = sharing;
-    this.key = key;
+  /** `onIdle` is called when nothing is in progress and nothing can be joined. */
+  constructor(isLive: boolean, parts: GroupParts, onIdle: () => void) {
     this.isLive = isLive;
+    this.parts = parts;
+    this.onIdle = onIdle;
   }
 
-  add(reader: Reader): void {
-    if (this.joinable) {
-      this.joinable.join(reader);
+  add(reader: AnswerReader): void {
+    if (this.joinable && !this.joinable.isSilent) {
+      reader.join(this.joinable);
       return;
     }
-    const request = new SharedRequest(this.sharing, this);
-    request.join(reader);
-    this.joinable = request;
-    if (this.isLive || this.requestsInProgress === 0) this.launch(request);
+    const answer = (this.joinable = new SharedAnswer(this, this.parts.held));
+    reader.join(answer);
+    if (this.isLive || this.requestsInProgress === 0) this.launch(answer);
     else this.timer ??= setTimeout(() => this.launchWaiting(), MAX_WAIT_MS);
   }
 
-  /**
-   * A request's response is an event stream. Returns whether later readers may join it. If so, the stream calls `close`
-   * when they no longer may.
-   */
-  offer(request: SharedRequest, stream: EventStream): boolean {
-    if (this.joinable !== request) return false;
-    this.joinable = stream;
-    return true;
+  sendApart(reader: AnswerReader): void {
+    this.parts.sendApart(reader);
   }
 
-  /** No reader may join it any more: its response has begun, or no reader waits for it. */
-  close(closed: SharedRequest | EventStream): void {
-    if (this.joinable === closed) this.joinable = undefined;
+  closed(answer: SharedAnswer): void {
+    if (this.joinable === answer) this.joinable = undefined;
     this.forgetIfIdle();
   }
 
-  /** No reader waits for a request any more: it has ended, or continues at the pace of its one reader. */
-  release(): void {
+  released(): void {
     this.requestsInProgress--;
     if (!this.isLive && this.requestsInProgress === 0) this.launchWaiting();
     this.forgetIfIdle();
@@ -74,16 +71,16 @@ export class ReadGroup {
     this.timer = undefined;
     const waiting = this.joinable;
     this.joinable = undefined;
-    if (waiting instanceof SharedRequest && waiting.hasReaders) this.launch(waiting);
+    if (waiting?.hasReaders) this.launch(waiting);
   }
 
-  private launch(request: SharedRequest): void {
+  private launch(answer: SharedAnswer): void {
     if (!this.isLive) this.joinable = undefined;
     this.requestsInProgress++;
-    request.launch('first');
+    answer.launch('first');
   }
 
   private forgetIfIdle(): void {
-    if (!this.joinable && this.requestsInProgress === 0) this.sharing.groups.delete(this.key);
+    if (!this.joinable && this.requestsInProgress === 0) this.onIdle();
   }
 }

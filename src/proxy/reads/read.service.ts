@@ -1,40 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { tokenExpired } from '../../auth/bearer.ts';
-import { awakeMs } from '../../platform/clock/awake-clock.ts';
+import { Deadlines } from '../../platform/collections/deadlines.ts';
+import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
-import { OpenReadLimits } from '../../platform/limits/open-read-limits.ts';
-import { ReadShareMetrics } from '../../platform/telemetry/read-share-metrics.ts';
-import { ClientAnswer } from './client-answer.ts';
-import { Deadlines, type Deadline } from './deadlines.ts';
-import { upstreamError } from '../upstream/upstream-error.ts';
-import { Reader } from './reader.ts';
-import { ReadSharing } from './read-sharing.ts';
-import type { ReadCall } from './read-call.ts';
+import { ReadShareMetrics } from './read-share-metrics.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
+import { ClientAnswer } from './client-answer.ts';
+import type { ReadCall } from './read-call.ts';
+import { ReadSharing } from './read-sharing.ts';
+import { Reader, type ReaderCounts } from './reader.ts';
 
 /** How often the wall clock is read while a read waits for its token's end, because somebody may set the clock. */
 const CLOCK_CHECK_MS = 1_000;
 
 /** Answers reads: GET and HEAD, without a body, of timelines and of shapes. */
 @Injectable()
-export class ReadService {
-  private readonly timeouts = new Deadlines<Reader>(awakeMs, (reader) => {
-    const { call, place } = reader;
-    const reached = place?.reached ?? 'sent';
-    reader.fail(upstreamError(call, { reached, timeoutMs: timeoutMsOf(call) }));
-  });
-  private readonly tokenEnds = new Deadlines<Reader>(
+export class ReadService implements ReaderCounts<ReadCall> {
+  private readonly tokenEnds = new Deadlines<Reader<ReadCall>>(
     () => Date.now(),
-    (reader) => reader.endEarly(tokenExpired()),
+    (reader) => reader.expire(),
     CLOCK_CHECK_MS,
   );
 
   constructor(
     private readonly sharing: ReadSharing,
     private readonly held: HeldBytes,
-    readonly counts: ReadShareMetrics,
-    readonly limits: OpenReadLimits,
+    private readonly shareMetrics: ReadShareMetrics,
+    private readonly limits: OpenReadLimits,
   ) {}
 
   /** `onRefused` gets the error of a read whose answer has not begun. Throws `overloaded`. */
@@ -45,22 +37,25 @@ export class ReadService {
     onRefused: (error: Error) => void,
   ): void {
     const { context } = call;
-    const { tokenEndsAtMs } = context;
-    this.limits.enter(call.credentialId);
-    const clientAnswer = new ClientAnswer(response, context, rules, this.held);
-    const reader = new Reader(call, clientAnswer, this, onRefused);
+    const { expiresAtMs } = context;
+    this.limits.enter(call.caller);
+    const client = new ClientAnswer(response, context, rules, this.held);
+    const reader = new Reader(call, client, this, onRefused);
     context.openRead = reader;
     // An API key has no end.
-    if (tokenEndsAtMs !== undefined) reader.expiry = this.tokenEnds.add(tokenEndsAtMs, reader);
-    this.sharing.add(reader);
+    if (expiresAtMs !== undefined) reader.expiry = this.tokenEnds.add(expiresAtMs, reader);
+    this.sharing.add(call, reader);
   }
 
-  /** Fails a reader after the time that an upstream has to the headers of a response. */
-  startTimeout(reader: Reader): Deadline<Reader> {
-    return this.timeouts.add(awakeMs() + timeoutMsOf(reader.call), reader);
+  /**
+   * A read is counted only when its response begins, because a reader that joined others gets a request of its own if it
+   * cannot share their response.
+   */
+  answered({ share, context }: ReadCall): void {
+    if (share) this.shareMetrics.count(context.live, share);
   }
-}
 
-function timeoutMsOf({ context, upstream }: ReadCall): number {
-  return context.live ? upstream.liveTimeoutMs : upstream.timeoutMs;
+  left(call: ReadCall): void {
+    this.limits.leave(call.caller);
+  }
 }

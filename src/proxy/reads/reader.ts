@@ -1,124 +1,129 @@
-import type { UnorderedListItem } from '../../platform/collections/unordered-list.ts';
+import type { Deadline } from '../../platform/collections/deadlines.ts';
 import { TurnQueue } from '../../platform/collections/turn-queue.ts';
-import type { SlowClient } from '../../platform/memory/held-bytes.ts';
 import { overloaded } from '../../platform/errors/gateway-error.ts';
 import type { OpenRead } from '../../platform/server/request-context.ts';
-import type { BodySource, ReaderPlace } from './body-source.ts';
-import { joinedWithHead, type ClientAnswer } from './client-answer.ts';
-import type { Deadline } from './deadlines.ts';
-import type { ReadHead } from './read-head.ts';
-import type { ReadService } from './read.service.ts';
-import type { SharedBody } from './shared-body.ts';
-import type { ReadCall } from './read-call.ts';
+import type { ClientAnswer } from './client-answer.ts';
+import type { ReadHead } from '../headers/read-head.ts';
+import type { AnswerCall, AnswerReader, SharedAnswer } from './shared-answer.ts';
 
-/** How long the client of an ended read may take to receive the last bytes. */
-const LAST_BYTES_MS = 30_000;
+/** Hears of readers. */
+export interface ReaderCounts<Call extends AnswerCall> {
+  /** A reader gets a response, or will get none. */
+  answered(call: Call): void;
+  /** A reader gives its place among the open reads back. */
+  left(call: Call): void;
+}
 
 /**
- * One client's read, from its admission to the end of its answer. Several may share what comes from the
- * upstream; each has its own client, deadlines and headers.
+ * One client's read, from its admission to the last byte that its client takes: a place in the log of a `SharedAnswer`, which
+ * it may share with others, and a client, a deadline and headers of its own.
  *
- * It writes a few pieces at most, and further ones when the kernel has taken those. What waits meanwhile waits at the source,
- * which several readers may share: in the response of a stopped client, each piece of 50 bytes would take several objects.
+ * It writes a few pieces at most, and further ones when the kernel has taken those. What waits meanwhile waits in the log: in
+ * the response of a stopped client, each piece of 50 bytes would take several objects.
  */
-export class Reader implements UnorderedListItem, SlowClient, OpenRead {
-  timedPlace: SlowClient['timedPlace'];
+export class Reader<Call extends AnswerCall = AnswerCall> implements AnswerReader, OpenRead {
   listIndex: number | undefined;
-  readonly call: ReadCall;
-  /** What it must tell when it leaves. */
-  place: ReaderPlace | undefined;
-  private timeout: Deadline<Reader> | undefined;
-  expiry: Deadline<Reader> | undefined;
-  /** Positions in an event stream: after what was written, and after what the kernel has accepted. */
+  readonly call: Call;
+  /** The end of its token. */
+  expiry: Pick<Deadline<unknown>, 'callOff'> | undefined;
   writtenTo = 0;
   takenTo = 0;
-  private source: BodySource | undefined;
-  private readonly clientAnswer: ClientAnswer;
-  private readonly service: Pick<ReadService, 'counts' | 'limits' | 'startTimeout'>;
-  private readonly onRefused: (error: Error) => void;
-  private stage: 'waiting' | 'answering' | 'over' = 'waiting';
-  /** Whether its event stream must end at the next safe place. */
-  private isEnding = false;
+  private answer: SharedAnswer | undefined;
   private head: ReadHead | undefined;
+  private stage: 'waiting' | 'answering' | 'ended' | 'over' = 'waiting';
+  private readonly client: ClientAnswer;
+  private readonly counts: ReaderCounts<Call>;
+  private readonly onRefused: (error: Error) => void;
 
   /**
    * The reader has a place among the open reads, which `onClosed` gives back. `onRefused` answers with an error if the
    * response has not begun. It is no promise, which would take 450 bytes for each parked read.
    */
   constructor(
-    call: ReadCall,
-    clientAnswer: ClientAnswer,
-    service: Reader['service'],
+    call: Call,
+    client: ClientAnswer,
+    counts: ReaderCounts<Call>,
     onRefused: (error: Error) => void,
   ) {
     this.call = call;
-    this.clientAnswer = clientAnswer;
-    this.service = service;
+    this.client = client;
+    this.counts = counts;
     this.onRefused = onRefused;
   }
 
-  /** It waits for a request: its first one, or another one after a response that was not for it. */
-  awaitHead(): void {
-    this.timeout?.callOff();
-    this.timeout = this.service.startTimeout(this);
-  }
-
-  /** The upstream's headers have arrived. The body has no time limit, even while it is collected for several readers. */
-  onHead(): void {
-    this.timeout?.callOff();
-  }
-
-  /** Whether it has written bytes that the kernel has not accepted yet. */
   get isSending(): boolean {
-    return this.clientAnswer.isSending;
+    return this.client.isSending || this.stage === 'ended';
   }
 
-  /** Whether so many bytes are in flight that it must not write more for now. */
   get isFull(): boolean {
-    return this.clientAnswer.isFull;
+    return this.client.isFull || this.stage === 'ended';
   }
 
-  /** Whether it may write a piece at once. */
-  get isReady(): boolean {
-    return this.clientAnswer.isHeadSent && this.stage === 'answering' && !this.isFull;
+  /** Joins an answer. It may have begun. */
+  join(answer: SharedAnswer): void {
+    this.answer = answer;
+    answer.join(this);
   }
 
   /**
    * Begins the response. The head is sent when this turn of the event loop ends, together with the part of the body
    * that has arrived by then.
    */
-  begin(head: ReadHead, source: BodySource): void {
-    this.startAnswer(head);
-    this.place = this.source = source;
+  begin(head: ReadHead): void {
+    this.stage = 'answering';
+    this.head = head;
+    this.call.context.answeredAtMs ??= performance.now();
+    this.counts.answered(this.call);
     answersToSend.add(this);
   }
 
-  /** Writes what the source has. Called when the source has more or has ended, or the client has read some. */
-  wake(): void {
-    while (this.isReady) {
-      const piece = this.source?.next(this);
-      if (this.source?.isWhole(this)) this.end(piece);
-      else if (piece === undefined) return;
-      else this.write(piece);
-    }
+  goOnWith(rest: SharedAnswer): void {
+    const { isSending } = this;
+    this.answer?.leave(this, isSending);
+    this.takenTo -= this.writtenTo;
+    this.writtenTo = 0;
+    this.join(rest);
+    if (isSending) rest.onSending();
+    this.wake();
   }
 
-  /** Sends a complete response of `shared`. A string body is latin1. */
-  answer(head: ReadHead, body: Buffer | string | undefined, shared: SharedBody): void {
-    this.clientAnswer.shared = shared;
-    this.startAnswer(head);
-    this.sendWhole(body);
+  /** Sends the head together with the part of the body that has arrived. */
+  open(): void {
+    const { answer, client } = this;
+    if (this.stage !== 'answering' || !answer || client.isHeadSent || client.isDestroyed) return;
+    const text = answer.wholeText;
+    if (!this.sendHead(answer.wholeLength)) return;
+    if (text !== undefined) this.end(text === '' ? undefined : text);
+    else if (!this.wake()) client.flushHead();
+  }
+
+  /** Writes what the log has for it. Returns whether there was anything to write. */
+  wake(): boolean {
+    const { answer, client } = this;
+    let hasWritten = false;
+    while (answer && this.stage === 'answering' && client.isHeadSent && !client.isFull) {
+      const piece = answer.next(this);
+      const isWhole = answer.isWhole(this);
+      if (isWhole) this.end(piece);
+      else if (piece === undefined) break;
+      else this.write(answer, piece);
+      hasWritten = true;
+    }
+    return hasWritten;
   }
 
   /** The upstream sent no response or broke it off: the client gets an error, or its response breaks off too. */
   fail(error: Error): void {
-    if (this.stage === 'waiting') {
-      this.refuse(error);
-    } else if (this.stage === 'answering') {
+    if (this.stage === 'waiting') this.refuse(error);
+    else if (this.stage === 'answering') {
       this.open();
       this.finish();
-      if (this.clientAnswer.isHeadSent) this.clientAnswer.breakOff();
+      if (this.client.isHeadSent) this.client.breakOff();
     }
+  }
+
+  failBy(fault: unknown): void {
+    this.answer?.failBy(fault);
   }
 
   /**
@@ -127,72 +132,39 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
    */
   endEarly(error: Error): void {
     if (this.stage === 'waiting') this.fail(error);
-    else if (this.stage === 'answering' && !this.isEnding && this.head?.isEventStream) {
-      this.isEnding = true;
-      this.source?.endSoon(this, error);
-    }
+    else if (this.stage === 'answering') this.answer?.endSoon(this, error);
   }
 
-  /** Ends its event stream with these bytes, although its source may continue. */
-  endWith(tail: Buffer | undefined): void {
-    if (!this.clientAnswer.isHeadSent && !this.sendHead()) return;
-    this.end(tail);
-    this.dropIn(LAST_BYTES_MS);
+  /** Its credential has expired. */
+  expire(): void {
+    const { expiryError } = this.call.context;
+    if (expiryError) this.endEarly(expiryError());
   }
 
-  /** Drops its client unless the response has ended by then. */
   dropIn(timeoutMs: number): void {
-    this.clientAnswer.dropIn(timeoutMs, () => this.finish());
+    this.client.dropIn(timeoutMs, () => this.finish());
   }
 
-  /** Its client is too slow, and other clients need the memory that is held for it. */
   shed(): void {
-    if (this.stage !== 'over' && !this.clientAnswer.isHeadSent) {
+    if (this.stage !== 'over' && !this.client.isHeadSent) {
       this.call.context.errorReason = 'slow_reader';
       this.refuse(overloaded('slow_reader', 'This reader is too slow'));
       return;
     }
     this.finish();
-    this.clientAnswer.shed();
+    this.client.shed();
   }
 
-  /** Sends the head together with the part of the body that has arrived. */
-  open(): void {
-    const { source } = this;
-    if (this.clientAnswer.isHeadSent || this.stage !== 'answering' || !source) return;
-    if (this.clientAnswer.isDestroyed) return;
-    const piece = source.next(this);
-    if (source.isWhole(this)) {
-      this.sendWhole(typeof piece === 'object' ? joinedWithHead(piece) : piece);
-      return;
-    }
-    if (!this.sendHead()) return;
-    if (piece === undefined) this.clientAnswer.flushHead();
-    else this.write(piece);
-  }
-
-  private startAnswer(head: ReadHead): void {
-    this.stage = 'answering';
-    this.head = head;
-    this.call.context.answeredAtMs ??= performance.now();
-    this.onWaited();
-  }
-
-  /**
-   * Its response begins, or it will get none. The read is counted only now, because a reader that joined others gets a
-   * request of its own if it cannot share their response.
-   */
-  private onWaited(): void {
-    this.timeout?.callOff();
-    const { share, context } = this.call;
-    if (share) this.service.counts.count(context.live, share);
+  onClosed(): void {
+    this.counts.left(this.call);
+    this.finish();
   }
 
   /** `bodyLength` is the length of a complete body. Returns false if the head cannot be sent. */
-  private sendHead(bodyLength?: number): boolean {
+  private sendHead(bodyLength: number | undefined): boolean {
     if (!this.head) return false;
     try {
-      this.clientAnswer.sendHead(this.head, bodyLength);
+      this.client.sendHead(this.head, bodyLength);
     } catch (error) {
       this.refuse(error as Error);
       return false;
@@ -200,31 +172,26 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
     return true;
   }
 
-  private sendWhole(body: Buffer | string | undefined): void {
-    if (this.sendHead(body?.length)) this.end(body);
-  }
-
-  /** Writes a piece. Call it only if `isReady`. */
-  write(piece: Buffer | string): void {
-    this.clientAnswer.write(piece, (bytes) => this.onTaken(bytes));
+  private write(answer: SharedAnswer, piece: Buffer): void {
+    if (!this.client.isSending) answer.onSending();
+    this.client.write(piece, (bytes) => this.onTaken(bytes));
   }
 
   private onTaken(bytes: number): void {
-    if (this.stage !== 'answering') return;
-    this.source?.onTaken(this, bytes);
+    this.answer?.onTaken(this, bytes);
     this.wake();
   }
 
-  /** Ends the response. Nothing is written after it, because `finish` releases the source. */
+  /** Ends the response. If its client has not taken it all, the answer keeps it until the response is closed. */
   private end(lastPiece: Buffer | string | undefined): void {
-    this.clientAnswer.end(lastPiece);
-    this.finish();
-  }
-
-  onClosed(): void {
-    this.service.limits.leave(this.call.credentialId);
-    this.clientAnswer.onClosed();
-    this.finish();
+    const wasSending = this.client.isSending;
+    if (this.client.end(lastPiece)) {
+      this.finish();
+      return;
+    }
+    this.stage = 'ended';
+    this.expiry?.callOff();
+    if (!wasSending) this.answer?.onSending();
   }
 
   /** Answers with the error instead of the upstream's response. */
@@ -236,15 +203,19 @@ export class Reader implements UnorderedListItem, SlowClient, OpenRead {
 
   private finish(): void {
     if (this.stage === 'over') return;
-    if (this.stage === 'waiting') this.onWaited();
+    const wasSending = this.isSending;
+    if (this.stage === 'waiting') this.counts.answered(this.call);
     this.stage = 'over';
-    this.clientAnswer.callOffDrop();
+    this.client.callOffDrop();
     this.expiry?.callOff();
-    const { place } = this;
-    this.place = this.source = undefined;
-    place?.leave(this);
+    const { answer } = this;
+    this.answer = undefined;
+    answer?.leave(this, wasSending);
   }
 }
 
 /** Responses that began in this turn of the event loop. */
-const answersToSend = new TurnQueue<Reader>((reader) => reader.open());
+const answersToSend = new TurnQueue<Reader>(
+  (reader) => reader.open(),
+  (reader, fault) => reader.failBy(fault),
+);

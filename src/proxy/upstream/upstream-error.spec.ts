@@ -11,9 +11,11 @@ const COMMAND = { upstream: runtimeIngress, method: 'POST', target: '/chat/a1/wa
 
 const LOST = new Error('reset');
 const GARBLED = Object.assign(new Error('garbled'), { code: 'HPE_INVALID_CONSTANT' });
+const OVERFLOW = Object.assign(new Error('long'), { code: 'HPE_HEADER_OVERFLOW' });
 const UNSENT = 'The server behind this route could not be reached, so nothing was sent; try again.';
 const UNREACHABLE = 'The server behind this route could not be reached; try again.';
 const LATE = 'The server behind this route did not answer within 7 ms.';
+const OVERSIZED = 'The server behind this route gave an answer whose head is over 65536 bytes.';
 const UNUSABLE = 'The server behind this route gave an answer that cannot be used.';
 
 function told(request: FailedRequest, failure: RequestFailure): [string, string] {
@@ -28,6 +30,12 @@ describe('upstreamError', () => {
     ['it was late', { reached: 'sent', timeoutMs: 7 }, 'upstream_timeout', LATE],
     ['it was cut', { reached: 'answered' }, 'upstream_invalid_response', UNUSABLE],
     ['it was garbled', { reached: 'sent', cause: GARBLED }, 'upstream_invalid_response', UNUSABLE],
+    [
+      'it was too long',
+      { reached: 'sent', cause: OVERFLOW },
+      'upstream_invalid_response',
+      OVERSIZED,
+    ],
   ])('tells of a read that %s', (_, failure, code, message) => {
     expect(told(READ, failure)).toEqual([code, message]);
   });
@@ -70,17 +78,21 @@ describe('upstreamError', () => {
     },
   );
 
-  it('says whether nothing was sent, and then when to try again', () => {
-    const isUnsent = (failure: RequestFailure) => {
-      const error = upstreamError(COMMAND, { ...failure, retryAfterSeconds: 1 });
-      return [error.isUnsent, error.headers];
-    };
-    expect(isUnsent({ reached: 'nowhere' })).toEqual([true, { 'Retry-After': '1' }]);
-    expect(isUnsent({ reached: 'sent' })).toEqual([false, {}]);
-    expect(isUnsent({ reached: 'answered' })).toEqual([false, {}]);
-    expect(isUnsent({ reached: 'answered', isRefused: true })).toEqual([false, {}]);
-    expect(upstreamError(READ, { reached: 'nowhere' }).headers).toEqual({});
-  });
+  it.each<[RequestFailure, boolean]>([
+    [{ reached: 'nowhere' }, true],
+    [{ reached: 'sent' }, false],
+    [{ reached: 'answered' }, false],
+    [{ reached: 'answered', isRefused: true }, false],
+  ])(
+    'of %j says whether nothing was sent, and when to try again if that is known',
+    (failure, isUnsent) => {
+      expect(upstreamError(COMMAND, failure)).toMatchObject({ isUnsent, headers: {} });
+      expect(upstreamError(COMMAND, { ...failure, retryAfterSeconds: 7 })).toMatchObject({
+        isUnsent,
+        headers: { 'Retry-After': '7' },
+      });
+    },
+  );
 
   it('leaves no doubt where the upstream refused it', () => {
     const failure = { reached: 'answered', isRefused: true } as const;

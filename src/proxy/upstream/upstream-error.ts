@@ -1,12 +1,13 @@
 import type { ErrorCode } from '../../platform/errors/error-codes.ts';
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
+import { MAX_HEAD_BYTES } from '../../platform/private-parts/answer-parser.ts';
 import { ConnectTimeout } from './connections/connection-errors.ts';
+import type { UpstreamProtocol } from './protocols/upstream-protocol.ts';
 import type { Reached } from './send-again.ts';
-import type { Upstream } from './upstreams.ts';
 
 /** The part of an upstream request that its error message needs. */
 export interface FailedRequest {
-  upstream: Pick<Upstream, 'basePath' | 'protocol'>;
+  upstream: { basePath: string; protocol: UpstreamProtocol };
   method: string | undefined;
   /** The path and query of the upstream request. */
   target: string;
@@ -21,7 +22,7 @@ export interface RequestFailure {
   timeoutMs?: number | undefined;
   /** The upstream refused the request and did nothing. */
   isRefused?: boolean;
-  /** After how many seconds the client may repeat a request of which nothing was sent. */
+  /** After how many seconds the client may repeat the request. */
   retryAfterSeconds?: number;
 }
 
@@ -49,6 +50,11 @@ const FAILURES = {
     code: 'upstream_invalid_response',
     says: (server) => `The ${server} gave an answer that cannot be used`,
   },
+  /** The parser has no room for its head. */
+  oversized: {
+    code: 'upstream_invalid_response',
+    says: (server) => `The ${server} gave an answer whose head is over ${MAX_HEAD_BYTES} bytes`,
+  },
 } satisfies Record<string, { code: ErrorCode; says(server: string, timeoutMs?: number): string }>;
 
 const NAMELESS = 'server behind this route';
@@ -69,8 +75,7 @@ export function upstreamError(request: FailedRequest, failure: RequestFailure): 
   const { code, says } = FAILURES[kindOf(failure, doubt !== undefined)];
   const message = says(protocol.serverName ?? NAMELESS, timeoutMs) + (doubt ?? '.');
   const headers: Record<string, string> = {};
-  if (isUnsent && retryAfterSeconds !== undefined)
-    headers['Retry-After'] = String(retryAfterSeconds);
+  if (retryAfterSeconds !== undefined) headers['Retry-After'] = String(retryAfterSeconds);
   return new GatewayError(code, message, { cause, headers, isUnsent });
 }
 
@@ -90,11 +95,14 @@ function kindOf(
 ): keyof typeof FAILURES {
   if (reached === 'nowhere') return 'unsent';
   if (timeoutMs !== undefined) return 'late';
-  if (reached === 'answered' || isGarbled(cause)) return 'unusable';
+  const code = parserCode(cause);
+  if (code === 'HPE_HEADER_OVERFLOW') return 'oversized';
+  if (reached === 'answered' || code !== undefined) return 'unusable';
   return isInDoubt ? 'lost' : 'unreachable';
 }
 
-function isGarbled(cause: unknown): boolean {
+/** The code of llhttp's error, if the cause is one. */
+function parserCode(cause: unknown): string | undefined {
   const code = (cause as { code?: unknown } | undefined)?.code;
-  return typeof code === 'string' && code.startsWith('HPE_');
+  return typeof code === 'string' && code.startsWith('HPE_') ? code : undefined;
 }

@@ -1,4 +1,4 @@
-import { isBelow } from '../../platform/http/routes.ts';
+import { isBelow } from '../../platform/http/request-path.ts';
 
 /** The mapping of public paths to those of an upstream. */
 export interface MappedPaths {

@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
-import { UpstreamCredentials } from './upstream-credentials.ts';
+import { UpstreamCalls } from './upstream-calls.ts';
 import { Upstreams } from './upstreams.ts';
 
 /** Provides the upstreams to everything that sends requests to them. */
 @Module({
-  providers: [UpstreamCredentials, Upstreams],
-  exports: [Upstreams, UpstreamCredentials],
+  providers: [UpstreamCalls, Upstreams],
+  exports: [Upstreams, UpstreamCalls],
 })
 export class UpstreamModule {}

@@ -1,135 +1,87 @@
-import http from 'node:http';
-import https from 'node:https';
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { InjectConfig, type GatewayConfig } from '../../platform/config/gateway-config.ts';
-import type { SecretList } from '../../platform/config/secret-list.ts';
-import type { ProxiedPrefix } from '../../platform/http/routes.ts';
+import {
+  Inject,
+  Injectable,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import type { Logger } from 'pino';
+import { InjectConfig, type GatewayConfig } from '../../contract/gateway-config.ts';
+import { SecretFiles } from '../../platform/config/secret-files.ts';
+import { SecretList } from '../../platform/config/secret-list.ts';
+import type { SecretSource } from '../../platform/config/secret-source.ts';
+import { LOGGER } from '../../platform/log/create-logger.ts';
 import { NameResolver } from '../../platform/names/name-resolver.ts';
-import type { UpstreamName } from '../../platform/telemetry/upstream-calls.ts';
-import { KEPT_BY_AGENT } from './connections/idle-time.ts';
-import { ReadPool } from './connections/read-pool.ts';
-import { connectorTo } from './connections/upstream-socket.ts';
+import { UpstreamCalls } from './upstream-calls.ts';
 import { durableStreams } from './protocols/durable-streams.ts';
 import { electric } from './protocols/electric.ts';
 import { restateAdmin, restateIngress } from './protocols/restate.ts';
-import type { ReadProtocol, UpstreamProtocol } from './protocols/upstream-protocol.ts';
-import { UpstreamCredentials } from './upstream-credentials.ts';
+import { Upstream, type ReadUpstream } from './upstream.ts';
 
-/** A server behind the gateway. Its origin, base path and credential come only from the settings. */
-export interface Upstream {
-  name: UpstreamName;
-  base: URL;
-  /** The path of the base URL without a trailing slash, or empty. */
-  basePath: string;
-  /** The current value of `Authorization` for it, if it has one. */
-  readonly authorization: string | undefined;
-  /** The setting of its credential, for the log. */
-  credentialSetting: string;
-  protocol: UpstreamProtocol;
-}
-
-/** An upstream with a public prefix. */
-interface Proxied extends Upstream {
-  /** The public prefix that stands for the upstream's base URL. */
-  prefix: ProxiedPrefix;
-  /** The connections of all requests except shared reads. */
-  agent: http.Agent;
-  /** Opens a connection for each request. */
-  newConnections: http.Agent;
-  /** The timeout in milliseconds for response headers, except those of a live read. */
-  timeoutMs: number;
-  /** Whether browsers and caches may read it, and several readers may share one read. */
-  isRead: boolean;
-}
-
-/** An upstream whose reads may be shared and may wait for new data. */
-export interface ReadUpstream extends Proxied {
-  isRead: true;
-  protocol: ReadProtocol;
-  /** The connections of reads. */
-  pool: ReadPool;
-  /** The timeout in milliseconds for the response headers of a live read. */
-  liveTimeoutMs: number;
-}
-
-export type ProxiedUpstream = ReadUpstream | (Proxied & { isRead: false });
-
-/** The upstreams, each with its own kept connections. */
+/** The upstreams, each with its own connections, and its credential, whose file is read again while the gateway runs. */
 @Injectable()
-export class Upstreams implements OnApplicationShutdown {
+export class Upstreams implements OnModuleDestroy, OnApplicationShutdown {
   readonly history: ReadUpstream;
   readonly sync: ReadUpstream;
-  readonly runtimeAdmin: ProxiedUpstream;
+  readonly runtimeAdmin: Upstream;
   readonly runtimeIngress: Upstream;
   private readonly syncSecrets: SecretList<string>;
+  private readonly credentials: SecretList<string>[] = [];
 
   constructor(
-    @InjectConfig() config: GatewayConfig,
-    readonly names: NameResolver,
-    credentials: UpstreamCredentials,
+    @InjectConfig() { history, sync, runtime, timeouts }: GatewayConfig,
+    names: NameResolver,
+    files: SecretFiles,
+    calls: UpstreamCalls,
+    @Inject(LOGGER) logger: Logger,
   ) {
-    const { history, sync, runtime, timeouts } = config;
-    const { lookup } = names;
-    const readable = (url: string) => ({
-      ...location(url),
-      agent: agentFor(url, { ...KEPT_BY_AGENT, lookup }),
-      newConnections: agentFor(url, { lookup }),
-      timeoutMs: timeouts.responseMs,
-      isRead: true as const,
-      pool: new ReadPool(
-        new URL(url),
-        { connectMs: timeouts.connectMs, stallMs: timeouts.upstreamStallMs },
-        connectorTo(new URL(url), lookup),
-      ),
-      liveTimeoutMs: timeouts.liveMs,
-    });
-    this.history = {
+    const credentialOf = (source: SecretSource<string>): SecretList<string> => {
+      const list = files.add(new SecretList(source, logger));
+      this.credentials.push(list);
+      return list;
+    };
+    this.syncSecrets = credentialOf(sync.secret);
+    const common = { names, timeouts, calls, logger, isBearer: true, keepsConnections: true };
+    this.history = new Upstream({
+      ...common,
       name: 'history',
+      url: history.url,
       protocol: durableStreams,
       prefix: '/streams',
-      get authorization() {
-        return bearer(credentials.history);
-      },
-      credentialSetting: credentials.history.name,
-      ...readable(history.url),
-    };
-    this.sync = {
+      credential: credentialOf(history.token),
+    });
+    this.sync = new Upstream({
+      ...common,
       name: 'sync',
+      url: sync.url,
       protocol: electric,
       prefix: '/shapes',
-      // Its credential is a parameter of the query.
-      authorization: undefined,
-      credentialSetting: credentials.sync.name,
-      ...readable(sync.url),
-    };
-    this.syncSecrets = credentials.sync;
-    const adminConnections = agentFor(runtime.adminUrl, { lookup });
-    this.runtimeAdmin = {
+      credential: this.syncSecrets,
+      // It is a parameter of the query.
+      isBearer: false,
+    });
+    this.runtimeAdmin = new Upstream({
+      ...common,
       name: 'runtime-admin',
+      url: runtime.adminUrl,
       protocol: restateAdmin,
       prefix: '/registry',
-      get authorization() {
-        return bearer(credentials.runtimeAdmin);
-      },
-      credentialSetting: credentials.runtimeAdmin.name,
-      ...location(runtime.adminUrl),
-      // Each request gets a connection of its own. If Restate refuses a request before it has read the body, it closes the
-      // connection without announcing it. The next request would meet the closed connection, and one with a body cannot be
-      // sent again. Registrations are rare enough for this.
-      agent: adminConnections,
-      newConnections: adminConnections,
-      timeoutMs: timeouts.responseMs,
-      isRead: false,
-    };
-    this.runtimeIngress = {
+      credential: credentialOf(runtime.adminToken),
+      // If Restate refuses a request before it has read the body, it closes the connection without announcing it. The next
+      // request would meet the closed connection, and one with a body cannot be sent again. Registrations are rare enough.
+      keepsConnections: false,
+    });
+    this.runtimeIngress = new Upstream({
+      ...common,
       name: 'runtime-ingress',
+      url: runtime.ingressUrl,
       protocol: restateIngress,
-      get authorization() {
-        return bearer(credentials.runtimeIngress);
-      },
-      credentialSetting: credentials.runtimeIngress.name,
-      ...location(runtime.ingressUrl),
-    };
+      credential: credentialOf(runtime.ingressToken),
+    });
+  }
+
+  /** The upstreams, for what is done with each of them. */
+  get all(): readonly Upstream[] {
+    return [this.runtimeIngress, this.runtimeAdmin, this.history, this.sync];
   }
 
   /** The current secret of the sync engine, if it has one. */
@@ -137,26 +89,12 @@ export class Upstreams implements OnApplicationShutdown {
     return this.syncSecrets.entries[0];
   }
 
+  onModuleDestroy(): void {
+    for (const list of this.credentials) list.onModuleDestroy();
+  }
+
   /** The connections close after the listener, because open requests must still be answered. */
   onApplicationShutdown(): void {
-    for (const { agent, newConnections } of [this.history, this.sync, this.runtimeAdmin]) {
-      agent.destroy();
-      newConnections.destroy();
-    }
-    for (const { pool } of [this.history, this.sync]) pool.close();
+    for (const upstream of this.all) upstream.close();
   }
-}
-
-function location(url: string): Pick<Upstream, 'base' | 'basePath'> {
-  const base = new URL(url);
-  return { base, basePath: base.pathname.replace(/\/$/, '') };
-}
-
-function bearer({ entries: [credential] }: SecretList<string>): string | undefined {
-  return credential && `Bearer ${credential}`;
-}
-
-function agentFor(url: string, options: http.AgentOptions): http.Agent {
-  const isTls = new URL(url).protocol === 'https:';
-  return isTls ? new https.Agent(options) : new http.Agent(options);
 }

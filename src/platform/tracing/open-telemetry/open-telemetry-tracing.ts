@@ -1,13 +1,10 @@
 import type { LookupFunction } from 'node:net';
-import { diag, DiagLogLevel } from '@opentelemetry/api';
+import { diag, DiagLogLevel, type Tracer } from '@opentelemetry/api';
 import { TracerProvider } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
 import { within } from '../../clock/within.ts';
-import type { GatewayConfig } from '../../config/gateway-config.ts';
-import type { TraceConfig } from '../../config/trace-config.ts';
+import type { TraceConfig } from '../trace-config.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { AppendSpans } from './append-spans.ts';
-import { CallSpans } from './call-spans.ts';
 import { ExportLog } from './export-log.ts';
 import { RequestSpans } from './request-spans.ts';
 import { gatewayResource } from './resource.ts';
@@ -19,11 +16,13 @@ import { spanExport } from './span-export.ts';
  * the parent of a span, not the event loop.
  */
 export class OpenTelemetryTracing {
+  /** For spans of what a request does. */
+  readonly tracer: Tracer;
   private readonly provider: TracerProvider;
 
   constructor(
-    config: GatewayConfig,
     traces: TraceConfig,
+    tenant: string,
     telemetry: Telemetry,
     logger: Logger,
     lookup: LookupFunction,
@@ -31,15 +30,13 @@ export class OpenTelemetryTracing {
     const exportLog = new ExportLog(logger);
     listenToSdk(exportLog);
     this.provider = new TracerProvider({
-      resource: gatewayResource(config, traces),
+      resource: gatewayResource(tenant, traces),
       sampler: samplerOf(traces),
       spanProcessors: [spanExport(traces, exportLog, lookup)],
     });
-    const tracer = this.provider.getTracer('agent-gateway');
-    // Tracing comes first, because the log and the metrics may need the trace of a request.
-    const appends = new AppendSpans();
-    telemetry.requests.unshift(new RequestSpans(tracer, appends));
-    telemetry.upstreamCalls.observe(new CallSpans(tracer, appends, config));
+    this.tracer = this.provider.getTracer('agent-gateway');
+    // Tracing comes first, because the log may need the trace of a request.
+    telemetry.requests.unshift(new RequestSpans(this.tracer));
   }
 
   /** Sends the ended spans and makes no more. Resolves after `timeoutMs` at the latest. Never rejects. */

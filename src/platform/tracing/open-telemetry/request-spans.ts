@@ -13,25 +13,69 @@ import { CLIENT_GONE_STATUS } from '../../http/client-gone.ts';
 import type { RequestRecord } from '../../telemetry/request-record.ts';
 import type { EndedRequest, RequestObserver } from '../../telemetry/request-observer.ts';
 import { parseTraceparent } from '../traceparent.ts';
-import type { AppendSpans } from './append-spans.ts';
 import { knownMethod, methodInName } from '../../telemetry/http-method.ts';
 
-/** The server span of a request, and the beginning of its upstream spans. */
+/**
+ * The server span of a request, and the beginning of its upstream spans. It starts with the first upstream request, or at
+ * the end: by then it is known whether the credential was accepted. Without that the caller's `traceparent` is only a
+ * link, because otherwise anybody could have spans recorded.
+ */
 export class RequestSpan {
-  readonly span: Span;
-  /** The context in which the spans of its upstream requests are its children. */
-  readonly context: Context;
   /** Whether a `tracestate` came without a valid `traceparent`: it must not be forwarded (§3.3.1). */
   readonly dropsTracestate: boolean;
   /** The number of upstream requests so far. Every one after the first is a retry. */
   calls = 0;
   /** The latest upstream request. */
   call: SpanContext | undefined;
+  private readonly tracer: Tracer;
+  private readonly record: RequestRecord;
+  private readonly method: string;
+  private readonly caller: SpanContext | undefined;
+  private started: { span: Span; context: Context } | undefined;
 
-  constructor(span: Span, dropsTracestate: boolean) {
-    this.span = span;
-    this.context = trace.setSpan(ROOT_CONTEXT, span);
-    this.dropsTracestate = dropsTracestate;
+  constructor(tracer: Tracer, { method = '', headers }: IncomingMessage, record: RequestRecord) {
+    this.tracer = tracer;
+    this.record = record;
+    this.method = method;
+    this.caller = callerOf(headers.traceparent);
+    this.dropsTracestate = !this.caller && headers.tracestate !== undefined;
+  }
+
+  get span(): Span {
+    return this.start().span;
+  }
+
+  /** The context in which the spans of its upstream requests are its children. */
+  get context(): Context {
+    return this.start().context;
+  }
+
+  private start(): { span: Span; context: Context } {
+    return (this.started ??= this.startSpan());
+  }
+
+  private startSpan(): { span: Span; context: Context } {
+    const { caller, method, record, tracer } = this;
+    const isAccepted = record.credential !== undefined;
+    const span = tracer.startSpan(
+      methodInName(method),
+      {
+        kind: SpanKind.SERVER,
+        startTime: record.startedAtMs,
+        attributes: {
+          'http.request.method': knownMethod(method),
+          'url.path': record.loggedPath,
+          'url.scheme': 'http',
+          'gateway.request.id': record.requestId,
+        },
+        ...(caller && !isAccepted && { links: [{ context: caller }] }),
+      },
+      caller && isAccepted ? trace.setSpanContext(ROOT_CONTEXT, caller) : ROOT_CONTEXT,
+    );
+    const { traceId } = span.spanContext();
+    // A trace that nobody records says less than the caller's own.
+    if (span.isRecording() || !caller) record.traceId = traceId;
+    return { span, context: trace.setSpan(ROOT_CONTEXT, span) };
   }
 }
 
@@ -41,62 +85,34 @@ export class RequestSpan {
  */
 export class RequestSpans implements RequestObserver {
   private readonly tracer: Tracer;
-  private readonly appends: AppendSpans;
 
-  constructor(tracer: Tracer, appends: AppendSpans) {
+  constructor(tracer: Tracer) {
     this.tracer = tracer;
-    this.appends = appends;
   }
 
   began(request: IncomingMessage, context: RequestRecord): void {
-    const method = request.method ?? '';
-    const parent = parentOf(request);
-    const span = this.tracer.startSpan(
-      methodInName(method),
-      {
-        kind: SpanKind.SERVER,
-        attributes: {
-          'http.request.method': knownMethod(method),
-          'url.path': context.loggedPath,
-          'url.scheme': 'http',
-          'gateway.request.id': context.requestId,
-        },
-      },
-      parent ?? ROOT_CONTEXT,
-    );
-    const dropsTracestate = parent === undefined && request.headers.tracestate !== undefined;
-    context.span = new RequestSpan(span, dropsTracestate);
-    context.traceId = span.spanContext().traceId;
-    if (span.isRecording()) context.recordedTraceId = context.traceId;
+    context.span = new RequestSpan(this.tracer, request, context);
   }
 
   ended(request: EndedRequest): void {
     const { span: ofRequest } = request.context;
     if (!(ofRequest instanceof RequestSpan)) return;
     const { span } = ofRequest;
-    if (span.isRecording()) {
-      describe(span, request);
-      this.linkAppends(span, request.context);
-    }
-    span.end();
-  }
-
-  /** What a live read delivered was appended while it was open. */
-  private linkAppends(span: Span, { live, path, startedAtMs }: RequestRecord): void {
-    if (live === undefined) return;
-    for (const append of this.appends.since(path, startedAtMs)) span.addLink({ context: append });
+    if (span.isRecording()) describe(span, request);
+    // By the clock of its start, which was before the span.
+    span.end(performance.now());
   }
 }
 
-function parentOf(request: IncomingMessage): Context | undefined {
-  const parent = parseTraceparent(request.headers.traceparent);
-  if (!parent) return undefined;
-  const { traceId, spanId, flags } = parent;
-  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: flags, isRemote: true });
+function callerOf(traceparent: string | string[] | undefined): SpanContext | undefined {
+  const caller = parseTraceparent(traceparent);
+  if (!caller) return undefined;
+  const { traceId, spanId, flags } = caller;
+  return { traceId, spanId, traceFlags: flags, isRemote: true };
 }
 
 function describe(span: Span, { method, status, isWhole, context }: EndedRequest): void {
-  const { route, errorCode, live, entityType, invocationId, paths } = context;
+  const { route, errorCode, live, attributes } = context;
   if (route !== undefined) {
     span.updateName(`${methodInName(method)} ${route}`);
     span.setAttribute('http.route', route);
@@ -108,11 +124,7 @@ function describe(span: Span, { method, status, isWhole, context }: EndedRequest
   if (!isWhole) span.setAttribute('gateway.response.broken', true);
   if (context.sharedWith) describeShare(span, context.sharedWith);
   if (live !== undefined) span.setAttribute('gateway.read.live', live);
-  // It could be an API key that somebody took for the name of a type.
-  if (entityType !== undefined && paths.of(`/${entityType}`) === `/${entityType}`) {
-    span.setAttribute('gateway.entity.type', entityType);
-  }
-  if (invocationId !== undefined) span.setAttribute('gateway.invocation.id', invocationId);
+  if (attributes) span.setAttributes(attributes);
   const errorType = errorCode ?? (status >= 500 ? String(status) : undefined);
   if (errorType !== undefined) span.setAttribute('error.type', errorType);
   // A wrong request (4xx) is not an error of the server.

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { defaultResource, resourceFromAttributes, type Resource } from '@opentelemetry/resources';
-import type { GatewayConfig } from '../../config/gateway-config.ts';
-import type { TraceConfig } from '../../config/trace-config.ts';
+import type { TraceConfig } from '../trace-config.ts';
 import { gatewayVersion } from '../../config/version.ts';
 
 /** The resource of the spans: this copy of the gateway, and the attributes of `OTEL_RESOURCE_ATTRIBUTES`. */
-export function gatewayResource({ tenant }: GatewayConfig, traces: TraceConfig): Resource {
+export function gatewayResource(tenant: string, traces: TraceConfig): Resource {
   const { serviceName, resourceAttributes } = traces;
   return defaultResource().merge(
     resourceFromAttributes({

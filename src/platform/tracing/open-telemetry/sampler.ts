@@ -5,7 +5,7 @@ import {
   TraceIdRatioBasedSampler,
   type Sampler,
 } from '@opentelemetry/sdk-trace';
-import type { TraceConfig } from '../../config/trace-config.ts';
+import type { TraceConfig } from '../trace-config.ts';
 
 /** The sampler of `OTEL_TRACES_SAMPLER`. */
 export function samplerOf({ sampler, samplerRatio }: TraceConfig): Sampler {

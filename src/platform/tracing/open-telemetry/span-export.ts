@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace';
-import type { TraceConfig } from '../../config/trace-config.ts';
+import type { TraceConfig } from '../trace-config.ts';
 import type { ExportLog } from './export-log.ts';
 
 type ExporterOptions = NonNullable<ConstructorParameters<typeof OTLPTraceExporter>[0]>;

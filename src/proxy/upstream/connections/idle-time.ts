@@ -1,4 +1,3 @@
-import type { AgentOptions } from 'node:http';
 import { headerValue, type HeaderList } from '../../../platform/http/header-list.ts';
 
 /**
@@ -6,7 +5,11 @@ import { headerValue, type HeaderList } from '../../../platform/http/header-list
  * is sooner, so that a request does not meet a closing connection.
  */
 export const IDLE_TIMEOUT_MS = 60_000;
-export const IDLE_MARGIN_MS = 2_000;
+const IDLE_MARGIN_MS = 2_000;
+/** A connection is closed at this age, or when its response has ended, so that a new address of its name gets the work. */
+export const MAX_AGE_MS = 60_000;
+/** What may not be repeated goes only on a connection that answered within this time: others may have died silently. */
+export const PROVEN_MS = 5_000;
 
 /**
  * Whether a body may still come after the end of a response. One to HEAD, a 204 and a 304 have none (RFC 9112 §6.3),
@@ -30,23 +33,3 @@ export function idleTimeoutMs(headers: HeaderList): number {
   if (seconds === undefined) return IDLE_TIMEOUT_MS;
   return Math.min(IDLE_TIMEOUT_MS, Math.max(0, Number(seconds) * 1_000 - IDLE_MARGIN_MS));
 }
-
-/**
- * The same for Node's agent, which reads the upstream's header only if a time is set here. Node before 22.20 has a
- * margin of a second of its own. It does not affect requests in flight.
- */
-export const KEPT_BY_AGENT: AgentOptions = {
-  keepAlive: true,
-  maxFreeSockets: 256,
-  timeout: IDLE_TIMEOUT_MS,
-  agentKeepAliveTimeoutBuffer: IDLE_MARGIN_MS,
-};
-
-/**
- * The same for undici's pool, with a shorter time if the upstream sends no header: a command on a closing
- * connection may not be sent again.
- */
-export const KEPT_BY_UNDICI = {
-  keepAliveTimeout: 4_000,
-  keepAliveTimeoutThreshold: IDLE_MARGIN_MS,
-} as const;

@@ -1,5 +1,5 @@
 import { ConnectionClosed, ConnectTimeout } from './connection-errors.ts';
-import type { Connector } from './upstream-socket.ts';
+import type { Connector } from './connector.ts';
 
 /** An attempt reads no data. */
 const UNREAD = { buffer: Buffer.alloc(1), callback: () => true };

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
@@ -17,14 +16,4 @@ export class UnprovenEnd extends Error {
 /** The reason why the end of a body that lasts until its connection ends proves nothing, or undefined. */
 export function unprovenEnd(socket: Socket): UnprovenEnd | undefined {
   return socket instanceof TLSSocket ? new UnprovenEnd() : undefined;
-}
-
-/** Whether a body lasts until its connection ends (RFC 9112 §6.3). */
-export function lastsUntilClose(
-  method: string | undefined,
-  status: number | undefined,
-  headers: IncomingHttpHeaders,
-): boolean {
-  if (method === 'HEAD' || status === 204 || status === 304) return false;
-  return headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
 }

@@ -1,11 +1,20 @@
 import { GatewayError } from '../../../platform/errors/gateway-error.ts';
 import { decodeLeniently, pathProblem } from '../../../platform/http/request-path.ts';
+import { CURSOR, withoutParameter } from './cache-parameters.ts';
 import { isFromNow, liveValue, soleLiveValue } from './live-parameter.ts';
 import { upstreamTarget, type MappedPaths } from '../upstream-target.ts';
 import type { ReadProtocol } from './upstream-protocol.ts';
 
 /** The Durable Streams protocol. Section names are those of its PROTOCOL.md. */
 export const durableStreams: ReadProtocol = {
+  exposedHeaders: [
+    'Stream-Next-Offset',
+    'Stream-Cursor',
+    'Stream-Up-To-Date',
+    'Stream-Closed',
+    'Stream-SSE-Data-Encoding',
+  ],
+
   liveModeOf(query) {
     const value = liveValue(query);
     if (value === undefined) return undefined;
@@ -20,13 +29,16 @@ export const durableStreams: ReadProtocol = {
 
   isFromNow,
 
+  /** Servers answer a long-poll after 30 s, and an event stream ends after a minute. */
+  longestSilenceMs: { poll: 35_000, events: 60_000 },
+
   /**
    * The control event has the offset to resume from. If a stream ended between data and its control event, the
    * reader would get the data twice ("Server-sent events").
    */
   safeEvent: 'control',
 
-  targetForKey: (target) => target,
+  targetForKey: (target) => withoutParameter(target, CURSOR),
 
   mappedHeader: { name: 'stream-forked-from', toUpstream: toUpstreamForkSource },
 

@@ -1,9 +1,19 @@
 import { uriDecoded } from '../../../platform/http/request-path.ts';
+import { CACHE_BUSTER, CURSOR, withoutParameter } from './cache-parameters.ts';
 import { isFromNow, liveValue, soleLiveValue } from './live-parameter.ts';
 import type { ReadProtocol } from './upstream-protocol.ts';
 
 /** Electric's HTTP API. */
 export const electric: ReadProtocol = {
+  exposedHeaders: [
+    'electric-handle',
+    'electric-offset',
+    'electric-schema',
+    'electric-cursor',
+    'electric-up-to-date',
+    'electric-has-data',
+  ],
+
   /** Any value except `false` waits. */
   liveModeOf(query) {
     if (liveValue(query) === undefined) return undefined;
@@ -14,9 +24,12 @@ export const electric: ReadProtocol = {
 
   isFromNow,
 
+  /** A long-poll is answered after 20 s. An event stream has a comment every 21 s. */
+  longestSilenceMs: { poll: 35_000, events: 60_000 },
+
   safeEvent: undefined,
 
-  targetForKey: withoutCursor,
+  targetForKey: (target) => withoutParameter(withoutParameter(target, CURSOR), CACHE_BUSTER),
 
   withoutSecrets,
 
@@ -29,22 +42,6 @@ const LIVE_SSE = /[?&](?:experimental_)?live_sse=true(?:&|$)/;
 
 /** The parameters that carry Electric's credential. */
 export const SECRETS: readonly string[] = ['secret', 'api_secret'];
-
-const CURSOR = /^cursor=\d+$/;
-
-/**
- * `cursor` keeps caches from repeating an old response of a live read. Electric chooses it partly at random, so
- * readers of the same shape rarely send the same one: of 300 long-polls none was shared. It does not affect the
- * rows, so the key leaves it out. One that is not a number is kept, for Electric to check.
- */
-function withoutCursor(target: string): string {
-  if (!target.includes('cursor=')) return target;
-  const queryAt = target.indexOf('?');
-  if (queryAt === -1) return target;
-  const pairs = target.slice(queryAt + 1).split('&');
-  const kept = pairs.filter((pair) => !CURSOR.test(pair));
-  return target.slice(0, queryAt + 1) + kept.join('&');
-}
 
 /** The query without Electric's credential. Its other bytes are unchanged. */
 export function withoutSecrets(query: string): string {

@@ -1,4 +1,4 @@
-import { isReadMethod } from '../../../platform/http/routes.ts';
+import { isReadMethod } from '../../../platform/http/client-request.ts';
 import type { UpstreamProtocol } from './upstream-protocol.ts';
 
 /** Restate's admin API. */

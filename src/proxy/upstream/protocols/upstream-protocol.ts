@@ -1,4 +1,4 @@
-import type { LiveMode } from '../../../platform/telemetry/read-share-metrics.ts';
+import type { LiveMode } from '../../../platform/http/live-mode.ts';
 import type { MappedPaths } from '../upstream-target.ts';
 
 /** The protocol of an upstream. */
@@ -25,6 +25,8 @@ export interface UpstreamProtocol {
 
 /** A protocol whose reads may wait for new data and be shared. */
 export interface ReadProtocol extends UpstreamProtocol {
+  /** Its response headers that pages may read. */
+  exposedHeaders: readonly string[];
   /**
    * The mode that a live read's query selects, or undefined for a read that is answered at once. In doubt a read
    * counts as live, because it would lose its response at the deadline of other reads.
@@ -35,6 +37,11 @@ export interface ReadProtocol extends UpstreamProtocol {
    * answered at once, and its readers never get a response that was requested before they came.
    */
   isSurelyLive(target: string): boolean;
+  /**
+   * How long in milliseconds a live read is silent at most while its server is there: a long-poll before its response,
+   * and an event stream between two bytes. No reader joins one that was silent for longer.
+   */
+  longestSilenceMs: { poll: number; events: number };
   /** Whether a live read begins at the present, which is a different place for each reader. */
   isFromNow(target: string): boolean;
   /** The event after which an event stream may end, or undefined if every event will do. */

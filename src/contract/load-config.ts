@@ -1,0 +1,94 @@
+import { getHeapStatistics } from 'node:v8';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { memoryPlan, type MemoryPlan } from './memory-plan.ts';
+import { openFileLimit } from './open-files.ts';
+import { processMemory } from '../platform/memory/process-memory.ts';
+import { ConfigError } from './config-error.ts';
+import { Environment } from './environment.ts';
+import { gatewayConfig, type GatewayConfig } from './gateway-config.ts';
+import type { ReadFile, Variables } from './variables.ts';
+import { parseApiKeys, parseReadTokenSecrets } from './secret-lists.ts';
+import { SecretSources, type CredentialVariable } from './secret-settings.ts';
+import { serviceUrlHint } from './service-links.ts';
+import { readSmallFileSync } from '../platform/config/small-file.ts';
+import { traceConfig } from './trace-settings.ts';
+
+/** The one variable for which an empty value means something: no tenant fence. */
+const MAY_BE_EMPTY = new Set(['GATEWAY_SHAPES_TENANT_COLUMN']);
+
+/** A file of these is read without the white space around them, too. */
+const CREDENTIALS: ReadonlySet<string> = new Set<CredentialVariable>([
+  'GATEWAY_RUNTIME_INGRESS_TOKEN',
+  'GATEWAY_RUNTIME_ADMIN_TOKEN',
+  'GATEWAY_HISTORY_TOKEN',
+  'GATEWAY_SYNC_SECRET',
+]);
+
+/**
+ * Reads the settings from environment variables and from the files that they name. Throws one `ConfigError` that
+ * lists every wrong setting and its valid form.
+ */
+export function loadConfig(
+  variables: Variables,
+  readFile: ReadFile = readSmallFileSync,
+  plan: MemoryPlan = memoryPlan(
+    processMemory().limitBytes,
+    getHeapStatistics().heap_size_limit,
+    openFileLimit(),
+  ),
+  platform: NodeJS.Platform = process.platform,
+): GatewayConfig {
+  const env = plainToInstance(Environment, gatewayVariables(variables), {
+    exposeDefaultValues: true,
+  });
+  const problems = validateSync(env).map(
+    ({ property, constraints = {} }) =>
+      `${property} ${[...new Set(Object.values(constraints))].join(', ')}` +
+      serviceUrlHint(property, variables[property]),
+  );
+  const sources = new SecretSources(env, readFile, problems);
+  const apiKeys = sources.list('GATEWAY_API_KEYS', parseApiKeys);
+  const hasNoKey = apiKeys.inline.length === 0 && apiKeys.file === undefined;
+  if (hasNoKey && !problems.some((problem) => problem.startsWith('GATEWAY_API_KEYS'))) {
+    problems.unshift(
+      'GATEWAY_API_KEYS is required: one or more comma-separated keys of at least 16 characters, ' +
+        'or sha256:<64 hex digits> of one; or GATEWAY_API_KEYS_FILE, a file with one entry a line',
+    );
+  }
+  const readTokenSecrets = sources.list('GATEWAY_READ_TOKEN_SECRETS', parseReadTokenSecrets);
+  const credentials = {
+    GATEWAY_RUNTIME_INGRESS_TOKEN: sources.credential('GATEWAY_RUNTIME_INGRESS_TOKEN'),
+    GATEWAY_RUNTIME_ADMIN_TOKEN: sources.credential('GATEWAY_RUNTIME_ADMIN_TOKEN'),
+    GATEWAY_HISTORY_TOKEN: sources.credential('GATEWAY_HISTORY_TOKEN'),
+    GATEWAY_SYNC_SECRET: sources.credential('GATEWAY_SYNC_SECRET'),
+  };
+  checkPortsDiffer(env, problems);
+  checkReusePort(env, platform, problems);
+  const traces = traceConfig(variables, readFile, problems);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return gatewayConfig(env, { apiKeys, readTokenSecrets, credentials, traces, plan });
+}
+
+function gatewayVariables(variables: Variables): Variables {
+  const entries = Object.entries(variables)
+    .filter(([name]) => name.startsWith('GATEWAY_'))
+    .map(([name, value]) => [name, CREDENTIALS.has(name) ? value?.trim() : value] as const)
+    .filter(([name, value]) => value !== undefined && (value !== '' || MAY_BE_EMPTY.has(name)));
+  return Object.fromEntries(entries);
+}
+
+/** 0 means any free port, or no management port. */
+function checkPortsDiffer(env: Environment, problems: string[]): void {
+  const isBad = problems.some((problem) => problem.startsWith('GATEWAY_PORT '));
+  if (!isBad && env.GATEWAY_PORT !== 0 && env.GATEWAY_PORT === env.GATEWAY_MANAGEMENT_PORT) {
+    problems.push('GATEWAY_MANAGEMENT_PORT must be another port than GATEWAY_PORT');
+  }
+}
+
+/** Elsewhere Node refuses to share a port, or the kernel does not spread the connections over the copies. */
+function checkReusePort(env: Environment, platform: NodeJS.Platform, problems: string[]): void {
+  if (env.GATEWAY_REUSE_PORT && platform !== 'linux') {
+    problems.push('GATEWAY_REUSE_PORT must be false on this system: only Linux can share a port');
+  }
+}

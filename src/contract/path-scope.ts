@@ -1,0 +1,43 @@
+import { pathProblem, uriDecoded } from '../platform/http/request-path.ts';
+import { isReadPath, READ_PREFIXES } from './routes.ts';
+
+/** The paths that a token's prefixes cover. Each prefix is a list of decoded segments. */
+export type PathScope = readonly (readonly string[])[];
+
+/** The protocol's control plane in the history store. Only API keys open it. */
+const CONTROL_PLANE_SEGMENT = '__ds';
+
+/** The scope of a token's prefixes, or undefined if one of them is not a prefix of a readable path. */
+export function parsePathScope(prefixes: readonly string[]): PathScope | undefined {
+  const scope: string[][] = [];
+  for (const prefix of prefixes) {
+    const isOfReads = isReadPath(prefix) || READ_PREFIXES.some((root) => root === prefix);
+    if (!isOfReads || pathProblem(prefix) !== undefined) return undefined;
+    scope.push(decodedSegments(prefix));
+  }
+  return scope;
+}
+
+/**
+ * Whether a prefix's segments are the first segments of the path: `/streams/t/a1` covers `/streams/t/a1/x` and
+ * never `/streams/t/a10`. The path must have passed `pathProblem`, so that decoding it once gives the segments that
+ * every upstream sees.
+ */
+export function scopeCovers(scope: PathScope, path: string): boolean {
+  const segments = decodedSegments(path);
+  return scope.some((prefix) => prefix.every((segment, i) => segments[i] === segment));
+}
+
+/** Whether a path names the history store's control plane, however often it is encoded. */
+export function isControlPlanePath(path: string): boolean {
+  return decodedSegments(path).some(
+    (segment) => segment === CONTROL_PLANE_SEGMENT || uriDecoded(segment) === CONTROL_PLANE_SEGMENT,
+  );
+}
+
+/** A trailing slash changes nothing, so the empty segment after it is left out. */
+function decodedSegments(path: string): string[] {
+  const segments = path.split('/').slice(1);
+  if (segments.at(-1) === '') segments.pop();
+  return path.includes('%') ? segments.map(decodeURIComponent) : segments;
+}

@@ -1,0 +1,141 @@
+import type { Registry } from 'prom-client';
+import { ERROR_CODES, type ErrorCode } from '../platform/errors/error-codes.ts';
+import { LabeledCounter, type CounterSeries } from '../platform/metrics/instruments.ts';
+import type { EndedRequest, RequestObserver } from '../platform/telemetry/request-observer.ts';
+
+/** A counter of refusals by reason: the codes that it counts, and all possible reasons. */
+interface RefusalKind {
+  name: string;
+  help: string;
+  label: string;
+  codes: readonly ErrorCode[];
+  /** The reason of errors that have none. */
+  reasonOfCode: Partial<Record<ErrorCode, string>>;
+  reasons: readonly string[];
+}
+
+const KINDS: readonly RefusalKind[] = [
+  {
+    name: 'gateway_auth_refusals_total',
+    help: 'Requests refused for their credential, by reason.',
+    label: 'reason',
+    codes: [
+      'missing_credentials',
+      'invalid_credentials',
+      'token_expired',
+      'keys_unavailable',
+      'prefix_not_covered',
+      'scope_not_covered',
+      'read_only_token',
+      'table_not_allowed',
+      'shape_not_covered',
+    ],
+    reasonOfCode: { missing_credentials: 'missing', token_expired: 'expired' },
+    reasons: [
+      'missing',
+      'malformed_header',
+      'not_an_api_key',
+      'unknown_credential',
+      'signature',
+      'claims',
+      'not_yet_valid',
+      'withdrawn',
+      'expired',
+      'keys_unavailable',
+      'prefix_not_covered',
+      'scope_not_covered',
+      'read_only_token',
+      'table_not_allowed',
+      'shape_not_covered',
+    ],
+  },
+  {
+    name: 'gateway_bodies_refused_total',
+    help: 'Request bodies refused, by reason: over the cap as declared or as counted, over the limit of the runtime, in a transfer coding that is not served, or not what the command asks for.',
+    label: 'reason',
+    codes: ['body_too_large', 'invalid_body'],
+    reasonOfCode: { invalid_body: 'invalid' },
+    reasons: ['declared_length', 'counted_length', 'runtime', 'transfer_coding', 'invalid'],
+  },
+  {
+    name: 'gateway_limit_refusals_total',
+    help: 'Requests turned away at a limit, by which.',
+    label: 'limit',
+    codes: ['overloaded', 'rate_limited'],
+    reasonOfCode: {},
+    reasons: [
+      'connections',
+      'open_reads',
+      'open_reads_per_credential',
+      'open_reads_per_subject',
+      'open_commands',
+      'requests_per_second',
+      'memory',
+      'connecting',
+      'runtime',
+    ],
+  },
+];
+
+/** Counts the gateway's errors by code, and refusals by reason. */
+export class RefusalMetrics implements RequestObserver {
+  private readonly byCode = new Map<ErrorCode, CounterSeries>();
+  private readonly byReason = new Map<ErrorCode, Map<string, CounterSeries>>();
+  private readonly slowReaders: CounterSeries;
+  private readonly expiries: LabeledCounter<readonly ['when']>;
+
+  constructor(registry: Registry) {
+    const problems = new LabeledCounter(registry, {
+      name: 'gateway_problems_total',
+      help: "Requests that ended in an error of the gateway's own, by its code.",
+      labelNames: ['code'],
+    });
+    for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
+      this.byCode.set(code, problems.series(code));
+    }
+    for (const kind of KINDS) this.addKind(registry, kind);
+    this.slowReaders = new LabeledCounter(registry, {
+      name: 'gateway_slow_readers_total',
+      help: 'Event streams ended because their reader fell too far behind the others.',
+      labelNames: [],
+    }).series();
+    this.expiries = new LabeledCounter(registry, {
+      name: 'gateway_token_expiries_total',
+      help: 'Read tokens that were expired when a request came with them, or expired while its read was parked or streaming.',
+      labelNames: ['when'],
+    });
+    for (const when of ['before', 'parked', 'streaming']) this.expiries.series(when);
+  }
+
+  ended(request: EndedRequest): void {
+    const { errorCode, errorReason } = request.context;
+    this.countExpiry(request);
+    if (errorReason === 'slow_reader') this.slowReaders.add();
+    if (errorCode === undefined) return;
+    this.byCode.get(errorCode)?.add();
+    const reasons = this.byReason.get(errorCode);
+    if (reasons) (reasons.get(errorReason ?? '') ?? reasons.get(''))?.add();
+  }
+
+  private addKind(
+    registry: Registry,
+    { name, help, label, codes, reasonOfCode, reasons }: RefusalKind,
+  ): void {
+    const counter = new LabeledCounter(registry, { name, help, labelNames: [label] });
+    const series = new Map(reasons.map((reason) => [reason, counter.series(reason)]));
+    for (const code of codes) {
+      const ofCode = new Map(series);
+      const otherwise = series.get(reasonOfCode[code] ?? code);
+      if (otherwise) ofCode.set('', otherwise);
+      this.byReason.set(code, ofCode);
+    }
+  }
+
+  private countExpiry({ context: { errorCode, expiresAtMs, live } }: EndedRequest): void {
+    if (errorCode === 'token_expired') {
+      this.expiries.series(expiresAtMs === undefined ? 'before' : 'parked').add();
+    } else if (expiresAtMs !== undefined && live === 'sse' && expiresAtMs <= Date.now()) {
+      this.expiries.series('streaming').add();
+    }
+  }
+}

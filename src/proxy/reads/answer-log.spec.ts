@@ -1,0 +1,152 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { AnswerLog } from './answer-log.ts';
+import { SseBoundary } from './sse-boundary.ts';
+
+const EVENT = `data: ${'x'.repeat(92)}\n\n`;
+/** Further from a place than this no end is taken, if there is a nearer one. */
+const NEAR_BYTES = 4_096;
+
+describe('AnswerLog', () => {
+  let held: HeldBytes;
+  let log: AnswerLog;
+  const append = (text: string): number | undefined => log.append(Buffer.from(text));
+  beforeEach(() => {
+    held = new HeldBytes(10_000_000);
+    log = new AnswerLog(held, 'events', new SseBoundary());
+  });
+
+  it('may end at its beginning, where a piece lets it, and nowhere in an event', () => {
+    expect(log.safeEndFrom(0)).toBe(0);
+    expect(append('data: 1')).toBeUndefined();
+    expect(log.safeEndFrom(1)).toBeUndefined();
+    expect(append('\n\ndata: 2\n\ndata: 3')).toBe(9);
+    expect([0, 1, 10, 19].map((place) => log.safeEndFrom(place))).toEqual([18, 18, 18, undefined]);
+  });
+
+  it('may end near every place, however many events it has, at the end of one of them', () => {
+    for (let event = 0; event < 1_000; event++) append(EVENT);
+    for (let place = 0; place <= log.end; place += 77) {
+      const end = log.safeEndFrom(place) ?? Number.NaN;
+      expect(end % EVENT.length).toBe(0);
+      expect(end - place).toBeGreaterThanOrEqual(0);
+      expect(end - place).toBeLessThanOrEqual(NEAR_BYTES + EVENT.length);
+    }
+  });
+
+  it('may end in a piece at its first event and at its last one', () => {
+    append(EVENT);
+    expect(append(EVENT.repeat(100))).toBe(2 * EVENT.length);
+    expect(log.safeEndFrom(EVENT.length + 1)).toBe(2 * EVENT.length);
+    expect(log.safeEndFrom(2 * EVENT.length + 1)).toBe(101 * EVENT.length);
+  });
+
+  it('may still end where everything before is released', () => {
+    append(EVENT);
+    log.trim(log.end);
+    expect(log.safeEndFrom(EVENT.length)).toBe(EVENT.length);
+    append('data: half');
+    expect(log.safeEndFrom(EVENT.length)).toBe(EVENT.length);
+    log.trim(log.end);
+    expect(log.safeEndFrom(log.end)).toBeUndefined();
+  });
+
+  it('knows no end that is released any more', () => {
+    for (let event = 0; event < 1_000; event++) append(EVENT);
+    log.trim(50_000);
+    expect(log.safeEndFrom(0)).toBeGreaterThanOrEqual(50_000);
+    const end = log.safeEndFrom(60_000) ?? Number.NaN;
+    expect(end).toBeLessThan(60_000 + NEAR_BYTES + EVENT.length);
+    log.trim(end);
+    expect(log.safeEndFrom(end)).toBe(end);
+  });
+
+  it('counts what it keeps as events, until that is released', () => {
+    for (let event = 0; event < 1_000; event++) append(EVENT);
+    expect(held.total).toBe(0);
+    log.countHeld();
+    expect(held.of('events')).toBeGreaterThan(log.end);
+    expect(held.of('events')).toBe(held.total);
+    log.trim(50_000);
+    expect(held.total).toBeLessThan(70_000);
+    expect(log.isEmpty).toBe(false);
+    log.trim(log.end);
+    expect([held.of('events'), held.total, log.isEmpty]).toEqual([0, 0, true]);
+  });
+
+  it('is worth trimming from 64 KiB on, and then from twice what was still needed', () => {
+    const fill = (bytes: number): void => void append('x'.repeat(bytes - log.length));
+    fill(65_535);
+    expect(log.isWorthTrimming).toBe(false);
+    fill(65_536);
+    expect(log.isWorthTrimming).toBe(true);
+    log.trim(0);
+    expect(log.isWorthTrimming).toBe(false);
+    fill(131_071);
+    expect(log.isWorthTrimming).toBe(false);
+    fill(131_072);
+    expect(log.isWorthTrimming).toBe(true);
+  });
+
+  it('may end nowhere, if its events are compressed', () => {
+    expect(log.hasBoundaries).toBe(true);
+    log = new AnswerLog(held, 'events');
+    expect(log.hasBoundaries).toBe(false);
+    append(EVENT);
+    expect([0, EVENT.length].map((place) => log.safeEndFrom(place))).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
+  describe('of a response that several readers wait for', () => {
+    // Three quarters of it are open to new work.
+    const LIMIT_BYTES = 8_000;
+    beforeEach(() => {
+      held = new HeldBytes(LIMIT_BYTES);
+      log = new AnswerLog(held, 'answers');
+    });
+    const bring = (bytes: number): boolean => {
+      log.append(Buffer.alloc(bytes, 'x'));
+      return log.reserveArrived();
+    };
+
+    it('takes room for a declared length at once, and no more for what comes of it', () => {
+      expect(log.reserve(2_000)).toBe(true);
+      expect(held.of('answers')).toBe(2_000);
+      expect([bring(1_000), held.of('answers')]).toEqual([true, 2_000]);
+      log.trim(log.end);
+      expect(held.total).toBe(0);
+    });
+
+    it('takes room for what comes without a declared length, or beyond it', () => {
+      log.reserve(10);
+      expect(bring(1_000)).toBe(true);
+      expect(held.of('answers')).toBeGreaterThanOrEqual(1_000);
+      log.trim(log.end);
+      expect(held.total).toBe(0);
+    });
+
+    it('gives room back of which nothing has come', () => {
+      log.reserve(2_000);
+      log.trim(0);
+      expect(held.total).toBe(0);
+    });
+
+    it('has no room beyond the budget, and then holds nothing more', () => {
+      expect(log.reserve(6_001)).toBe(false);
+      expect(held.total).toBe(0);
+      expect(log.reserve(5_000)).toBe(true);
+      expect([bring(6_000), held.total]).toEqual([false, 5_000]);
+    });
+  });
+
+  it.each([[['all']], [['a'.repeat(400), 'b'.repeat(9_000), 'c']]])(
+    'is whole in one piece: %#',
+    (pieces: string[]) => {
+      for (const piece of pieces) append(piece);
+      expect(log.whole().toString()).toBe(pieces.join(''));
+      expect(log.copy(1, log.end - 1).toString()).toBe(pieces.join('').slice(1, -1));
+    },
+  );
+});

@@ -1,0 +1,375 @@
+import type { Socket } from 'node:net';
+import { awakeMs } from '../../platform/clock/awake-clock.ts';
+import type { Deadline, Deadlines } from '../../platform/collections/deadlines.ts';
+import type { GatewayError } from '../../platform/errors/gateway-error.ts';
+import { headerValue, type HeaderList } from '../../platform/http/header-list.ts';
+import type { RequestRecord } from '../../platform/telemetry/request-record.ts';
+import type { UpstreamCalls, UpstreamName } from './upstream-calls.ts';
+import { Attempt, type AttemptOwner } from './attempt.ts';
+import { ConnectTimeout } from './connections/connection-errors.ts';
+import type { ConnectionPool } from './connections/connection-pool.ts';
+import { PROVEN_MS } from './connections/idle-time.ts';
+import type { WireRequest } from './connections/wire-exchange.ts';
+import type { ProbeTurn, Prober } from './probe-turn.ts';
+import { isStale, maySendAgain, type Reached } from './send-again.ts';
+import { upstreamError } from './upstream-error.ts';
+import { answerFault, RefusedCredential, type JudgingUpstream } from './usable-answer.ts';
+
+/** A request to an upstream. */
+export interface ExchangeRequest extends WireRequest {
+  /** The client's request, for the log, the metrics and the traces. */
+  context: RequestRecord;
+  /** The time in milliseconds to the response headers, from when the whole request was sent. */
+  timeoutMs: number;
+  /** Whether the response may wait for something new. */
+  isLive: boolean;
+  /** Whether it may be sent again: it changes nothing, or the upstream recognizes a repetition. */
+  isRepeatable: boolean;
+  /** Whether the whole response must come in that time. */
+  isTimedToEnd?: boolean;
+  /** False if the caller itself finds out which responses cannot be used. */
+  isJudged?: boolean;
+}
+
+/** Why there is no response, or not all of it. */
+export interface ExchangeFailure {
+  error: GatewayError;
+  /** How far the request came. */
+  reached: Reached;
+  isTimeout: boolean;
+  cause: unknown;
+}
+
+/** Observes a response. `onEnd` and `onFailure` are final. */
+export interface AnswerHandler {
+  onHead(statusCode: number, headers: HeaderList): void;
+  onChunk(chunk: Buffer): void;
+  onEnd(): void;
+  onFailure(failure: ExchangeFailure): void;
+}
+
+/** What an exchange needs of its upstream. */
+export interface ExchangeUpstream extends JudgingUpstream {
+  readonly name: UpstreamName;
+  readonly basePath: string;
+  readonly calls: UpstreamCalls;
+  /** The error for the client of a fault of the gateway, which it logs. */
+  faultOf(fault: unknown, context: RequestRecord): GatewayError;
+  readonly probes: ProbeTurn;
+  readonly deadlines: Deadlines<Exchange>;
+  /** The time in milliseconds without a byte after which a request that may be repeated is probed. */
+  probesAfterMs(isLive: boolean): number;
+  /**
+   * Connections that have not answered since then have died. The first address was silent, unless it is the second one,
+   * which has answered.
+   */
+  endUnproven(sinceMs: number, silent?: string, answering?: string): void;
+}
+
+/** After the answer to the probe of a live read, how long the read itself may take to show that it is alive. */
+const LIVE_GRACE_MS = 1_000;
+
+/**
+ * One request and its response, on one connection or on several: it is sent again if the upstream had closed a kept
+ * connection, and once more beside the first if nothing came for a while (the probe). The handler gets one response.
+ */
+export class Exchange implements AttemptOwner, Prober {
+  private readonly upstream: ExchangeUpstream;
+  private readonly pool: ConnectionPool;
+  private readonly request: ExchangeRequest;
+  private readonly handler: AnswerHandler;
+  /** The attempt whose response counts, until a probe is answered first. */
+  private attempt: Attempt | undefined;
+  private probing: Attempt | undefined;
+  private deadline: Deadline<Exchange> | undefined;
+  /** The time in milliseconds from one look to the next one, and when its time ends: time in which the process ran. */
+  private readonly lookInMs: number;
+  private endsAtMs = 0;
+  private hasAsked = false;
+  private isRepeated = false;
+  private hasHead = false;
+  private isPaused = false;
+  private isOver = false;
+
+  /** `upstream.exchange` makes it. */
+  constructor(
+    upstream: ExchangeUpstream,
+    pool: ConnectionPool,
+    request: ExchangeRequest,
+    handler: AnswerHandler,
+  ) {
+    this.upstream = upstream;
+    this.pool = pool;
+    this.request = request;
+    this.handler = handler;
+    this.lookInMs = request.isRepeatable
+      ? upstream.probesAfterMs(request.isLive)
+      : request.timeoutMs;
+  }
+
+  start(): void {
+    const { request } = this;
+    this.wait(request.timeoutMs);
+    const attempt = (this.attempt = this.newAttempt());
+    if (request.isRepeatable) this.pool.take(attempt);
+    else {
+      // What may not be repeated gets no connection that may have died silently, nor one whose end arrives in this turn.
+      setImmediate(() => {
+        if (!attempt.isOver) this.pool.take(attempt, PROVEN_MS);
+      });
+    }
+  }
+
+  /** The connection on which the response arrives. Undefined before that is known, and after the last byte. */
+  get socket(): Socket | undefined {
+    return this.attempt?.socket;
+  }
+
+  /** Pauses the body. Bytes that were already read may still arrive. Once it is over, it does nothing. */
+  pause(): void {
+    this.isPaused = true;
+    this.attempt?.pause();
+  }
+
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.attempt?.resume();
+  }
+
+  /** Ends it and its connection, unless it is over. The handler gets no further call. */
+  cancel(): void {
+    this.end('canceled');
+  }
+
+  /** The handler has thrown. Through the parser, that would look like a fault of the upstream. */
+  failBy(fault: unknown): void {
+    const error = this.upstream.faultOf(fault, this.request.context);
+    this.end(error);
+    this.handler.onFailure({ error, reached: 'answered', isTimeout: false, cause: fault });
+  }
+
+  /** Its time, or the time to probe, has come. What has arrived is read before the end of this turn. */
+  onDue(): void {
+    const { deadline } = this;
+    setImmediate(() => {
+      // The last byte of the body can have left in this turn, so that the time begins again.
+      if (this.isOver || deadline !== this.deadline) return;
+      if (!this.hasHead || this.request.isTimedToEnd) this.onLate();
+    });
+  }
+
+  /** Sends the request beside itself. It is its turn. */
+  probe(): void {
+    if (this.hasHead || this.isOver || !this.attempt) {
+      this.upstream.probes.leave(this);
+      return;
+    }
+    // The next look comes after as long a time as the first.
+    this.lookLater();
+    this.probing = this.newAttempt();
+    this.pool.takeFresh(this.probing, this.attempt.address);
+  }
+
+  /** Its connection has died silently, as that of another request has shown. */
+  onUnproven(attempt: Attempt): void {
+    if (attempt !== this.attempt || !attempt.wasKept || this.hasHead) return;
+    if (this.isRepeated || !this.request.isRepeatable) return;
+    // A new connection needs no probe.
+    this.upstream.probes.leave(this);
+    if (this.probing) {
+      this.leaveToProbe(attempt, 'stale', 'sent');
+      return;
+    }
+    attempt.end('stale');
+    this.repeat();
+  }
+
+  onSent(attempt: Attempt): void {
+    if (this.isPaused) attempt.pause();
+  }
+
+  /** The upstream has the time to answer from now on. */
+  onBodySent(): void {
+    if (!this.hasHead && !this.isOver) this.wait(this.request.timeoutMs);
+  }
+
+  onHead(attempt: Attempt, statusCode: number, headers: HeaderList): void {
+    if (attempt === this.probing) this.takeProbe(attempt);
+    else if (attempt !== this.attempt) {
+      // It is alive after all, but the probe was answered before.
+      attempt.end('canceled');
+      return;
+    }
+    const fault = this.faultOf(statusCode, headers);
+    if (fault) {
+      this.fail('answered', fault);
+      return;
+    }
+    this.hasHead = true;
+    if (!this.request.isTimedToEnd) this.deadline?.callOff();
+    this.endProbe();
+    attempt.answered(statusCode);
+    try {
+      this.handler.onHead(statusCode, headers);
+    } catch (fault) {
+      this.failBy(fault);
+    }
+  }
+
+  onChunk(_: Attempt, chunk: Buffer): void {
+    try {
+      this.handler.onChunk(chunk);
+    } catch (fault) {
+      this.failBy(fault);
+    }
+  }
+
+  onEnd(): void {
+    this.attempt = undefined;
+    this.end(undefined);
+    try {
+      this.handler.onEnd();
+    } catch (fault) {
+      this.failBy(fault);
+    }
+  }
+
+  onError(attempt: Attempt, error: Error, reached: Reached): void {
+    const { pool, request, isRepeated } = this;
+    if (attempt === this.probing) {
+      this.endProbe();
+      // The other attempt has failed before.
+      if (!this.attempt) this.fail(reached, error);
+      return;
+    }
+    if (attempt !== this.attempt) {
+      attempt.end('canceled');
+      return;
+    }
+    const { isRepeatable } = request;
+    const wasStale =
+      !isRepeated && isStale(reached, attempt.wasKept) && maySendAgain({ reached, isRepeatable });
+    if (wasStale && !this.probing) {
+      attempt.end('stale');
+      this.repeat();
+    } else if (error instanceof ConnectTimeout && pool.isWorthWaiting) {
+      // The upstream has not accepted this connection yet, one of many. The request may wait until its own deadline.
+      attempt.connectAgain();
+    } else if (this.probing) {
+      const how = wasStale ? 'stale' : this.errorOf({ reached, cause: error });
+      this.leaveToProbe(attempt, how, reached);
+    } else this.fail(reached, error);
+  }
+
+  private faultOf(statusCode: number, headers: HeaderList): Error | undefined {
+    if (this.request.isJudged === false) return undefined;
+    return answerFault(this.upstream, statusCode, (name) => headerValue(headers, name));
+  }
+
+  /** Its probe is the same request on a new connection, and decides. */
+  private leaveToProbe(
+    attempt: Attempt,
+    how: Parameters<Attempt['end']>[0],
+    reached: Reached,
+  ): void {
+    attempt.end(how);
+    this.attempt = undefined;
+    this.isRepeated ||= reached !== 'nowhere';
+  }
+
+  /** Sends it on a new connection, because other kept ones may be closed too. */
+  private repeat(): void {
+    this.isRepeated = true;
+    this.attempt = this.newAttempt();
+    this.pool.takeFresh(this.attempt);
+  }
+
+  private newAttempt(): Attempt {
+    const { upstream, request } = this;
+    const { method, context, target } = request;
+    const call = upstream.calls.begin(upstream.name, method, context, target);
+    return new Attempt(this, this.pool, request, call);
+  }
+
+  /** The probe was answered first: its response counts, and the connection of the other attempt seems to be dead. */
+  private takeProbe(probe: Attempt): void {
+    const { attempt, upstream, request } = this;
+    this.attempt = probe;
+    this.probing = undefined;
+    if (!attempt) return;
+    const { address, sentAtMs } = attempt;
+    const answering = probe.address;
+    const bury = (): void => {
+      if (attempt.isOver) return;
+      attempt.end('stale');
+      upstream.endUnproven(sentAtMs, address, answering);
+    };
+    // Both attempts at a live read are answered by the same event, in any order.
+    if (request.isLive) setTimeout(bury, LIVE_GRACE_MS).unref();
+    else bury();
+  }
+
+  private endProbe(): void {
+    this.upstream.probes.leave(this);
+    this.probing?.end('canceled');
+    this.probing = undefined;
+  }
+
+  /** Begins its time again. */
+  private wait(timeoutMs: number): void {
+    this.endsAtMs = awakeMs() + timeoutMs;
+    this.lookLater();
+  }
+
+  private lookLater(): void {
+    this.deadline?.callOff();
+    const atMs = Math.min(awakeMs() + this.lookInMs, this.endsAtMs);
+    this.deadline = this.upstream.deadlines.add(atMs, this);
+  }
+
+  private onLate(): void {
+    const { attempt, hasHead, request, upstream } = this;
+    const { timeoutMs, isLive } = request;
+    if (awakeMs() < this.endsAtMs) {
+      this.lookLater();
+      // A probe on which nothing came either continues, and others have their turn.
+      if (this.probing) upstream.probes.leave(this);
+      else if (!hasHead && !this.hasAsked) {
+        this.hasAsked = true;
+        upstream.probes.ask(this);
+      }
+    } else if (attempt?.isSending) this.wait(timeoutMs);
+    else {
+      const silent = attempt?.address;
+      this.fail(attempt?.reached ?? 'sent', undefined, timeoutMs);
+      // What was silent for so long takes along what lay idle meanwhile, and other addresses come first.
+      if (attempt && !hasHead && !isLive) upstream.endUnproven(attempt.sentAtMs, silent);
+    }
+  }
+
+  private errorOf(failure: { reached: Reached; cause: unknown; timeoutMs?: number }): GatewayError {
+    const isRefused = failure.cause instanceof RefusedCredential;
+    return upstreamError({ ...this.request, upstream: this.upstream }, { ...failure, isRefused });
+  }
+
+  private fail(reached: Reached, cause: unknown, timeoutMs?: number): void {
+    // Another attempt may have reached the upstream.
+    const wasSent = this.isRepeated || (this.probing && this.probing.reached !== 'nowhere');
+    const furthest = wasSent && reached === 'nowhere' ? 'sent' : reached;
+    const failure = timeoutMs === undefined ? { cause } : { cause, timeoutMs };
+    const error = this.errorOf({ reached: furthest, ...failure });
+    this.end(this.hasHead ? 'broken' : error);
+    const isTimeout = timeoutMs !== undefined;
+    this.handler.onFailure({ error, reached: furthest, isTimeout, cause });
+  }
+
+  private end(how: Parameters<Attempt['end']>[0]): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.deadline?.callOff();
+    this.endProbe();
+    this.attempt?.end(how);
+    this.attempt = undefined;
+  }
+}

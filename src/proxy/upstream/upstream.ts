@@ -1,0 +1,182 @@
+import type { Logger } from 'pino';
+import { awakeMs } from '../../platform/clock/awake-clock.ts';
+import { Deadlines } from '../../platform/collections/deadlines.ts';
+import type { SecretList } from '../../platform/config/secret-list.ts';
+import { internalError, type GatewayError } from '../../platform/errors/gateway-error.ts';
+import type { ProxiedPrefix } from '../../contract/routes.ts';
+import { tcpAddress } from './tcp-address.ts';
+import type { NameResolver } from '../../platform/names/name-resolver.ts';
+import type { RequestRecord } from '../../platform/telemetry/request-record.ts';
+import type { UpstreamCalls, UpstreamName } from './upstream-calls.ts';
+import { Addresses } from './connections/addresses.ts';
+import { ConnectionPool } from './connections/connection-pool.ts';
+import { connectorTo, type Connector } from './connections/connector.ts';
+import { tryConnect } from './connections/try-connect.ts';
+import {
+  Exchange,
+  type AnswerHandler,
+  type ExchangeRequest,
+  type ExchangeUpstream,
+} from './exchange.ts';
+import { ProbeTurn } from './probe-turn.ts';
+import type { ReadProtocol, UpstreamProtocol } from './protocols/upstream-protocol.ts';
+
+/** What an upstream is made of. Its origin, base path and credential come only from the settings. */
+export interface UpstreamOptions<Protocol extends UpstreamProtocol> {
+  name: UpstreamName;
+  url: string;
+  protocol: Protocol;
+  /** The public prefix that stands for the upstream's base URL, if it has one. */
+  prefix?: ProxiedPrefix;
+  credential: SecretList<string>;
+  /** Whether its credential is the header `Authorization`. */
+  isBearer: boolean;
+  /** Whether connections are kept for further requests. */
+  keepsConnections: boolean;
+  names: NameResolver;
+  timeouts: UpstreamTimeouts;
+  calls: UpstreamCalls;
+  logger: Logger;
+}
+
+/** Timeouts in milliseconds. */
+interface UpstreamTimeouts {
+  connectMs: number;
+  responseMs: number;
+  liveMs: number;
+  upstreamStallMs: number;
+}
+
+/** The share of its time after which a request without a byte of its response is probed. */
+const PROBE_SHARE = 0.25;
+/** The share of the time of a live read after which one that is silent is broken off, so that its readers come again. */
+const SILENT_SHARE = 0.75;
+
+/** A server behind the gateway, and its connections. */
+export class Upstream<
+  Protocol extends UpstreamProtocol = UpstreamProtocol,
+> implements ExchangeUpstream {
+  readonly name: UpstreamName;
+  readonly base: URL;
+  /** The path of the base URL without a trailing slash, or empty. */
+  readonly basePath: string;
+  readonly protocol: Protocol;
+  readonly credentialSetting: string;
+  readonly calls: UpstreamCalls;
+  readonly probes = new ProbeTurn();
+  readonly deadlines = new Deadlines<Exchange>(awakeMs, (exchange) => exchange.onDue());
+  /** A connection has opened, or could not be opened for this reason. */
+  onConnect: (failure: Error | undefined) => void = () => undefined;
+  /** Whether it takes connections, and answers nothing that counts. */
+  isSilent: () => boolean = () => false;
+  private readonly options: UpstreamOptions<Protocol>;
+  private readonly addresses: Addresses;
+  private readonly connect: Connector;
+  /** Reads come in crowds, for which nothing else must wait. */
+  private readonly reads: ConnectionPool;
+  private readonly others: ConnectionPool;
+
+  constructor(options: UpstreamOptions<Protocol>) {
+    this.options = options;
+    this.name = options.name;
+    this.base = new URL(options.url);
+    this.basePath = this.base.pathname.replace(/\/$/, '');
+    this.protocol = options.protocol;
+    this.credentialSetting = options.credential.name;
+    this.calls = options.calls;
+    this.addresses = new Addresses(tcpAddress(this.base).host, options.names);
+    this.connect = connectorTo(this.base, this.addresses);
+    this.reads = this.newPool(true);
+    this.others = this.newPool(false);
+  }
+
+  /** The current value of `Authorization` for it, if it has one. */
+  get authorization(): string | undefined {
+    const [credential] = this.options.credential.entries;
+    return this.options.isBearer && credential ? `Bearer ${credential}` : undefined;
+  }
+
+  /** The public prefix that stands for its base URL. Throws a plain Error if it has none. */
+  get prefix(): ProxiedPrefix {
+    const { prefix, name } = this.options;
+    if (!prefix) throw new Error(`${name} has no public prefix`);
+    return prefix;
+  }
+
+  /** Whether browsers and caches may read it, and several readers may share one read. */
+  get isRead(): boolean {
+    return isReadProtocol(this.protocol);
+  }
+
+  /** The time in milliseconds to the response headers of a request. */
+  timeoutMs(isLive: boolean): number {
+    const { responseMs, liveMs } = this.options.timeouts;
+    return isLive ? SILENT_SHARE * liveMs : responseMs;
+  }
+
+  probesAfterMs(isLive: boolean): number {
+    const { responseMs, liveMs } = this.options.timeouts;
+    if (!isLive || !isReadProtocol(this.protocol)) return PROBE_SHARE * responseMs;
+    // Before that its silence says nothing.
+    return Math.max(PROBE_SHARE * liveMs, this.protocol.longestSilenceMs.poll);
+  }
+
+  /** Sends a request. The handler gets its response, or an error in the form in which a client may get it. */
+  exchange(request: ExchangeRequest, handler: AnswerHandler): Exchange {
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const exchange = new Exchange(this, isRead ? this.reads : this.others, request, handler);
+    exchange.start();
+    return exchange;
+  }
+
+  /** Resolves with the reason if no connection opens within `timeoutMs`, and never rejects; see `tryConnect`. */
+  tryConnect(timeoutMs: number, signal?: AbortSignal): Promise<Error | undefined> {
+    return tryConnect(this.connect, timeoutMs, signal);
+  }
+
+  endUnproven(sinceMs: number, silent?: string, answering?: string): void {
+    if (silent !== undefined && silent !== answering) this.addresses.avoid(silent);
+    for (const pool of [this.reads, this.others])
+      for (const { handler } of pool.endUnproven(sinceMs)) handler?.onUnproven();
+  }
+
+  faultOf(fault: unknown, { requestId, traceId }: RequestRecord): GatewayError {
+    this.options.logger.error(
+      { requestId, traceId, code: 'internal_error', err: fault },
+      'the gateway failed to pass on an answer',
+    );
+    return internalError(fault);
+  }
+
+  /** Closes every connection, also busy ones. */
+  close(): void {
+    this.reads.close();
+    this.others.close();
+  }
+
+  private newPool(isPatient: boolean): ConnectionPool {
+    const { timeouts, keepsConnections } = this.options;
+    return new ConnectionPool({
+      connect: this.connect,
+      timeouts: {
+        connectMs: timeouts.connectMs,
+        stallMs: timeouts.upstreamStallMs,
+        silenceMs: SILENT_SHARE * timeouts.liveMs,
+      },
+      isTls: this.base.protocol === 'https:',
+      keepsConnections,
+      isPatient,
+      onConnect: (failure) => {
+        if (failure) this.addresses.connectFailed();
+        this.onConnect(failure);
+      },
+    });
+  }
+}
+
+/** An upstream whose reads may be shared and may wait for new data. */
+export type ReadUpstream = Upstream<ReadProtocol>;
+
+function isReadProtocol(protocol: UpstreamProtocol): protocol is ReadProtocol {
+  return 'liveModeOf' in protocol;
+}

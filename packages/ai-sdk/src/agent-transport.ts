@@ -3,6 +3,7 @@ import { APIError, conversation, isOpen } from '@agent-gateway/client';
 import type {
   AcceptedCommand,
   AgentGateway,
+  Answer,
   AskOptions,
   Bookmark,
   Conversation,
@@ -42,8 +43,14 @@ export class AgentTransport implements ChatTransport<AgentMessage> {
   readonly #options: TransportOptions;
   #said: Conversation = conversation([]);
   #bookmark: Bookmark | undefined;
-  /** The numbers of the turns that the page has without their ends. */
-  readonly #open = new Set<number | undefined>();
+  /** The keys of the turns that the page has without their ends. */
+  readonly #open = new Set<string>();
+  /** What `stop` stops. */
+  #latest: Answer | Turn | undefined;
+  /** What the page reads, and the turn that it shows. */
+  #reading: { stream: ChunkStream; turn?: Turn } | undefined;
+  /** The calls whose decisions are sent. */
+  readonly #decided = new Set<string>();
 
   constructor(gateway: AgentGateway, agent: EntityAddress, options: TransportOptions) {
     this.#gateway = gateway;
@@ -54,7 +61,7 @@ export class AgentTransport implements ChatTransport<AgentMessage> {
   /** What was said so far, for the `messages` of `useChat`. Rejects with an `APIError`. */
   async history({ signal }: { signal?: AbortSignal } = {}): Promise<AgentMessage[]> {
     const { turns } = (await this.#catchUp(signal)).said;
-    for (const { seq } of turns.filter(isOpen)) this.#open.add(seq);
+    for (const turn of turns.filter(isOpen)) this.#keepOpen(turn);
     return uiMessages(turns);
   }
 
@@ -76,8 +83,9 @@ export class AgentTransport implements ChatTransport<AgentMessage> {
       ...(isNew && REQUEST_ID.test(message.id) && { requestId: message.id }),
       signal: stream.signal,
     });
+    this.#latest = answer;
     await answer.sent;
-    return stream.of(this.#answered(answer));
+    return this.#read(stream, this.#answered(answer));
   }
 
   /** The answers that run, each from its beginning, or null if the agent is idle. Rejects with an `APIError`. */
@@ -87,16 +95,86 @@ export class AgentTransport implements ChatTransport<AgentMessage> {
     const stream = new ChunkStream(request.abortSignal);
     const { signal } = stream;
     const { said, bookmark: from } = await this.#catchUp(signal);
-    const turns = said.turns.filter((turn) => isOpen(turn) || this.#open.has(turn.seq));
+    const turns = said.turns.filter((turn) => isOpen(turn) || this.#open.has(turn.key));
     if (turns.length === 0) return null;
-    const events = this.#gateway.timeline(this.#agent, { from, signal });
-    return stream.of(this.#resumed(turns, said, events[Symbol.asyncIterator]()));
+    for (const turn of turns.filter(isOpen)) this.#keepOpen(turn);
+    const start = { said };
+    const onReset = (): void => void (start.said = conversation([]));
+    const events = this.#gateway.timeline(this.#agent, { from, signal, onReset });
+    return this.#read(stream, this.#resumed(turns, start, events[Symbol.asyncIterator]()));
   }
 
-  /** Interrupts the agent, which ends the answer. Rejects with an `APIError`. */
-  stop(reason?: string): Promise<AcceptedCommand> {
+  /**
+   * Ends the latest answer that runs, and no other. Does nothing if none does. An agent that does not name its turns is
+   * interrupted, whatever turn it is in. Rejects with an `APIError`.
+   */
+  async stop(reason?: string): Promise<AcceptedCommand | undefined> {
+    const latest = this.#latest;
+    if (latest === undefined) return undefined;
+    if ('sent' in latest) return latest.stop(reason);
+    const { agents } = this.#gateway;
     const options = reason === undefined ? {} : { reason };
-    return this.#gateway.agents.control(this.#agent, 'interrupt', options);
+    return latest.id === undefined
+      ? agents.control(this.#agent, 'interrupt', options)
+      : agents.stop(this.#agent, latest.id, options);
+  }
+
+  /**
+   * Sends what `addToolApprovalResponse` of `useChat` has decided in these messages, each decision once. Call it in an effect of
+   * the messages. A call whose decision is not accepted asks again. Rejects with an `APIError`.
+   */
+  async sendDecisions(messages: readonly UIMessage[]): Promise<void> {
+    const sent = messages.flatMap(({ parts }) => parts).map((part) => this.#sendDecision(part));
+    await Promise.all(sent);
+  }
+
+  /**
+   * Decides a call that waits for a person: a part `dynamic-tool` in the state `approval-requested`, whose `toolCallId` is the
+   * `call`. Rejects with an `APIError`, or a TypeError if `approved` is no boolean.
+   */
+  decide(call: string, decision: { approved: boolean; note?: string }): Promise<AcceptedCommand> {
+    const { approved, note } = decision;
+    return this.#gateway.agents.decide(this.#agent, {
+      call,
+      approved,
+      ...(note !== undefined && { note }),
+    });
+  }
+
+  async #sendDecision(part: UIMessage['parts'][number]): Promise<void> {
+    if (part.type !== 'dynamic-tool') return;
+    const { toolCallId: call, state } = part;
+    if (state === 'approval-requested') this.#decided.delete(call);
+    if (state !== 'approval-responded' || this.#decided.has(call)) return;
+    this.#decided.add(call);
+    const { approved, reason } = part.approval;
+    try {
+      await this.decide(call, { approved, ...(reason !== undefined && { note: reason }) });
+    } catch (error) {
+      const { stream, turn } = this.#reading ?? {};
+      if (turn?.tools.some(({ id, state }) => id === call && state === 'waiting')) {
+        stream?.insert({ type: 'tool-approval-request', approvalId: call, toolCallId: call });
+      }
+      throw error;
+    }
+  }
+
+  #read(
+    stream: ChunkStream,
+    chunks: AsyncIterator<UIMessageChunk, void>,
+  ): ReadableStream<UIMessageChunk> {
+    this.#reading = { stream };
+    return stream.of(chunks);
+  }
+
+  #forget({ key }: Turn): void {
+    const latest = this.#latest;
+    if (latest && 'key' in latest && latest.key === key) this.#latest = undefined;
+  }
+
+  #keepOpen(turn: Turn): void {
+    this.#open.add(turn.key);
+    this.#latest = turn;
   }
 
   async *#answered(events: AsyncIterable<TimelineEvent>): AsyncGenerator<UIMessageChunk, void> {
@@ -111,44 +189,50 @@ export class AgentTransport implements ChatTransport<AgentMessage> {
 
   async *#resumed(
     turns: readonly Turn[],
-    before: Conversation,
+    /** What was said so far, which begins again when the events do. */
+    so: { said: Conversation },
     events: AsyncIterator<TimelineEvent, void>,
   ): AsyncGenerator<UIMessageChunk, void> {
-    let said = before;
     for (let turn of turns) {
-      const { seq } = turn;
+      const { key } = turn;
       const chunks = new AnswerChunks();
       for (;;) {
-        turn = said.turns.find((each) => each.seq === seq) ?? turn;
+        turn = so.said.turns.find((each) => each.key === key) ?? turn;
         yield* this.#chunksAfter(turn, chunks);
         if (!isOpen(turn)) break;
         const { value, done } = await events.next();
         if (done === true) return;
-        said = conversation([value], said);
+        so.said = conversation([value], so.said);
       }
     }
   }
 
   *#chunksAfter(turn: Turn, chunks: AnswerChunks): Generator<UIMessageChunk, void> {
-    this.#open.add(turn.seq);
+    this.#open.add(turn.key);
+    if (this.#reading) this.#reading.turn = turn;
     yield* chunks.after(turn);
     if (isOpen(turn)) return;
     // The page has taken the last chunk.
-    this.#open.delete(turn.seq);
+    this.#open.delete(turn.key);
+    this.#forget(turn);
     const error = errorOf(turn);
     if (error) throw error;
   }
 
   /** Reads what is new since the last time. */
   async #catchUp(signal?: AbortSignal): Promise<{ said: Conversation; bookmark: Bookmark }> {
+    let before = this.#said;
+    const events: TimelineEvent[] = [];
     const timeline = this.#gateway.timeline(this.#agent, {
       live: false,
       waitForStream: false,
+      onReset: () => {
+        before = conversation([]);
+        events.length = 0;
+      },
       ...(this.#bookmark && { from: this.#bookmark }),
       ...(signal && { signal }),
     });
-    const before = this.#said;
-    const events: TimelineEvent[] = [];
     try {
       for await (const event of timeline) events.push(event);
     } catch (error) {

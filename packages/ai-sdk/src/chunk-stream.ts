@@ -3,6 +3,7 @@ import type { UIMessageChunk } from 'ai';
 /** A stream of chunks whose reads end with it: at its end, at its failure, and when it is cancelled. */
 export class ChunkStream {
   readonly #ended = new AbortController();
+  #controller: ReadableStreamDefaultController<UIMessageChunk> | undefined;
   /** For the reads. */
   readonly signal: AbortSignal;
 
@@ -20,6 +21,7 @@ export class ChunkStream {
     };
     return new ReadableStream<UIMessageChunk>(
       {
+        start: (controller) => void (this.#controller = controller),
         pull: (controller) =>
           pull(controller).catch((error: unknown) => {
             end();
@@ -30,5 +32,10 @@ export class ChunkStream {
       // Nothing is taken from the answer before the page asks for it.
       { highWaterMark: 0 },
     );
+  }
+
+  /** Puts a chunk in front of what comes next. Does nothing if the stream has ended. */
+  insert(chunk: UIMessageChunk): void {
+    if (!this.signal.aborted) this.#controller?.enqueue(chunk);
   }
 }

@@ -26,6 +26,16 @@ const EVENTS: NewAgentEvent[] = [
   { ...tool, id: 'c2', name: 'spawn', state: 'done', url: '/t/default/a/x/y' },
   { ...tool, id: 'c3', state: 'called' },
   { ...tool, id: 'c3', state: 'failed', error: 'no' },
+  { kind: 'reasoning', replyTo: 0, text: 'So it is' },
+  { kind: 'reasoning', replyTo: 0, text: ' three.' },
+  { ...tool, id: 'c4', name: 'refund', state: 'waiting', input: 90 },
+  { kind: 'decision', replyTo: 0, call: 'c4', approved: true, by: 'ada', input: 80 },
+  { ...tool, id: 'c4', name: 'refund', state: 'called', input: 80 },
+  { ...tool, id: 'c4', name: 'refund', state: 'done', output: 'ok' },
+  { ...tool, id: 'c5', name: 'refund', state: 'waiting' },
+  { kind: 'decision', replyTo: 0, call: 'c5', approved: false },
+  { ...tool, id: 'c5', name: 'refund', state: 'denied', error: 'too much' },
+  { kind: 'data', replyTo: 0, data: { order: 7 } },
   word(2, ' 3'),
   { kind: 'reply', replyTo: 0, content: [...text('It is 3.'), file] },
 ];
@@ -53,6 +63,24 @@ describe('the messages of a conversation', () => {
       },
       { type: 'text', text: ' is', state: 'done' },
       { ...own, toolName: 'sum', toolCallId: 'c3', state: 'output-error', errorText: 'no' },
+      { type: 'reasoning', text: 'So it is three.', state: 'done' },
+      {
+        ...own,
+        toolName: 'refund',
+        toolCallId: 'c4',
+        input: 80,
+        approval: { id: 'c4' },
+        state: 'output-available',
+        output: 'ok',
+      },
+      {
+        ...own,
+        toolName: 'refund',
+        toolCallId: 'c5',
+        approval: { id: 'c5' },
+        state: 'output-denied',
+      },
+      { type: 'data-agent', data: { order: 7 } },
       { type: 'text', text: ' 3.', state: 'done' },
       file,
     ];
@@ -79,11 +107,27 @@ describe('the messages of a conversation', () => {
         let last: AgentMessage | undefined;
         const messages = read<AgentMessage>({ stream: streamOf(told), terminateOnError: true });
         for await (const message of messages) last = message;
-        // The SDK adds fields without a value.
-        expect(JSON.parse(JSON.stringify(last))).toEqual(whole);
+        expect(withoutOwnFields(last)).toEqual(whole);
       }),
       { numRuns: 50 },
     );
+  });
+});
+
+describe('a call of a tool', () => {
+  it('is to be approved until somebody has decided, and then runs', () => {
+    const states = events.map((_, index) => {
+      const [turn] = conversation(events.slice(0, index + 1)).turns;
+      const parts = uiMessages([turn!]).at(-1)?.parts ?? [];
+      const call = parts.find((part) => part.type === 'dynamic-tool' && part.toolCallId === 'c4');
+      return (call as { state?: string } | undefined)?.state;
+    });
+    expect([...new Set(states)]).toEqual([
+      undefined,
+      'approval-requested',
+      'input-available',
+      'output-available',
+    ]);
   });
 });
 
@@ -109,6 +153,14 @@ describe('the error of a turn', () => {
     expect(errorOf(conversation(events).turns[0]!)).toBeUndefined();
   });
 });
+
+/** The SDK adds fields without a value, and the id of its stream to reasoning. */
+function withoutOwnFields(message: AgentMessage | undefined): unknown {
+  return JSON.parse(JSON.stringify(message), (_, value: unknown) => {
+    const { type } = (value ?? {}) as { type?: unknown };
+    return type === 'reasoning' ? { ...(value as object), id: undefined } : value;
+  });
+}
 
 /** The chunks for the events up to each of these places. */
 function chunksOf(places: number[]): UIMessageChunk[] {

@@ -1,5 +1,5 @@
-import type { DynamicToolUIPart, FileUIPart, TextUIPart, UIMessage } from 'ai';
-import { isOpen, type Stop, type ToolCall, type Turn } from '@agent-gateway/client';
+import type { DynamicToolUIPart, FileUIPart, ReasoningUIPart, TextUIPart, UIMessage } from 'ai';
+import { isOpen, type Stop, type ToolCall, type Turn, type TurnPart } from '@agent-gateway/client';
 
 /** What is known of an answer besides its parts. */
 export interface AgentMessageMetadata {
@@ -16,7 +16,15 @@ export interface AgentMessageMetadata {
 /** A message of `useChat` that shows a turn of an agent. */
 export type AgentMessage = UIMessage<AgentMessageMetadata>;
 
-export type AnswerPart = TextUIPart | DynamicToolUIPart | FileUIPart;
+export type AnswerPart =
+  TextUIPart | ReasoningUIPart | DynamicToolUIPart | FileUIPart | AgentDataPart;
+
+/** Data of the agent for its page. */
+export interface AgentDataPart {
+  type: 'data-agent';
+  /** Any JSON. */
+  data: unknown;
+}
 
 /**
  * Turns as the messages of `useChat`, two for each: the user's, whose id is the key of the turn, and the answer, which
@@ -46,8 +54,8 @@ export function contentOf(parts: readonly { type: string }[]): (TextUIPart | Fil
 }
 
 /** The same for a turn in every tab and after every reload. */
-export function answerId({ key, seq }: Turn): string {
-  return `answer-${seq ?? key}`;
+export function answerId({ id, key, seq }: Turn): string {
+  return `answer-${id ?? seq ?? key}`;
 }
 
 export function metadataOf({ state, ...turn }: Turn): AgentMessageMetadata {
@@ -56,30 +64,62 @@ export function metadataOf({ state, ...turn }: Turn): AgentMessageMetadata {
   return { state, ...Object.fromEntries(known) };
 }
 
-/** The text with the calls of tools in their places. While the turn is open, parts grow and new ones follow. */
+/** The parts of an answer in order. While the turn is open, the last one grows and new ones follow. */
 export function partsOf(turn: Turn): AnswerPart[] {
-  const parts: AnswerPart[] = [];
-  let begin = 0;
-  const tell = (end: number, state: 'streaming' | 'done'): void => {
-    if (end > begin) parts.push({ type: 'text', text: turn.text.slice(begin, end), state });
-    begin = Math.max(begin, end);
-  };
-  for (const call of turn.tools) {
-    tell(call.textLength, 'done');
-    parts.push(toolPart(call));
-  }
-  tell(turn.text.length, isOpen(turn) ? 'streaming' : 'done');
+  const isOver = !isOpen(turn);
+  const last = isOver ? undefined : turn.parts.at(-1);
+  const parts = turn.parts.map((part) =>
+    part.type === 'tool'
+      ? toolPart(part, isOver)
+      : partOf(part, part === last ? 'streaming' : 'done'),
+  );
   return [...parts, ...(turn.reply ?? []).filter(isFile)];
 }
 
-/** A tool without a type of its own, which the agent runs: `useChat` must not run it. */
-function toolPart({ id, name, state, ...call }: ToolCall): DynamicToolUIPart {
+function partOf(part: Exclude<TurnPart, ToolCall>, state: 'streaming' | 'done'): AnswerPart {
+  if (part.type === 'data') return { type: 'data-agent', data: part.data };
+  return { type: part.type, text: part.text, state };
+}
+
+/**
+ * A tool without a type of its own, which the agent runs: `useChat` must not run it. Chunks of AI SDK 6 cannot say what was
+ * decided, so a part only says that there was something to decide. Nobody can decide a call of a turn that has ended.
+ */
+function toolPart(tool: ToolCall, isOver: boolean): DynamicToolUIPart {
+  const { id, name, decision, ...call } = tool;
+  const state = isOver && tool.state === 'waiting' ? 'denied' : tool.state;
   const { input, output = call.url ?? null, error = '' } = call;
-  const part = { type: 'dynamic-tool', toolName: name, toolCallId: id } as const;
-  const own = { ...part, providerExecuted: true, input: input ?? null };
-  if (state === 'done') return { ...own, state: 'output-available', output };
-  if (state === 'failed') return { ...own, state: 'output-error', errorText: error };
-  return { ...own, state: 'input-available' };
+  const isAsked = state === 'waiting' || state === 'denied' || decision !== undefined;
+  const part = {
+    type: 'dynamic-tool',
+    toolName: name,
+    toolCallId: id,
+    providerExecuted: true,
+    input: input ?? null,
+    ...(isAsked && { approval: { id } }),
+    ...stateOf(state, decision !== undefined, output, error),
+  };
+  return part as DynamicToolUIPart;
+}
+
+function stateOf(
+  state: ToolCall['state'],
+  isDecided: boolean,
+  output: unknown,
+  errorText: string,
+): { state: DynamicToolUIPart['state']; output?: unknown; errorText?: string } {
+  switch (state) {
+    case 'done':
+      return { state: 'output-available', output };
+    case 'failed':
+      return { state: 'output-error', errorText };
+    case 'denied':
+      return { state: 'output-denied' };
+    case 'waiting':
+      return { state: isDecided ? 'input-available' : 'approval-requested' };
+    default:
+      return { state: 'input-available' };
+  }
 }
 
 function isFile(part: { type: string }): part is FileUIPart {

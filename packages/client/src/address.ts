@@ -7,7 +7,7 @@ const ENTITY_URL = /^\/t\/([^/]+)\/a\/([^/]+)\/([^/]+)$/;
 /** The gateway's rules for names. A name that breaks them would change the path. */
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._~:@-]*$/;
 
-interface Entity {
+export interface Entity {
   /** Undefined if the address names none. */
   tenant: string | undefined;
   type: string;

@@ -1,12 +1,15 @@
-import { commandPath, type EntityAddress } from './address.ts';
+import { commandPath, timelinePath, type EntityAddress } from './address.ts';
 import { Answer, type AnswerReads, type AskOptions } from './answer.ts';
 import { APIError } from './api-error.ts';
 import type { AgentEvent, ControlVerb, TimelineEvent } from './events.ts';
+import { forgetAgent, type ForgetOptions, type ForgetReceipt } from './forget.ts';
+import { bodyOf, messageOf } from './message-body.ts';
 import { newId } from './new-id.ts';
+import { Stream } from './stream.ts';
 import type { Answer as Response, RequestOptions, Transport } from './transport.ts';
 
 /** A command is worth waiting for: it outlasts an outage of the runtime. */
-const RETRY_FOR_MS = 90_000;
+export const RETRY_FOR_MS = 90_000;
 
 /** What every command takes. */
 export interface CommandOptions extends RequestOptions {
@@ -49,6 +52,19 @@ export interface MessageOptions extends CommandOptions {
 export interface ControlOptions extends CommandOptions {
   /** A reason for the readers of the timeline. */
   reason?: string;
+}
+
+/** A decision of `agents.decide`. */
+export interface NewDecision {
+  /** The id of the call. */
+  call: string;
+  approved: boolean;
+  /** Who decided. A back end says that of its own knowledge, never from what a page sends. */
+  by?: string;
+  /** A note for the readers of the timeline, and for the model if the call is denied. */
+  note?: string;
+  /** The input that the call gets in place of the model's. Any JSON. */
+  input?: unknown;
 }
 
 /** An accepted command. Commands of an entity are handled in the order of acceptance. */
@@ -103,14 +119,16 @@ export class Agents {
     message: unknown,
     { contentType, ...options }: MessageOptions = {},
   ): Promise<AcceptedCommand> {
-    const isShort = this.#isJsonOnly && typeof message === 'string';
-    const [body, usualType] = bodyOf(isShort ? messageOf(message) : message);
-    return this.#command(this.#path(agent, 'send'), body, contentType ?? usualType, options);
+    const [route, said] = this.#isJsonOnly ? routeOf(message) : ['send', message];
+    const [body, usualType] = bodyOf(said);
+    const path = this.#path(agent, 'send').replace(/send$/, route);
+    return this.#command(path, body, contentType ?? usualType, options);
   }
 
   /**
    * Sends a message and gives the answer to it, which reads the timeline from where it is then. Nothing is sent before
-   * the answer is read.
+   * the answer is read. With the `idempotencyKey` of an earlier call it gives the same answer, finished or under way,
+   * within the retention of the key: 24 hours by default.
    */
   ask<Event extends TimelineEvent = AgentEvent>(
     agent: EntityAddress,
@@ -120,7 +138,10 @@ export class Agents {
     const { timeoutMs: _, ...sendOptions } = options;
     const commands = {
       send: () => this.send(agent, message, sendOptions),
-      control: (more: ControlOptions) => this.control(agent, 'interrupt', more),
+      stop: (id: string, more: ControlOptions) => this.stop(agent, id, more),
+      interrupt: (more: ControlOptions) => this.control(agent, 'interrupt', more),
+      locate: (invocationId: string, signal: AbortSignal) =>
+        this.send(agent, { kind: 'locate', invocationId }, { signal }),
     };
     return new Answer<Event>(agent, commands, this.#reads, options);
   }
@@ -133,6 +154,75 @@ export class Agents {
   ): Promise<AcceptedCommand> {
     const body = JSON.stringify({ verb, reason });
     return this.#command(this.#path(agent, 'control'), body, 'application/json', options);
+  }
+
+  /**
+   * Deletes an agent made with `defineAgent`: what it does is ended, and its timeline, row, state and ended invocations are deleted.
+   * What is left is a mark without content, by which later commands are refused. It may be repeated. Needs an API key with `commands`
+   * and `registry:write`, and the agent's own key needs `streams:delete`. Rejects with an `APIError`.
+   */
+  forget(
+    agent: EntityAddress,
+    { children = false, ...options }: ForgetOptions = {},
+  ): Promise<ForgetReceipt> {
+    const { timeoutMs: _, ...request } = options;
+    const send = () => this.send(agent, { kind: 'forget', children }, request);
+    return forgetAgent(agent, this.#reads.invocations, send, options);
+  }
+
+  /**
+   * Ends one turn and no other: the turn under way, or one that waits. `invocationId` is its name, of the 202 of the message or
+   * `turn.id`. Nothing happens if the turn has ended. Rejects like `send`.
+   */
+  async stop(
+    agent: EntityAddress,
+    invocationId: string,
+    { reason, ...options }: ControlOptions = {},
+  ): Promise<AcceptedCommand> {
+    return this.send(agent, { kind: 'stop', invocationId, reason }, options);
+  }
+
+  /**
+   * Takes a message back that waits for other turns, or a reminder. Nothing happens if its turn has begun. Rejects like
+   * `send`.
+   */
+  async withdraw(
+    agent: EntityAddress,
+    invocationId: string,
+    { reason, ...options }: ControlOptions = {},
+  ): Promise<AcceptedCommand> {
+    return this.send(agent, { kind: 'withdraw', invocationId, reason }, options);
+  }
+
+  /**
+   * Decides a call of a tool that waits for a person. The first decision of a call counts. Rejects like `send`, and with a
+   * TypeError if `call` is no text or `approved` no boolean.
+   */
+  async decide(
+    agent: EntityAddress,
+    { call, approved, by, note, input }: NewDecision,
+    options: CommandOptions = {},
+  ): Promise<AcceptedCommand> {
+    if (typeof call !== 'string' || call === '')
+      throw new TypeError('call must be the id of a call.');
+    if (typeof approved !== 'boolean') throw new TypeError('approved must be true or false.');
+    return this.send(agent, { kind: 'decision', call, approved, by, note, input }, options);
+  }
+
+  /**
+   * All events of now as lines of JSON, each with a line feed at its end, decisions and usage included. Throws an
+   * `APIError`: `http_404` for an agent that has written nothing. Ends without an error when the signal aborts.
+   */
+  async *export(
+    agent: EntityAddress,
+    { signal }: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<string, void, undefined> {
+    const { transport, tenant, isRenewable } = this.#reads;
+    const path = timelinePath(agent, tenant);
+    const options = { live: false, ...(signal && { signal }) } as const;
+    for await (const { items } of new Stream(transport, path, isRenewable, options)) {
+      for (const event of items) yield `${JSON.stringify(event)}\n`;
+    }
   }
 
   #path(agent: EntityAddress, command: 'send' | 'control'): string {
@@ -166,33 +256,14 @@ export class Agents {
   }
 }
 
-/** The canonical shape of a message. */
-function messageOf(text: string): object {
-  return { kind: 'message', content: [{ type: 'text', text }] };
-}
+/** What a back end has a route for besides messages. */
+const OWN_ROUTES: readonly unknown[] = ['stop', 'withdraw', 'decision', 'locate'];
 
-/** Throws a TypeError for a value that JSON cannot represent. It would silently arrive as `{}`. */
-function bodyOf(message: unknown): [BodyInit, string] {
-  if (typeof message === 'string') return [message, 'text/plain; charset=utf-8'];
-  if (message instanceof Blob) return [message, message.type || 'application/octet-stream'];
-  if (message instanceof ArrayBuffer || ArrayBuffer.isView(message)) {
-    return [message as BufferSource, 'application/octet-stream'];
-  }
-  const json = isData(message) ? (JSON.stringify(message) as string | undefined) : undefined;
-  if (json === undefined) {
-    throw new TypeError('A message is text, bytes, or data that JSON can hold.');
-  }
-  return [json, 'application/json'];
-}
-
-/** Whether it has data of its own, unlike a stream or a form. */
-function isData(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return true;
-  if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return true;
-  // This also recognizes objects of another realm, such as a worker's.
-  return (
-    Object.prototype.toString.call(value) === '[object Object]' && !(Symbol.asyncIterator in value)
-  );
+/** A back end builds every body by itself: a page chooses the route, and no `kind`. */
+function routeOf(message: unknown): [route: string, message: unknown] {
+  if (typeof message === 'string') return ['send', messageOf(message)];
+  const { kind, ...fields } = (message ?? {}) as { kind?: unknown };
+  return OWN_ROUTES.includes(kind) ? [kind as string, fields] : ['send', message];
 }
 
 function accepted(

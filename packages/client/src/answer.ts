@@ -1,19 +1,32 @@
 import { timelinePath, type EntityAddress } from './address.ts';
-import type { AcceptedCommand, ControlOptions, MessageOptions } from './agents.ts';
-import { AnswerError, notAnswered } from './answer-error.ts';
+import {
+  RETRY_FOR_MS,
+  type AcceptedCommand,
+  type ControlOptions,
+  type MessageOptions,
+} from './agents.ts';
+import { AnswerDelay } from './answer-delay.ts';
+import { AnswerError, errorOf, notAnswered } from './answer-error.ts';
+import { Patience } from './answer-patience.ts';
 import { APIError } from './api-error.ts';
-import { textOf, type AgentEvent, type ReplyEvent, type TimelineEvent } from './events.ts';
+import { textOf } from './events.ts';
+import type { AgentEvent, ReplyEvent, TimelineEvent } from './events.ts';
 import type { Invocations } from './invocations.ts';
 import { ownTurnAfter } from './own-turn.ts';
 import { Timeline } from './timeline.ts';
 import type { Transport } from './transport.ts';
-import { isOpen, type Turn } from './turn.ts';
+import { TurnSearch } from './turn-search.ts';
+import { hasBegun, isOpen, type Turn } from './turn.ts';
 
 /** Options of `agents.ask`. */
 export interface AskOptions extends Omit<MessageOptions, 'timeoutMs'> {
-  /** How long the agent may take to begin, in milliseconds, from the moment the message is accepted. Default 60,000. */
+  /**
+   * How long the agent may take to begin, in milliseconds, from the moment the message is accepted. Begun is the first text,
+   * thought, data or call of a tool, also one that waits for a person. The time in which the page is hidden does not count, and
+   * up to 90 s of an outage do not. Default 60,000.
+   */
   timeoutMs?: number;
-  /** Ends the reading, which throws the signal's reason. The agent continues: `stop()` interrupts it. */
+  /** Ends the reading, which throws the signal's reason. The agent continues: `stop()` ends its turn. */
   signal?: AbortSignal;
 }
 
@@ -29,12 +42,12 @@ export interface AnswerReads {
 /** The commands of an answer. */
 interface AnswerCommands {
   send: () => Promise<AcceptedCommand>;
-  control: (options: ControlOptions) => Promise<AcceptedCommand>;
+  stop: (invocationId: string, options: ControlOptions) => Promise<AcceptedCommand>;
+  interrupt: (options: ControlOptions) => Promise<AcceptedCommand>;
+  locate: (invocationId: string, signal: AbortSignal) => Promise<AcceptedCommand>;
 }
 
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** How long the client asks for the reason of a missing answer. */
-const REASON_TIMEOUT_MS = 5_000;
 
 /**
  * The answer to one message. The message is sent when the answer is read for the first time, or `sent` is. Iterate
@@ -57,8 +70,11 @@ export class Answer<Event extends TimelineEvent = AgentEvent> implements AsyncIt
   #source: AsyncGenerator<Event, void> | undefined;
   #reading: Promise<void> | undefined;
   #readers = 0;
+  readonly #delay: AnswerDelay;
+  /** Whether it is known where the turn begins, or would. */
+  #isSearched = false;
   readonly #late = new AbortController();
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #patience: Patience | undefined;
 
   /** Created by `agents.ask`. */
   constructor(
@@ -71,6 +87,7 @@ export class Answer<Event extends TimelineEvent = AgentEvent> implements AsyncIt
     this.#commands = commands;
     this.#reads = reads;
     this.#options = options;
+    this.#delay = new AnswerDelay(reads);
   }
 
   /** The accepted command. Sends the message if that has not been done. */
@@ -110,9 +127,9 @@ export class Answer<Event extends TimelineEvent = AgentEvent> implements AsyncIt
   }
 
   /**
-   * Interrupts the agent, which ends the answer. Does nothing if the answer has ended, and if the message has not been
-   * sent, it never is. An agent interrupts the turn that it is in: while the message waits for another one, that is
-   * the other one.
+   * Ends this turn and no other, whether it is under way or waits for others. Does nothing if the answer has ended, and
+   * if the message has not been sent, it never is. An agent that does not name its turns is interrupted, whatever turn
+   * it is in.
    */
   async stop(reason?: string): Promise<AcceptedCommand | undefined> {
     if (!this.#sending) {
@@ -124,9 +141,13 @@ export class Answer<Event extends TimelineEvent = AgentEvent> implements AsyncIt
       this.#sending.catch(() => undefined);
       return undefined;
     }
-    await this.#sending;
+    const { invocationId } = await this.#sending;
     if (this.#end) return undefined;
-    return this.#commands.control(reason === undefined ? {} : { reason });
+    const options = reason === undefined ? {} : { reason };
+    const isUnnamed = this.#turn !== undefined && this.#turn.id === undefined;
+    return isUnnamed
+      ? this.#commands.interrupt(options)
+      : this.#commands.stop(invocationId, options);
   }
 
   async #send(): Promise<AcceptedCommand> {
@@ -137,8 +158,16 @@ export class Answer<Event extends TimelineEvent = AgentEvent> implements AsyncIt
 
   /** The offset after the last event of now. */
   async #endOf(path: string): Promise<string> {
-    const { signal } = this.#options;
-    const call = { method: 'HEAD', path, isIdempotent: true, ...(signal && { signal }) };
+    const { signal, retryForMs, onRetry } = this.#options;
+    const call = {
+      method: 'HEAD',
+      path,
+      isIdempotent: true,
+      usualRetryForMs: RETRY_FOR_MS,
+      ...(signal && { signal }),
+      ...(retryForMs !== undefined && { retryForMs }),
+      ...(onRetry && { onRetry }),
+    };
     try {
       const { headers } = await this.#reads.transport.request(call);
       return headers.get('stream-next-offset') ?? '-1';
@@ -160,7 +189,8 @@ export class Answer<Event extends TimelineEvent = AgentEvent> implements AsyncIt
     const { signal } = this.#options;
     const command = await this.sent;
     signal?.throwIfAborted();
-    const { value: event } = await this.#open(command).next();
+    const source = await this.#open(command);
+    const { value: event } = await source.next();
     if (event) return this.#take(event, command);
     this.#source = undefined;
     signal?.throwIfAborted();
@@ -172,74 +202,78 @@ export class Answer<Event extends TimelineEvent = AgentEvent> implements AsyncIt
       });
     }
     const timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
-    throw notAnswered(timeoutMs, command.requestId, await this.#unfinished());
+    const why = await this.#delay.why(this.#turn, this.#isSearched, command, signal);
+    throw notAnswered(timeoutMs, command.requestId, why);
   }
 
-  /** The events from where the timeline was before the message, or from where the last reader left. */
-  #open(command: AcceptedCommand): AsyncGenerator<Event, void> {
+  /** The events from where the turn begins, or from where the last reader left. */
+  async #open(command: AcceptedCommand): Promise<AsyncGenerator<Event, void>> {
     if (this.#source) return this.#source;
     const { signal, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options;
-    const { transport, tenant, isRenewable } = this.#reads;
-    const path = timelinePath(command, tenant);
-    // Without a tenant of its own the client does not know that of the gateway before the first command.
-    const from = this.#before?.path === path ? this.#before.offset : '-1';
-    this.#timeline ??= new Timeline<Event>(transport, path, isRenewable, {
-      from,
-      signal: AbortSignal.any([this.#late.signal, ...(signal ? [signal] : [])]),
-    });
-    if (!this.#turn) this.#timer = setTimeout(() => this.#late.abort(), timeoutMs);
+    const ended = AbortSignal.any([this.#late.signal, ...(signal ? [signal] : [])]);
+    if (!this.#turn || !hasBegun(this.#turn)) this.#wait(timeoutMs);
+    this.#timeline ??= await this.#timelineOf(command, ended);
     return (this.#source = this.#timeline[Symbol.asyncIterator]());
   }
 
+  async #timelineOf(command: AcceptedCommand, signal: AbortSignal): Promise<Timeline<Event>> {
+    const { transport, tenant, isRenewable } = this.#reads;
+    const path = timelinePath(command, tenant);
+    // Without a tenant of its own the client does not know that of the gateway before the first command.
+    const before = this.#before?.path === path ? this.#before.offset : '-1';
+    // Only a message with a key of the caller can have been sent before.
+    const mayBeRepeated = command.isReplay || this.#options.idempotencyKey !== undefined;
+    const locate = (limit: AbortSignal) => this.#commands.locate(command.invocationId, limit);
+    this.#isSearched = !mayBeRepeated;
+    const from = mayBeRepeated
+      ? await new TurnSearch(this.#reads, { path, command, locate, signal }).placeAfter(before)
+      : before;
+    this.#isSearched ||= !signal.aborted;
+    return new Timeline<Event>(transport, path, isRenewable, {
+      from,
+      signal,
+      onState: (state) => this.#patience?.onState(state),
+      onReset: () => this.#startOver(),
+    });
+  }
+
+  #wait(timeoutMs: number): void {
+    this.#patience?.end();
+    this.#patience = new Patience(timeoutMs, RETRY_FOR_MS, () => this.#late.abort());
+  }
+
+  /** The events come again from the start. Whoever has had some of them gets those that come after as many. */
+  #startOver(): void {
+    this.#turn = undefined;
+    this.#events.length = 0;
+    this.#wait(this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+  }
+
   /** Keeps an event of the turn, and ends with its last one. */
-  #take(event: Event, { requestId }: AcceptedCommand): void {
+  #take(event: Event, command: AcceptedCommand): void {
     const said = event as unknown as AgentEvent;
-    const turn = ownTurnAfter(this.#turn, said, requestId);
+    this.#delay.take(said);
+    const turn = ownTurnAfter(this.#turn, said, command);
     if (!turn) return;
-    clearTimeout(this.#timer);
+    if (hasBegun(turn) || !isOpen(turn)) {
+      this.#patience?.end();
+      this.#patience = undefined;
+    }
     this.#turn = turn;
     this.#events.push(event);
     if (said.kind === 'reply') this.#reply = said;
     if (turn.state === 'done') this.#end = { error: undefined };
-    else if (!isOpen(turn)) this.#end = { error: errorOf(turn, requestId) };
+    else if (!isOpen(turn)) this.#end = { error: errorOf(turn, command.requestId) };
   }
 
   /** Nobody reads: the connection is closed until somebody does. */
   async #rest(): Promise<void> {
-    clearTimeout(this.#timer);
+    this.#patience?.end();
+    this.#patience = undefined;
     const source = this.#source;
     this.#source = undefined;
     await source?.return();
   }
-
-  async #unfinished() {
-    const { signal } = this.#options;
-    const options = {
-      timeoutMs: REASON_TIMEOUT_MS,
-      onRetry: () => false,
-      ...(signal && { signal }),
-    };
-    try {
-      return await this.#reads.invocations.list({ agent: this.#agent, ...options });
-    } catch {
-      // Most keys may not ask, and the reason is only a help.
-      return undefined;
-    }
-  }
-}
-
-function errorOf(turn: Turn, requestId: string): AnswerError {
-  const { state, error = '', text, stoppedBy } = turn;
-  if (state === 'stopped') {
-    const reason = stoppedBy?.reason === undefined ? '' : `: ${stoppedBy.reason}`;
-    const message = `The answer was stopped by an ${stoppedBy?.verb}${reason}`;
-    return new AnswerError(message, { code: 'stopped', requestId, text, stoppedBy });
-  }
-  if (state === 'refused') {
-    const code = error === 'archived' ? 'archived' : 'refused';
-    return new AnswerError(`The agent refused the message: ${error}`, { code, requestId });
-  }
-  return new AnswerError(`The agent failed: ${error}`, { code: 'failed', requestId, text });
 }
 
 function isStop(error: unknown): boolean {

@@ -78,7 +78,7 @@ export function errorOfAnswer(answer: ErrorAnswer, isIdempotent: boolean): APIEr
   const { code, detail, errors, message, sent } = problemOf(text);
   const isProblem = typeof code === 'string' && typeof detail === 'string';
   const isUndone = status < 500 || (isProblem && (sent === false || NOT_FORWARDED.has(code)));
-  const own = [detail, sentenceOf(message, errors), text.trim()].find(
+  const own = [detail, sentenceOf(message, errors), sentenceOfText(text)].find(
     (said) => typeof said === 'string',
   ) as string;
   const said = own.slice(0, MAX_TEXT_LENGTH);
@@ -105,6 +105,15 @@ export function isPassing({ status, code }: APIError, isRenewable: boolean): boo
 function sentenceOf(message: unknown, errors: unknown): string | undefined {
   if (typeof message !== 'string') return undefined;
   return errors === undefined ? message : `${message}: ${JSON.stringify(errors)}`;
+}
+
+/** The answer to HEAD has no text, and a proxy answers with a page. */
+function sentenceOfText(text: string): string {
+  const said = text.trim();
+  if (said === '') return 'The server gave no reason.';
+  return said.startsWith('<')
+    ? 'A server between here and the gateway answered with a page.'
+    : said;
 }
 
 /** A problem document (RFC 9457), or undefined. */

@@ -1,4 +1,5 @@
 import { APIError } from './api-error.ts';
+import { ReadScope } from './read-scope.ts';
 import { Credential, SessionEnded, type MintedToken } from './credential.ts';
 import { Transport, type TransportOptions } from './transport.ts';
 
@@ -6,6 +7,8 @@ import { Transport, type TransportOptions } from './transport.ts';
 export class BackEnd {
   /** For the commands. The browser adds the cookies of its origin, and there is no other credential. */
   readonly transport: Transport;
+  /** What the page reads: its tokens are for that. */
+  readonly scope = new ReadScope();
 
   /** Throws a TypeError for a URL that is neither a path of this origin nor http or https. */
   constructor(url: string, options: Omit<TransportOptions, 'url' | 'credential'>) {
@@ -14,11 +17,16 @@ export class BackEnd {
       throw new TypeError('backEnd must be a path such as /chat, or an http or https URL.');
     }
     const credential = new Credential({});
-    this.transport = new Transport({ ...options, url: url.replace(/\/+$/, ''), credential });
+    this.transport = new Transport({
+      ...options,
+      url: url.replace(/\/+$/, ''),
+      credential,
+      hasSession: true,
+    });
   }
 
   /**
-   * A read token for what the user may read. Rejects with an `APIError`, or with a `SessionEnded` after a 401: the user has
+   * A read token for what the page reads, as far as the user may. Rejects with an `APIError`, or with a `SessionEnded` after a 401: the user has
    * signed out.
    */
   async mint(): Promise<MintedToken> {
@@ -26,7 +34,7 @@ export class BackEnd {
       method: 'POST',
       path: '/token',
       headers: { 'content-type': 'application/json' },
-      body: '{}',
+      body: JSON.stringify(this.scope.next()),
       isIdempotent: true,
       // The reads that need it try again by themselves.
       retryForMs: 0,

@@ -1,9 +1,10 @@
 import type { Row, ShapeStream, ShapeStreamOptions } from '@electric-sql/client';
 import { APIError, isPassing } from './api-error.ts';
+import { CatalogRequests } from './catalog-requests.ts';
 import { readError } from './client-error.ts';
+import { ForeignAnswers } from './foreign-answers.ts';
 import type { StateTeller } from './live-state.ts';
 import { pause, pauseMs } from './pause.ts';
-import { withStallGuard } from './stall-guard.ts';
 import type { Transport } from './transport.ts';
 
 /** Receives the messages of the protocol's client, and calls `gotAll` whenever all current rows have arrived. */
@@ -24,9 +25,12 @@ export interface CatalogRead<R extends Row> {
   signal: AbortSignal;
 }
 
-/** The engine holds a long-poll for 20 s. */
-const SILENCE_MS = 60_000;
 const BACKOFF = { initialDelay: 200, maxDelay: 5_000, multiplier: 2 };
+
+const ALWAYS_VISIBLE = {
+  getCurrentState: () => 'visible' as const,
+  subscribe: () => () => undefined,
+};
 
 /** Reads the catalog until its end or until the signal aborts. Rejects with a final `APIError`. */
 export async function followCatalog<R extends Row>(
@@ -34,20 +38,28 @@ export async function followCatalog<R extends Row>(
   read: CatalogRead<R>,
 ): Promise<void> {
   read.states.enter({ name: 'connecting' });
-  // The client stops for good after 50 errors in a row, so a new one replaces it.
-  let isDone = false;
-  while (!isDone && !read.signal.aborted) isDone = await followOnce(transport, read);
+  const requests = new CatalogRequests(transport, read.states, read.isLive);
+  const unwatch = requests.watch();
+  try {
+    // The client stops for good after 50 errors in a row, so a new one replaces it.
+    let isDone = false;
+    while (!isDone && !read.signal.aborted) isDone = await followOnce(transport, requests, read);
+  } finally {
+    unwatch();
+  }
 }
 
 /** @returns whether all was read. False if the client stopped by itself or for the signal. */
 async function followOnce<R extends Row>(
   transport: Transport,
+  requests: CatalogRequests,
   { params, isLive, isRenewable, consume, states, signal }: CatalogRead<R>,
 ): Promise<boolean> {
   // It is loaded only when the catalog is read.
   const protocol = await import('@electric-sql/client');
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const stopped = new AbortController();
+  const foreign = new ForeignAnswers();
   let failures = 0;
   const wait = (error: unknown, retryInMs = pauseMs(++failures)): number => {
     states.enter({ name: 'waiting', error: readError(error), retryInMs });
@@ -62,15 +74,17 @@ async function followOnce<R extends Row>(
   const stream = new protocol.ShapeStream<R>({
     url: transport.urlOf('/shapes/v1/shape'),
     params,
-    fetchClient: watched(renewing(transport), failed, signal),
+    fetchClient: watched(requests.fetch, failed, signal),
     backoffOptions: BACKOFF,
     warnOnHttp: false,
     subscribe: isLive,
+    // Its requests wait while the page is hidden.
+    runtimeVisibility: ALWAYS_VISIBLE,
     signal: AbortSignal.any([signal, stopped.signal]),
     onError: async (error) => {
       const failure = isUnusable(error) ? noCatalog(error) : readError(error);
       if (signal.aborted) return undefined;
-      if (!isPassing(failure, isRenewable)) {
+      if (!foreign.mayPass(failure) && !isPassing(failure, isRenewable)) {
         reject(failure);
         return undefined;
       }
@@ -85,6 +99,7 @@ async function followOnce<R extends Row>(
   stream.subscribe(
     () => {
       failures = 0;
+      foreign.forget();
       if (stream.isUpToDate) states.enter({ name: 'live' });
     },
     () => resolve(false),
@@ -95,32 +110,6 @@ async function followOnce<R extends Row>(
     stream.unsubscribeAll();
     stopped.abort();
   });
-}
-
-/**
- * A token that expires ends a long-poll with a 401. This repeats the long-poll with a new token before that, so that the
- * catalog stays live.
- */
-function renewing(transport: Transport): typeof fetch {
-  const fetchNow = withStallGuard(transport.fetch, SILENCE_MS);
-  return async (input, init = {}) => {
-    const isLongPoll = new URL(input as string).searchParams.get('live') === 'true';
-    if (!isLongPoll) return fetchNow(input, init);
-    for (;;) {
-      const renewInMs = await transport.renewInMs(init.signal);
-      if (renewInMs === undefined) return fetchNow(input, init);
-      const over = new AbortController();
-      const timer = setTimeout(() => over.abort(), renewInMs);
-      const signals = init.signal ? [init.signal, over.signal] : [over.signal];
-      try {
-        return await fetchNow(input, { ...init, signal: AbortSignal.any(signals) });
-      } catch (error) {
-        if (!over.signal.aborted || init.signal?.aborted === true) throw error;
-      } finally {
-        clearTimeout(timer);
-      }
-    }
-  };
 }
 
 /** The client silently retries network errors, 429 and 5xx. This reports them. */

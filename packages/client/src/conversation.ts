@@ -1,15 +1,22 @@
-import type { AgentEvent, AgentStatus, TimelineEvent } from './events.ts';
-import { isObject, isOpen, messageOf, newTurn, turnAfter } from './turn.ts';
+import type { AgentEvent, AgentStatus, MessageEvent } from './events.ts';
+import type { RefusedEvent, TimelineEvent } from './events.ts';
+import { isObject, isOpen, newTurn, turnAfter, turnMovedUp, turnOf } from './turn.ts';
 import type { Conversation, Note, Turn } from './turn.ts';
 
 const EMPTY: Conversation = {
   turns: [],
+  queued: [],
   items: [],
   status: 'idle',
   nextSeq: undefined,
   heldStatus: undefined,
 };
-const HELD: readonly unknown[] = ['paused', 'archived', 'failing'] satisfies AgentStatus[];
+const HELD: readonly unknown[] = [
+  'paused',
+  'archived',
+  'failing',
+  'failed',
+] satisfies AgentStatus[];
 /** The gateway's rule for `X-Request-Id`. The other keys have a `#`, which no such id has. */
 const REQUEST_ID = /^[\w.-]{1,128}$/;
 
@@ -35,6 +42,7 @@ class Draft {
   #nextSeq: number | undefined;
   #heldStatus: AgentStatus | undefined;
   #isChanged = false;
+  #namesSoFar: Set<string> | undefined;
 
   constructor(before: Conversation) {
     this.#before = before;
@@ -48,8 +56,9 @@ class Draft {
     if (!this.#isChanged) return this.#before;
     return {
       turns: this.#turns,
+      queued: this.#turns.filter(({ state }) => state === 'queued'),
       items: this.#items,
-      status: this.#heldStatus ?? (this.#turns.some(isOpen) ? 'running' : 'idle'),
+      status: this.#status(),
       nextSeq: this.#nextSeq,
       heldStatus: this.#heldStatus,
     };
@@ -62,9 +71,17 @@ class Draft {
     if (event.kind === 'status') {
       this.#heldStatus = HELD.includes(event.status) ? event.status : undefined;
     }
-    if (event.kind === 'message' && Number.isSafeInteger(event.seq)) {
-      this.#addTurn(event.seq, event.at, event);
-    } else if (!this.#addToTurn(event)) this.#addNote(event);
+    // It answers a client that looks for a turn, and says nothing to anybody else.
+    if (event.kind === 'located') return;
+    if (event.kind === 'message' && isNumber(event.seq)) this.#addTurn(event);
+    else if (!this.#addToTurn(event)) this.#addNote(event);
+  }
+
+  #status(): AgentStatus {
+    const held = this.#heldStatus;
+    if (held !== undefined && held !== 'failed') return held;
+    if (this.#turns.some(({ state }) => state === 'asking')) return 'waiting';
+    return this.#turns.some(isOpen) ? 'running' : (held ?? 'idle');
   }
 
   /** Whether the event is new. Notes numbers that are missing before it. */
@@ -88,20 +105,17 @@ class Draft {
 
   /** Whether it is an event of a turn. */
   #addToTurn(event: AgentEvent): boolean {
-    const turn = event.kind === 'refused' ? this.#refused(event.requestId) : this.#answered(event);
+    const turn = event.kind === 'refused' ? this.#refused(event) : this.#answered(event);
     const after = turn && turnAfter(turn, event);
     if (!after) return false;
-    const place = this.#turns.lastIndexOf(turn);
-    if (place === -1) this.#insert(after);
-    else {
-      this.#turns[place] = after;
-      this.#items[this.#items.lastIndexOf(turn)] = after;
-    }
+    this.#put(turn, after);
+    if (isOpen(turn) && !isOpen(after)) this.#ended(after, event as { invocationId?: unknown });
     return true;
   }
 
-  /** The turn whose message the agent refused after it had come. */
-  #refused(requestId: unknown): Turn | undefined {
+  /** The turn whose message the agent refused after it had come. A command that has a name is found by it alone. */
+  #refused({ invocationId, requestId }: Partial<RefusedEvent>): Turn | undefined {
+    if (typeof invocationId === 'string') return this.#named(invocationId);
     if (typeof requestId !== 'string') return undefined;
     return this.#turns.findLast((turn) => isOpen(turn) && turn.message?.requestId === requestId);
   }
@@ -111,17 +125,81 @@ class Draft {
     const seq: unknown = 'replyTo' in event ? event.replyTo : undefined;
     // A message that has not come yet has no answer.
     if (!isNumber(seq) || seq >= (this.#nextSeq ?? -Infinity)) return undefined;
-    return this.#turns.findLast((turn) => turn.seq === seq) ?? newTurn(`#turn${seq}`, seq, at);
+    const { invocationId } = event as { invocationId?: unknown };
+    return (
+      this.#named(invocationId) ??
+      this.#turns.findLast((turn) => turn.seq === seq) ??
+      newTurn(this.#freeKey(seq), seq, at)
+    );
   }
 
-  #addTurn(seq: number, at: string, event: AgentEvent & { kind: 'message' }): void {
-    const message = messageOf(event);
-    const { requestId } = message;
-    const isKey =
-      REQUEST_ID.test(requestId ?? '') && !this.#turns.some(({ key }) => key === requestId);
-    const turn = { ...newTurn(isKey ? `${requestId}` : `#turn${seq}`, seq, at), message };
+  /** A turn that began again has kept the key of its first message. */
+  #freeKey(seq: number): string {
+    return this.#names.has(`#turn${seq}`) ? `#old${seq}` : `#turn${seq}`;
+  }
+
+  #named(id: unknown): Turn | undefined {
+    if (typeof id !== 'string' || !this.#names.has(`# ${id}`)) return undefined;
+    return this.#turns.findLast((turn) => turn.id === id);
+  }
+
+  /** The keys of all turns, and their ids behind a `# `, so that a long timeline is not searched for each message. */
+  get #names(): Set<string> {
+    this.#namesSoFar ??= new Set(this.#turns.flatMap(namesOf));
+    return this.#namesSoFar;
+  }
+
+  /** A message that comes again, after a restore, begins its turn again. One that has ended stays, without its name. */
+  #addTurn(event: MessageEvent): void {
+    const before = this.#named(event.invocationId);
+    const isAgain = before && isOpen(before);
+    if (isAgain) this.#remove(before);
+    else if (before) this.#put(before, { ...before, id: undefined });
+    const turn = turnOf(isAgain ? before.key : this.#newKey(event), event);
     this.#turns.push(turn);
     this.#items.push(turn);
+    for (const name of namesOf(turn)) this.#names.add(name);
+  }
+
+  #newKey({ seq, requestId }: MessageEvent): string {
+    const isId = typeof requestId === 'string' && REQUEST_ID.test(requestId);
+    return isId && !this.#names.has(requestId) ? requestId : `#turn${seq}`;
+  }
+
+  #remove(turn: Turn): void {
+    this.#turns.splice(this.#turns.lastIndexOf(turn), 1);
+    this.#items.splice(this.#items.lastIndexOf(turn), 1);
+    this.#moveUpAfter(turn);
+  }
+
+  #put(turn: Turn, after: Turn): void {
+    const place = this.#turns.lastIndexOf(turn);
+    if (place === -1) {
+      this.#insert(after);
+      this.#names.add(after.key);
+    } else {
+      this.#turns[place] = after;
+      this.#items[this.#items.lastIndexOf(turn)] = after;
+    }
+  }
+
+  #ended(turn: Turn, { invocationId }: { invocationId?: unknown }): void {
+    const isHeld = this.#heldStatus === 'paused' || this.#heldStatus === 'archived';
+    // Agents that do not name their turns are idle after a failure.
+    const isNamed = turn.id !== undefined || typeof invocationId === 'string';
+    if (turn.state === 'failed' && isNamed && !isHeld) this.#heldStatus = 'failed';
+    if (turn.state === 'done' && this.#heldStatus === 'failed') this.#heldStatus = undefined;
+    this.#moveUpAfter(turn);
+  }
+
+  /** The turns behind one that has ended have one less before them. */
+  #moveUpAfter({ seq = Infinity }: Turn): void {
+    for (let place = this.#turns.length - 1; place >= 0; place--) {
+      const turn = this.#turns[place];
+      if (!turn || (turn.seq ?? Infinity) <= seq) return;
+      const after = turnMovedUp(turn);
+      if (after !== turn) this.#put(turn, after);
+    }
   }
 
   /** Puts a turn where its message would be among the turns. */
@@ -143,6 +221,10 @@ class Draft {
       gap: undefined,
     });
   }
+}
+
+function namesOf({ key, id }: Turn): string[] {
+  return id === undefined ? [key] : [key, `# ${id}`];
 }
 
 function isNumber(value: unknown): value is number {

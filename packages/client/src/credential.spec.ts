@@ -18,7 +18,7 @@ function callback() {
 }
 
 describe('a token from a callback', () => {
-  it('is asked for once for all who wait, and anew a little before its end', async () => {
+  it('is asked for once for all who wait, and again a little before its end', async () => {
     const { calls, credential } = callback();
     const both = Promise.all([credential.authorization(), credential.authorization()]);
     calls[0]?.resolve({ token: 'one', ttlSeconds: 300 });
@@ -35,7 +35,7 @@ describe('a token from a callback', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('is asked for anew once it is refused, and not for one that was refused before', async () => {
+  it('is asked for again once it is refused, and not for one that was refused before', async () => {
     const { calls, credential } = callback();
     const first = credential.authorization();
     calls[0]?.resolve({ token: 'one', ttlSeconds: 300 });

@@ -1,4 +1,5 @@
 import { APIError } from './api-error.ts';
+import { secretText } from './secret-text.ts';
 
 /** The result of `authCallback`: a read token that your back end minted. */
 export interface MintedToken {
@@ -77,8 +78,12 @@ export class Credential {
     if (!authCallback) return undefined;
     // Only durations are used, because a page's clock may be wrong.
     if (performance.now() >= this.#renewAtMs) {
-      this.#pending ??= this.#renew(authCallback).finally(() => (this.#pending = undefined));
-      await this.#pending;
+      const pending = (this.#pending ??= this.#renew(authCallback));
+      try {
+        await pending;
+      } finally {
+        if (this.#pending === pending) this.#pending = undefined;
+      }
     }
     return `Bearer ${this.#token}`;
   }
@@ -92,6 +97,11 @@ export class Credential {
   /** Called when the sent token is no longer enough, even before its expiry: the next request asks for another. */
   refused(authorization: string | undefined): void {
     if (authorization === `Bearer ${this.#token}`) this.#renewAtMs = 0;
+  }
+
+  /** The callback is called again by the next request, also if it has not answered yet. */
+  forgetPending(): void {
+    this.#pending = undefined;
   }
 
   async #renew(authCallback: () => Promise<MintedToken>): Promise<void> {
@@ -125,6 +135,7 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
 
 /** Throws a TypeError that does not contain the key, unlike that of `fetch`. */
 function checked(credential: unknown): string {
-  if (typeof credential === 'string' && /^[\x21-\x7e]+$/.test(credential)) return credential;
+  const text = typeof credential === 'string' ? secretText(credential) : '';
+  if (/^[\x21-\x7e]+$/.test(text)) return text;
   throw new TypeError('A credential must be visible ASCII characters without spaces.');
 }

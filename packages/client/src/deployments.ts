@@ -26,6 +26,17 @@ export interface RegisterOptions extends RequestOptions {
   force?: boolean;
   /** Returns what would be registered, and registers nothing. */
   dryRun?: boolean;
+  /** Restate asks and calls the address by HTTP/1.1, for servers such as uvicorn. Default false: HTTP/2. */
+  useHttp11?: boolean;
+}
+
+/** What `deployments.register` gives. */
+export interface RegisteredDeployment extends Deployment {
+  /**
+   * Whether Restate did not know the address before. Without `force` nothing has changed where it did: the newest deployment of
+   * each type serves it, as before.
+   */
+  isNew: boolean;
 }
 
 /** Options of `deployments.remove`. */
@@ -33,6 +44,9 @@ export interface RemoveOptions extends RequestOptions {
   /** Restate removes a deployment only by force, and invocations that need it fail. Default false. */
   force?: boolean;
 }
+
+/** Restate's answer for one that it knows already is a 200. */
+const HTTP_CREATED = 201;
 
 /** The deployments that Restate knows. Needs an API key with the scopes of the registry. */
 export class Deployments {
@@ -43,18 +57,18 @@ export class Deployments {
   }
 
   /** Lets Restate discover the services at an address, as Restate reaches it. Rejects with an `APIError`. */
-  async register(uri: string, options: RegisterOptions = {}): Promise<Deployment> {
-    const { force = false, dryRun = false, ...request } = options;
-    const { text } = await this.#transport.request({
+  async register(uri: string, options: RegisterOptions = {}): Promise<RegisteredDeployment> {
+    const { force = false, dryRun = false, useHttp11 = false, ...request } = options;
+    const { status, text } = await this.#transport.request({
       ...request,
       method: 'POST',
       path: '/registry/deployments',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ uri, force, dry_run: dryRun }),
+      body: JSON.stringify({ uri, force, dry_run: dryRun, use_http_11: useHttp11 }),
       // An unchanged address that is registered twice is one deployment.
       isIdempotent: !force,
     });
-    return deployment(parseAnswer(text));
+    return { ...deployment(parseAnswer(text)), isNew: status === HTTP_CREATED };
   }
 
   /**

@@ -27,7 +27,7 @@ describe('the types of events', () => {
     const isNamed: Record<AgentEvent['kind'], boolean> = Object.fromEntries(
       EVENT_KINDS.map((kind) => [kind, true]),
     ) as Record<(typeof EVENT_KINDS)[number], boolean>;
-    expect(Object.keys(isNamed)).toHaveLength(8);
+    expect(Object.keys(isNamed)).toHaveLength(13);
   });
 });
 

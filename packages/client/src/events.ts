@@ -30,8 +30,14 @@ export interface SpawnedEvent extends TimelineEvent {
 export interface MessageEvent extends TimelineEvent {
   kind: 'message';
   content: Part[];
+  /** The name of the turn: the invocation id of the command. Agents that are not made with the library may have none. */
+  invocationId?: string;
   /** The `X-Request-Id` of the command. */
   requestId?: string;
+  /** How many turns are before it. Absent for none. */
+  ahead?: number;
+  /** The URL of the agent that waits for the reply. */
+  caller?: string;
 }
 
 /** A piece of a reply, as it comes. The pieces are joined as they are: each brings its own spaces. */
@@ -44,7 +50,26 @@ export interface WordEvent extends TimelineEvent {
   text: string;
 }
 
-/** The agent called a tool, has its result, or failed to get one. */
+/** What the model thought, as it comes. */
+export interface ReasoningEvent extends TimelineEvent {
+  kind: 'reasoning';
+  /** The `seq` of the message. */
+  replyTo: number;
+  text: string;
+}
+
+/** Data of the agent for its application. */
+export interface DataEvent extends TimelineEvent {
+  kind: 'data';
+  /** The `seq` of the message. */
+  replyTo: number;
+  /** Any JSON. */
+  data: unknown;
+}
+
+/**
+ * A call of a tool. `waiting`: for a person's decision. `called`: it runs, or the agent of `url` works on it. The others are its ends.
+ */
 export interface ToolEvent extends TimelineEvent {
   kind: 'tool';
   /** The `seq` of the message. */
@@ -53,19 +78,47 @@ export interface ToolEvent extends TimelineEvent {
   id: string;
   /** The name of the tool. `spawn` is the one that spawns a child agent. */
   name: string;
-  state: 'called' | 'done' | 'failed';
+  state: 'waiting' | 'called' | 'done' | 'failed' | 'denied';
   /** Any JSON. */
   input?: unknown;
   /** Any JSON. */
   output?: unknown;
   error?: string;
-  /** The URL of the child agent, for `spawn`. */
+  /** The URL of the child agent, for `spawn` and for a tool that is an agent. */
   url?: string;
 }
 
-/** Which command stopped a reply. */
+/** Somebody decided a call that waited. */
+export interface DecisionEvent extends TimelineEvent {
+  kind: 'decision';
+  /** The `seq` of the message. */
+  replyTo: number;
+  /** The id of the call. */
+  call: string;
+  approved: boolean;
+  /** Who decided, as the application's back end says. */
+  by?: string;
+  note?: string;
+  /** The input that the approver changed. */
+  input?: unknown;
+  /** Nobody decided in time. */
+  expired?: true;
+  /** The `X-Request-Id` of the command. */
+  requestId?: string;
+}
+
+/** What a turn used, summed up over its calls of the model. Other numbers that the agent counts are in it, too. */
+export interface Usage {
+  inputTokens?: number;
+  outputTokens?: number;
+  /** In the currency of the agent's author. */
+  cost?: number;
+  [name: string]: number | undefined;
+}
+
+/** Which command stopped a reply. `withdraw` is for a message that was still waiting. */
 export interface Stop {
-  verb: 'interrupt' | 'archive';
+  verb: 'interrupt' | 'archive' | 'stop' | 'withdraw';
   reason?: string;
   /** The `X-Request-Id` of the command. */
   requestId?: string;
@@ -78,13 +131,26 @@ export interface ReplyEvent extends TimelineEvent {
   replyTo: number;
   content: Part[];
   stopped?: Stop;
+  usage?: Usage;
 }
 
 /** The verbs of a control command. */
 export type ControlVerb = 'interrupt' | 'pause' | 'resume' | 'archive';
 
-/** `failing`: the agent fails and is retried. It has another status as soon as it works again. */
-export type AgentStatus = 'idle' | 'running' | 'paused' | 'archived' | 'failing';
+/** Every verb of a control command. */
+export const CONTROL_VERBS: readonly ControlVerb[] = Object.keys({
+  interrupt: true,
+  pause: true,
+  resume: true,
+  archive: true,
+} satisfies Record<ControlVerb, true>) as ControlVerb[];
+
+/**
+ * `waiting`: for a person's decision. `failing`: the agent fails and is retried; it has another status as soon as it works again.
+ * `failed`: the last turn failed for good, until the next good reply.
+ */
+export type AgentStatus =
+  'idle' | 'running' | 'waiting' | 'paused' | 'archived' | 'failing' | 'failed';
 
 /** A verb was applied, or the agent fails and is retried, or it works again. */
 export interface StatusEvent extends TimelineEvent {
@@ -103,6 +169,8 @@ export interface StatusEvent extends TimelineEvent {
 export interface RefusedEvent extends TimelineEvent {
   kind: 'refused';
   reason: 'archived' | 'inbox full' | (string & {});
+  /** The invocation id of the command. */
+  invocationId?: string;
   /** The `X-Request-Id` of the command. */
   requestId?: string;
 }
@@ -113,8 +181,28 @@ export interface ErrorEvent extends TimelineEvent {
   message: string;
   /** The `seq` of the message. */
   replyTo?: number;
+  /** The invocation id of the command. */
+  invocationId?: string;
   /** The `X-Request-Id` of the command. */
   requestId?: string;
+  usage?: Usage;
+}
+
+/** The store and the agent knew different timelines, because one of them was restored. It continues from here. */
+export interface RestoredEvent extends TimelineEvent {
+  kind: 'restored';
+  /** The number that the agent expected to be the next one. */
+  expected: number;
+  /** The number that the timeline had next. Where it is lower, events are missing; where it is higher, some may come twice. */
+  found: number;
+}
+
+/** Where a turn begins, for an `ask` that is repeated. */
+export interface LocatedEvent extends TimelineEvent {
+  kind: 'located';
+  invocationId: string;
+  /** The offset before the event of the message. Absent where the agent does not know it any more. */
+  offset?: string;
 }
 
 /** The events that agents write. Others may write other kinds: a reader shows them as they are. */
@@ -122,11 +210,16 @@ export type AgentEvent =
   | SpawnedEvent
   | MessageEvent
   | WordEvent
+  | ReasoningEvent
+  | DataEvent
   | ToolEvent
+  | DecisionEvent
   | ReplyEvent
   | StatusEvent
   | RefusedEvent
-  | ErrorEvent;
+  | ErrorEvent
+  | RestoredEvent
+  | LocatedEvent;
 
 /** An event without its number and time, which are given when it is written. */
 export type NewAgentEvent = WithoutNumber<AgentEvent>;
@@ -138,11 +231,16 @@ export const EVENT_KINDS = [
   'spawned',
   'message',
   'word',
+  'reasoning',
+  'data',
   'tool',
+  'decision',
   'reply',
   'status',
   'refused',
   'error',
+  'restored',
+  'located',
 ] as const satisfies AgentEvent['kind'][];
 
 /** The text parts of a content, a line each. A content that is no list has none. */

@@ -9,6 +9,7 @@ import { Deployments } from './deployments.ts';
 import type { EntityRow } from './entity-row.ts';
 import type { AgentEvent } from './events.ts';
 import { Invocations } from './invocations.ts';
+import { Runs } from './runs.ts';
 import { Stream, type StreamOptions } from './stream.ts';
 import { Timeline, type TimelineOptions } from './timeline.ts';
 import { Transport, type RequestOptions, type TransportOptions } from './transport.ts';
@@ -37,6 +38,8 @@ export class AgentGateway {
   readonly deployments: Deployments;
   /** The invocations that have not ended. */
   readonly invocations: Invocations;
+  /** What agents did for each message. */
+  readonly runs: Runs;
   readonly #transport: Transport;
   readonly #isRenewable: boolean;
   /** The tenant of timelines and tokens. */
@@ -57,9 +60,19 @@ export class AgentGateway {
     const credential = new Credential(withTokensOf(backEnd, options));
     this.#isRenewable = credential.isRenewable;
     this.tenant = options.tenant ?? 'default';
-    this.#transport = new Transport({ ...call, url: checkedUrl(url), credential });
+    this.#transport = new Transport({
+      ...call,
+      url: checkedUrl(url),
+      credential,
+      scope: backEnd?.scope,
+    });
     this.deployments = new Deployments(this.#transport);
     this.invocations = new Invocations(this.#transport);
+    this.runs = new Runs({
+      timeline: (agent, options) => this.timeline(agent, options),
+      catalog: (options) => this.catalog(options),
+      invocations: this.invocations,
+    });
     const reads: AnswerReads = {
       transport: this.#transport,
       tenant: this.tenant,

@@ -7,6 +7,7 @@ export type {
   CommandOptions,
   ControlOptions,
   MessageOptions,
+  NewDecision,
   SpawnRequest,
 } from './agents.ts';
 export { Answer, type AskOptions } from './answer.ts';
@@ -17,6 +18,7 @@ export { conversation } from './conversation.ts';
 export { SessionEnded, type CredentialOptions, type MintedToken } from './credential.ts';
 export type {
   Deployment,
+  RegisteredDeployment,
   Deployments,
   RegisterOptions,
   RemoveOptions,
@@ -24,27 +26,44 @@ export type {
 } from './deployments.ts';
 export type { EntityRow } from './entity-row.ts';
 export {
+  CONTROL_VERBS,
   EVENT_KINDS,
   textOf,
   type AgentEvent,
   type AgentStatus,
   type ControlVerb,
+  type DataEvent,
+  type DecisionEvent,
   type ErrorEvent,
+  type LocatedEvent,
   type MessageEvent,
   type NewAgentEvent,
   type Part,
+  type ReasoningEvent,
   type RefusedEvent,
   type ReplyEvent,
+  type RestoredEvent,
   type SpawnedEvent,
   type StatusEvent,
   type Stop,
   type TextPart,
   type TimelineEvent,
   type ToolEvent,
+  type Usage,
   type WordEvent,
 } from './events.ts';
-export type { Invocation, Invocations, ListInvocationsOptions } from './invocations.ts';
+export { agentsNow, type AgentFailure, type FailingRow } from './failures.ts';
+export type { ForgetOptions, ForgetReceipt } from './forget.ts';
+export type {
+  FailuresOptions,
+  Invocation,
+  Invocations,
+  ListInvocationsOptions,
+} from './invocations.ts';
 export type { LiveOptions, LiveState } from './live-state.ts';
+export { runsOf, type Run, type RunState, type WaitingCall } from './run.ts';
+export type { RunStep } from './run-steps.ts';
+export type { ListRunsOptions, RunList, Runs } from './runs.ts';
 export type { SchemaIssue, StandardSchema } from './standard-schema.ts';
 export type { Stream, StreamOptions } from './stream.ts';
 export type { StreamChunk } from './stream-follower.ts';
@@ -54,8 +73,8 @@ export {
   isOpen,
   type Conversation,
   type Note,
-  type ToolCall,
   type Turn,
   type TurnMessage,
   type TurnState,
 } from './turn.ts';
+export type { DataPart, Decision, ReasoningPart, ToolCall, TurnPart } from './turn-parts.ts';

@@ -42,9 +42,11 @@ it('lists what fails for an agent, its turns too, with the next try', async () =
     {
       query:
         'SELECT id, target, status, created_at, retry_count, last_failure, next_retry_at, invoked_by_target, ' +
-        "last_attempt_deployment_id FROM sys_invocation WHERE status <> 'completed' AND (target_service_name = " +
+        "last_attempt_deployment_id FROM sys_invocation WHERE status <> 'completed' AND NOT (invoked_by_target IS NOT NULL AND " +
+        "target LIKE '%Turn/watch') AND (target_service_name = " +
         "'assistant' AND target_service_key = 'ada' OR starts_with(invoked_by_target, 'assistant/ada/')) AND " +
-        "(last_failure IS NOT NULL OR status = 'paused') ORDER BY created_at LIMIT 5",
+        "(status IN ('backing-off', 'paused') OR (status = 'running' AND last_failure IS NOT NULL AND " +
+        "last_start_at > now() - INTERVAL '10 seconds')) ORDER BY created_at LIMIT 5",
     },
   ]);
 });

@@ -1,5 +1,7 @@
 import { entityOf, type EntityAddress } from './address.ts';
 import { APIError } from './api-error.ts';
+import type { AgentFailure, FailingRow } from './failures.ts';
+import { INVOCATION_COLUMNS, invocationOf, quoted, textOf } from './invocation-row.ts';
 import { parseAnswer, type RequestOptions, type Transport } from './transport.ts';
 
 /** An unfinished invocation, as Restate describes it. */
@@ -26,15 +28,29 @@ export interface Invocation {
 export interface ListInvocationsOptions extends RequestOptions {
   /** Only those of this entity, and those that it called. */
   agent?: EntityAddress;
+  /** Those that have ended, as long as Restate keeps them, in place of those under way. Default false. */
+  isEnded?: boolean;
   /** Only those whose last attempt failed, and those that Restate has paused. Default false. */
   isFailing?: boolean;
   /** The most invocations to list, oldest first. Default 100. */
   limit?: number;
 }
 
-const COLUMNS =
-  'id, target, status, created_at, retry_count, last_failure, next_retry_at, invoked_by_target, last_attempt_deployment_id';
+/** Which failures to find. */
+export interface FailuresOptions extends RequestOptions {
+  /** Only that of this agent. */
+  agent?: EntityAddress;
+  /** Rows of the catalog: an agent without the kit may say in its row that it fails, and nowhere else. */
+  rows?: readonly FailingRow[];
+  /** The most of each source. Default 1,000. */
+  limit?: number;
+}
 
+/** What an agent made with `defineAgent` starts to see that an answer is gone. It ends with the answer. */
+const IS_NO_WATCH = "NOT (invoked_by_target IS NOT NULL AND target LIKE '%Turn/watch')";
+/** An attempt that has lasted for ten seconds works again: Restate keeps the failure before it. */
+const FAILS =
+  "(status IN ('backing-off', 'paused') OR (status = 'running' AND last_failure IS NOT NULL AND last_start_at > now() - INTERVAL '10 seconds'))";
 /**
  * The unfinished invocations in Restate, to find those that hang and to end them. Needs an API key with the scope
  * `registry:write`, because Restate's admin API takes queries by POST.
@@ -49,45 +65,48 @@ export class Invocations {
   /** Lists unfinished invocations. Rejects with an `APIError`, or a TypeError for an invalid entity. */
   async list({
     agent,
+    isEnded = false,
     isFailing = false,
     limit = 100,
     ...options
   }: ListInvocationsOptions = {}): Promise<Invocation[]> {
     if (!Number.isSafeInteger(limit) || limit < 1) throw new TypeError('limit must be 1 or more.');
-    const conditions = ["status <> 'completed'"];
+    const conditions = isEnded ? ["status = 'completed'"] : ["status <> 'completed'", IS_NO_WATCH];
     if (agent !== undefined) {
       // Neither contains a quote, or it would not be an entity.
       const { type, id } = entityOf(agent);
       const own = `target_service_name = '${type}' AND target_service_key = '${id}'`;
       conditions.push(`(${own} OR starts_with(invoked_by_target, '${type}/${id}/'))`);
     }
-    if (isFailing) conditions.push("(last_failure IS NOT NULL OR status = 'paused')");
-    const query = `SELECT ${COLUMNS} FROM sys_invocation WHERE ${conditions.join(' AND ')} ORDER BY created_at LIMIT ${limit}`;
-    const { text } = await this.#transport.request({
-      ...options,
-      method: 'POST',
-      path: '/registry/query',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify({ query }),
-      isIdempotent: true,
-    });
-    const { rows } = parseAnswer(text);
-    if (!Array.isArray(rows)) {
-      throw new APIError("The answer is not that of Restate's admin API.", {
-        code: 'invalid_response',
-      });
-    }
-    return (rows as Record<string, unknown>[]).map((row) => ({
-      id: String(row.id),
-      target: String(row.target),
-      status: String(row.status),
-      createdAt: String(row.created_at),
-      tries: Number(row.retry_count ?? 0),
-      lastFailure: textOf(row.last_failure),
-      nextTryAt: textOf(row.next_retry_at),
-      invokedBy: textOf(row.invoked_by_target),
-      deploymentId: textOf(row.last_attempt_deployment_id),
-    }));
+    if (isFailing) conditions.push(FAILS);
+    const query = `SELECT ${INVOCATION_COLUMNS} FROM sys_invocation WHERE ${conditions.join(' AND ')} ORDER BY created_at LIMIT ${limit}`;
+    const found = (await this.#rows(query, options)).map(invocationOf);
+    return this.#withCauses(found, options);
+  }
+
+  /**
+   * The agents that fail, or whose last message failed for good: what Restate tries again or has paused, what agents made with `defineAgent`
+   * keep of it, the last commands, as long as Restate keeps them, and what rows say. Rejects with an `APIError`.
+   */
+  async failures(options: FailuresOptions = {}): Promise<AgentFailure[]> {
+    // A page has no key for it, and does not load how.
+    const { listFailures } = await import('./failure-listing.ts');
+    const list = (which: ListInvocationsOptions): Promise<Invocation[]> => this.list(which);
+    return listFailures({ rows: (query, call) => this.#rows(query, call), list }, options);
+  }
+
+  /** Restate forgets the last failure of an invocation that it pauses, and keeps it as an event. */
+  async #withCauses(found: Invocation[], options: RequestOptions): Promise<Invocation[]> {
+    const ids = found
+      .filter(({ status, lastFailure }) => status === 'paused' && lastFailure === undefined)
+      .map(({ id }) => quoted(id));
+    if (ids.length === 0) return found;
+    const events = await this.#rows(
+      `SELECT id, event_json FROM sys_journal_events WHERE event_type = 'Paused' AND id IN (${ids.join(', ')}) ORDER BY appended_at`,
+      options,
+    );
+    const causes = new Map(events.map(({ id, event_json }) => [id, causeOf(event_json)]));
+    return found.map((one) => ({ ...one, lastFailure: one.lastFailure ?? causes.get(one.id) }));
   }
 
   /** Cancels an invocation: the agent's code gets an error and can clean up. Rejects with an `APIError`. */
@@ -102,13 +121,58 @@ export class Invocations {
     return this.#end(id, 'kill', options);
   }
 
-  async #end(id: string, how: 'cancel' | 'kill', options: RequestOptions): Promise<void> {
+  /** Deletes what Restate keeps of an invocation that has ended. Rejects with an `APIError`. */
+  purge(id: string, options: RequestOptions = {}): Promise<void> {
+    return this.#end(id, 'purge', options);
+  }
+
+  /** A value of an entity's state, as text. Undefined if there is none. Rejects with an `APIError`. */
+  async stateOf(
+    agent: EntityAddress,
+    name: string,
+    options: RequestOptions = {},
+  ): Promise<string | undefined> {
+    const { type, id } = entityOf(agent);
+    if (!/^[\w .-]+$/.test(name)) throw new TypeError(`"${name}" is no name of a state.`);
+    const query = `SELECT value_utf8 FROM state WHERE service_name = '${type}' AND service_key = '${id}' AND key = '${name}'`;
+    const [row] = await this.#rows(query, options);
+    return textOf(row?.value_utf8);
+  }
+
+  async #rows(query: string, options: RequestOptions): Promise<Record<string, unknown>[]> {
+    const { text } = await this.#transport.request({
+      ...options,
+      method: 'POST',
+      path: '/registry/query',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify({ query }),
+      isIdempotent: true,
+    });
+    const { rows } = parseAnswer(text);
+    if (!Array.isArray(rows)) {
+      throw new APIError("The answer is not that of Restate's admin API.", {
+        code: 'invalid_response',
+      });
+    }
+    return rows as Record<string, unknown>[];
+  }
+
+  async #end(id: string, how: 'cancel' | 'kill' | 'purge', options: RequestOptions): Promise<void> {
     const path = `/registry/invocations/${encodeURIComponent(id)}/${how}`;
     // Repeating it has no further effect.
     await this.#transport.request({ ...options, method: 'PATCH', path, isIdempotent: true });
   }
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+/** The error of an event, with its stack. */
+function causeOf(event: unknown): string | undefined {
+  try {
+    const { last_failure: failure } = JSON.parse(String(event)) as {
+      last_failure?: { error_message?: unknown; error_stacktrace?: unknown };
+    };
+    const [message, stack] = [textOf(failure?.error_message), textOf(failure?.error_stacktrace)];
+    return stack?.includes(message ?? '') ? stack : message;
+  } catch {
+    return undefined;
+  }
 }

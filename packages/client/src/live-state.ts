@@ -4,8 +4,10 @@ import type { APIError } from './api-error.ts';
 export type LiveState =
   /** It reads the existing data. */
   | { name: 'connecting' }
-  /** It has read all existing data, and gets new data at once. */
+  /** It has read all existing data, and gets new data at once: a request is open and is being read, or is under way. */
   | { name: 'live' }
+  /** The page is hidden, so nothing is read. The read continues when the page is shown. */
+  | { name: 'paused' }
   /** A temporary failure. The next attempt is in this many milliseconds. */
   | { name: 'waiting'; error: APIError; retryInMs: number };
 
@@ -24,6 +26,14 @@ export class StateTeller {
 
   constructor(onState: ((state: LiveState) => void) | undefined) {
     this.#onState = onState;
+  }
+
+  get isLive(): boolean {
+    return this.#name === 'live';
+  }
+
+  get isPaused(): boolean {
+    return this.#name === 'paused';
   }
 
   enter(state: LiveState): void {

@@ -16,7 +16,15 @@ export interface StreamOptions extends LiveOptions {
   waitForStream?: boolean;
   /** Replaces `JSON.parse`, for example to keep large numbers exact. Throws a SyntaxError. */
   parse?: (text: string) => unknown;
+  /**
+   * Called when the store has less than has been read, because it was restored from a copy. Everything comes again
+   * from the start.
+   */
+  onReset?: () => void;
 }
+
+/** Stands for the moment after which everything comes again from the start. */
+export const RESET = Symbol('reset');
 
 /**
  * Any stream of the history store as bytes, each once and in order. Like a timeline, it continues after failures.
@@ -39,10 +47,10 @@ export class Stream implements AsyncIterable<StreamChunk> {
    * The pieces of the stream. A piece without bytes means that all existing data has been read. Throws an
    * `APIError` for a final failure. Ends without an error when the signal aborts or the stream is closed.
    */
-  [Symbol.asyncIterator](): AsyncGenerator<StreamChunk, void, undefined> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<StreamChunk, void, undefined> {
     const { from = 'start', live, waitForStream = false, parse = JSON.parse } = this.#options;
-    const { onState, signal } = this.#options;
-    return chunksOf(
+    const { onState, onReset, signal } = this.#options;
+    const chunks = chunksOf(
       this.#transport,
       {
         path: this.#path,
@@ -56,20 +64,25 @@ export class Stream implements AsyncIterable<StreamChunk> {
       },
       signal,
     );
+    for await (const chunk of chunks) {
+      if (chunk === RESET) onReset?.();
+      else yield chunk;
+    }
   }
 }
 
 /** The pieces of a stream, which is read as fast as they are consumed. */
 export async function* chunksOf(
   transport: Transport,
-  read: Omit<StreamRead, 'onChunk' | 'signal'>,
+  read: Omit<StreamRead, 'onChunk' | 'onReset' | 'signal'>,
   signal: AbortSignal | undefined,
-): AsyncGenerator<StreamChunk, void, undefined> {
+): AsyncGenerator<StreamChunk | typeof RESET, void, undefined> {
   const left = new AbortController();
-  const handoff = new Handoff<StreamChunk>();
+  const handoff = new Handoff<StreamChunk | typeof RESET>();
   const follower = new StreamFollower(transport, {
     ...read,
     onChunk: (chunk) => handoff.offer(chunk),
+    onReset: () => handoff.offer(RESET),
     signal: AbortSignal.any([left.signal, ...(signal ? [signal] : [])]),
   });
   const running = follower.run().then(

@@ -2,7 +2,7 @@ import { APIError } from './api-error.ts';
 import type { AgentEvent, TimelineEvent } from './events.ts';
 import { StateTeller, type LiveOptions } from './live-state.ts';
 import { validated, type StandardSchema } from './standard-schema.ts';
-import { chunksOf } from './stream.ts';
+import { chunksOf, RESET } from './stream.ts';
 import type { Transport } from './transport.ts';
 
 /** Where the next read of the same timeline continues: after the last event that was delivered. */
@@ -40,6 +40,11 @@ export interface TimelineOptions<Event = AgentEvent> extends LiveOptions {
   last?: number;
   /** Checks each event, and gives it its type. An event that does not match throws an `APIError` `invalid_event`. */
   schema?: StandardSchema<Event>;
+  /**
+   * Called when the store has less than has been read, because it was restored from a copy. The events come again from
+   * the start: forget those that came before.
+   */
+  onReset?: () => void;
   /** Called when numbers are missing. */
   onGap?: (gap: Gap) => void;
 }
@@ -113,7 +118,8 @@ export class Timeline<Event = AgentEvent> implements AsyncIterable<Event> {
   async *#places(): AsyncGenerator<Place, void, undefined> {
     const held: Place[] = [];
     for await (const place of this.#allPlaces()) {
-      if (this.#last === undefined) yield place;
+      if (place.item === RESET) held.length = 0;
+      else if (this.#last === undefined) yield place;
       else if (place.item !== UP_TO_DATE) {
         held.push(place);
         if (held.length > this.#last) this.#pass(held.shift() as Place);
@@ -139,7 +145,15 @@ export class Timeline<Event = AgentEvent> implements AsyncIterable<Event> {
       isRenewable: this.#isRenewable,
       states: new StateTeller(onState),
     };
-    for await (const { items, offset, isUpToDate } of chunksOf(this.#transport, read, signal)) {
+    for await (const chunk of chunksOf(this.#transport, read, signal)) {
+      if (chunk === RESET) {
+        this.#startOver();
+        before = '-1';
+        lastSeq = -1;
+        yield { item: RESET, offset: before, seq: lastSeq };
+        continue;
+      }
+      const { items, offset, isUpToDate } = chunk;
       for (const [index, item] of items.entries()) {
         const { seq } = (item ?? {}) as Partial<TimelineEvent>;
         const isNew = this.#judge(seq, lastSeq);
@@ -153,6 +167,12 @@ export class Timeline<Event = AgentEvent> implements AsyncIterable<Event> {
       if (items.length === 0 && this.#last === undefined) this.#bookmark.offset = offset;
       if (isUpToDate && this.#last !== undefined) yield { item: UP_TO_DATE, offset, seq: lastSeq };
     }
+  }
+
+  #startOver(): void {
+    this.#bookmark = { offset: '-1', seq: -1 };
+    this.#last = this.#options.last;
+    this.#options.onReset?.();
   }
 
   #pass({ offset, seq }: Place): void {

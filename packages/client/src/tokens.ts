@@ -1,13 +1,14 @@
 import { SignJWT } from 'jose';
 import { agentPrefix, entityOf, type EntityAddress } from './address.ts';
 import type { MintedToken } from './credential.ts';
+import { secretText } from './secret-text.ts';
 import { checkedPrefix, shapeClaim, type TokenShape } from './token-rules.ts';
 
 export type { TokenShape } from './token-rules.ts';
 
 /** The content of a read token. */
 export interface ReadTokenRequest {
-  /** One of the gateway's `GATEWAY_READ_TOKEN_SECRETS`, at least 32 bytes. */
+  /** One of the gateway's `GATEWAY_READ_TOKEN_SECRETS`, at least 32 bytes. White space around it does not count. */
   secret: string;
   /** One path or up to 16, each below `/streams` or `/shapes`. Whole segments are compared. */
   prefix: string | readonly string[];
@@ -18,7 +19,10 @@ export interface ReadTokenRequest {
   ttlSeconds?: number;
   /** The tenant of the deployment. Default `default`. */
   tenant?: string;
-  /** The user of the token, for the gateway's log. */
+  /**
+   * The id of the user, the same in all tokens of that user: the gateway limits the open reads of each subject. A random one
+   * undoes the limit, and one for everybody makes all users share it. Without one the gateway counts each token.
+   */
   subject?: string;
   /** The part of the catalog that the token may read. */
   shape?: TokenShape;
@@ -41,7 +45,7 @@ export async function mintReadToken({
   subject,
   shape,
 }: ReadTokenRequest): Promise<MintedToken> {
-  const key = new TextEncoder().encode(secret);
+  const key = new TextEncoder().encode(secretText(secret));
   if (key.length < MIN_SECRET_BYTES) {
     throw new TypeError(`The secret must have at least ${MIN_SECRET_BYTES} bytes.`);
   }

@@ -1,7 +1,9 @@
 import { APIError, errorOfAnswer, isPassing } from './api-error.ts';
 import type { Credential } from './credential.ts';
+import { ForeignAnswers } from './foreign-answers.ts';
 import { checkedPath } from './path.ts';
 import { pause, pauseMs } from './pause.ts';
+import type { ReadScope } from './read-scope.ts';
 
 /** Options of a single call. */
 export interface RequestOptions {
@@ -26,6 +28,10 @@ export interface TransportOptions extends Pick<RequestOptions, 'timeoutMs' | 're
   url: string;
   credential: Credential;
   fetch: typeof fetch;
+  /** What the page reads, if its tokens are for that. */
+  scope?: ReadScope | undefined;
+  /** Whether a 401 is that of the page's own session, whoever answers it, so that it is final. */
+  hasSession?: boolean;
 }
 
 interface Call extends RequestOptions {
@@ -68,16 +74,22 @@ export class Transport {
     const { usualRetryForMs = DEFAULT_RETRY_FOR_MS } = call;
     const retryForMs = call.retryForMs ?? this.#options.retryForMs ?? usualRetryForMs;
     const lastAtMs = performance.now() + retryForMs;
+    const foreign = new ForeignAnswers();
     for (let tries = 1; ; tries++) {
       const result = await this.#try(call);
       if (!(result instanceof APIError)) return result;
       const { isRenewable } = this.#options.credential;
-      const isFinal = !result.isSafeToRetry || !isPassing(result, isRenewable);
+      const isForeign = foreign.mayPass(result) && call.isIdempotent && !this.#isOfSession(result);
+      const isFinal = !result.isSafeToRetry || !(isForeign || isPassing(result, isRenewable));
       const retryInMs = pauseMs(tries, result.retryAfterMs);
       if (isFinal || performance.now() + retryInMs > lastAtMs) throw result;
       if (call.onRetry?.(result, retryInMs) === false) throw result;
       await pause(retryInMs, call.signal);
     }
+  }
+
+  #isOfSession({ status }: APIError): boolean {
+    return status === 401 && this.#options.hasSession === true;
   }
 
   /** Ensures a valid token, and says in how many milliseconds it is renewed. Undefined if it never is. */
@@ -87,10 +99,15 @@ export class Transport {
     return credential.renewInMs;
   }
 
+  /** The next request asks for another token, because the present request for one may hang on a dead connection. */
+  forgetPendingToken(): void {
+    this.#options.credential.forgetPending();
+  }
+
   /** `fetch` with the credential, for the protocols' clients. It follows no redirect. */
   readonly fetch: typeof fetch = async (input, init = {}) => {
     const { credential } = this.#options;
-    const authorization = await untilAborted(credential.authorization(), init.signal);
+    const authorization = await this.#authorizationFor(input, init.signal);
     const response = await this.#fetchWith(authorization, input, init);
     // An agent that is newer than the token is in none of its prefixes, and the next token may have it.
     const isFromCallback = credential.renewInMs !== undefined;
@@ -101,6 +118,20 @@ export class Transport {
     const next = await untilAborted(credential.authorization(), init.signal);
     return next === authorization ? response : this.#fetchWith(next, input, init);
   };
+
+  /** A token for the read, also if the present one was asked for before the page read this. */
+  async #authorizationFor(
+    input: Parameters<typeof fetch>[0],
+    signal: AbortSignal | null | undefined,
+  ): Promise<string | undefined> {
+    const { credential, scope, url } = this.#options;
+    const path = scope && (input as string).slice(url.length).replace(/\?.*/, '');
+    if (path !== undefined) scope?.see(path);
+    const authorization = await untilAborted(credential.authorization(), signal);
+    if (path === undefined || scope?.wasAskedFor(path) === true) return authorization;
+    credential.refused(authorization);
+    return untilAborted(credential.authorization(), signal);
+  }
 
   async #fetchWith(
     authorization: string | undefined,

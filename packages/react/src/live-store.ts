@@ -2,7 +2,10 @@ import type { AgentGateway, LiveState } from '@agent-gateway/client';
 
 /** What every hook tells about its read. */
 export interface ReadState {
-  /** `live` as soon as all existing data has been read. `waiting` after a failure that may pass. */
+  /**
+   * `live` as soon as all existing data has been read. `waiting` after a failure that may pass. `paused` while the page
+   * is hidden.
+   */
   connection: LiveState['name'];
   /** The failure of the last call, or the one that ended the read. */
   error: Error | undefined;

@@ -6,14 +6,18 @@ export function sentTurn(requestId: string, message: unknown): Turn {
   return {
     kind: 'turn',
     key: requestId,
+    id: undefined,
     seq: undefined,
     message: { content, text: textOf(content), requestId },
+    parts: [],
     text: '',
     tools: [],
     reply: undefined,
     state: 'sending',
+    ahead: 0,
     stoppedBy: undefined,
     error: undefined,
+    usage: undefined,
     beganAt: undefined,
     endedAt: undefined,
   };
@@ -27,19 +31,35 @@ function contentOf(message: unknown): Part[] {
 
 /** The sent turns after these events: without those that are on the timeline, and with what became of the others. */
 export function sentAfter(sent: readonly Turn[], events: readonly TimelineEvent[]): Turn[] {
-  const named = new Map<unknown, TimelineEvent & { reason?: unknown; message?: unknown }>();
-  for (const event of events) named.set((event as { requestId?: unknown }).requestId, event);
+  const named = new Map<unknown, Named>();
+  for (const event of events) {
+    const { invocationId, requestId } = (event ?? {}) as Named;
+    if (typeof requestId === 'string') named.set(requestId, event);
+    if (typeof invocationId === 'string') named.set(invocationId, event);
+  }
   return sent.flatMap((turn) => {
-    const event = named.get(turn.key);
+    const event = named.get(turn.id) ?? named.get(turn.key);
     switch (event?.kind) {
       case 'message':
         return [];
       case 'refused':
-        return [{ ...turn, state: 'refused' as const, error: String(event.reason) }];
+        return [{ ...turn, state: 'refused' as const, error: inWords(event.reason) }];
       case 'error':
-        return [{ ...turn, state: 'failed' as const, error: String(event.message) }];
+        return [{ ...turn, state: 'failed' as const, error: inWords(event.message) }];
       default:
         return [turn];
     }
   });
+}
+
+type Named = TimelineEvent & {
+  invocationId?: unknown;
+  requestId?: unknown;
+  reason?: unknown;
+  message?: unknown;
+};
+
+/** Anyone with a key may append anything, and `String` throws for some objects. */
+function inWords(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }

@@ -29,7 +29,13 @@ export abstract class TimelineStore<State extends ReadState> extends LiveStore<S
   }
 
   protected async read(signal: AbortSignal, onState: (state: LiveState) => void): Promise<void> {
-    const timeline = this.gateway.timeline(this.agent, { from: this.#from, signal, onState });
+    const onReset = (): void => {
+      this.events = [];
+      this.startOver();
+      this.changed();
+    };
+    const read = { from: this.#from, signal, onState, onReset };
+    const timeline = this.gateway.timeline(this.agent, read);
     for await (const event of timeline) {
       if (signal.aborted) return;
       this.events.push(event);
@@ -37,6 +43,9 @@ export abstract class TimelineStore<State extends ReadState> extends LiveStore<S
       this.changed();
     }
   }
+
+  /** Forgets all events: they come again from the start. */
+  protected abstract startOver(): void;
 
   protected takeEvents(): TimelineEvent[] {
     const { events } = this;

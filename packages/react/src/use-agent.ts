@@ -1,6 +1,6 @@
 import { useMemo, useSyncExternalStore } from 'react';
-import type { AgentGateway, EntityAddress } from '@agent-gateway/client';
-import { AgentStore, type AgentState } from './agent-store.ts';
+import type { AgentGateway, EntityAddress, ToolCall, Turn } from '@agent-gateway/client';
+import { AgentStore, type AgentState, type CallDecision } from './agent-store.ts';
 import { storeOf } from './live-store.ts';
 
 /** The state of an agent, and what a page does with it. */
@@ -10,8 +10,15 @@ export interface UseAgent extends AgentState {
    * in the turn and in `error`.
    */
   send: (message: string | object) => Promise<void>;
-  /** Interrupts what the agent does. Never rejects: a failure is in `error`. */
-  stop: (reason?: string) => Promise<void>;
+  /**
+   * Ends a turn and no other, by default the one under way. Never rejects: a failure is in `error`. An agent that does not
+   * name its turns is interrupted, whatever turn it is in.
+   */
+  stop: (turn?: Pick<Turn, 'key'>, reason?: string) => Promise<void>;
+  /** Takes a message back that waits for other turns. Never rejects: a failure is in `error`. */
+  withdraw: (turn: Pick<Turn, 'key'>, reason?: string) => Promise<void>;
+  /** Decides a call of a tool that waits for a person. Never rejects: a failure is in `error`. */
+  decide: (call: string | Pick<ToolCall, 'id'>, decision: CallDecision) => Promise<void>;
 }
 
 /**
@@ -25,5 +32,6 @@ export function useAgent(gateway: AgentGateway, agent: EntityAddress): UseAgent 
     [gateway, address],
   );
   const state = useSyncExternalStore(store.subscribe, store.getState, store.getServerState);
-  return { ...state, send: store.send, stop: store.stop };
+  const { send, stop, withdraw, decide } = store;
+  return { ...state, send, stop, withdraw, decide };
 }

@@ -15,9 +15,18 @@ export interface TimelineState extends ReadState {
 }
 
 class EventStore extends TimelineStore<TimelineState> {
+  #isAnew = false;
+
+  protected startOver(): void {
+    this.#isAnew = true;
+  }
+
   protected next(state: TimelineState): TimelineState {
     const news = this.takeEvents();
-    return news.length > 0 ? { ...state, events: [...state.events, ...news] } : state;
+    const before = this.#isAnew ? [] : state.events;
+    const isChanged = this.#isAnew || news.length > 0;
+    this.#isAnew = false;
+    return isChanged ? { ...state, events: [...before, ...news] } : state;
   }
 }
 

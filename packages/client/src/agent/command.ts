@@ -1,4 +1,4 @@
-import type { ControlVerb } from '../events.ts';
+import { CONTROL_VERBS, type ControlVerb } from '../events.ts';
 import { isObject, isTooDeep, parseJson } from './json.ts';
 import type { Json } from './json.ts';
 
@@ -15,21 +15,14 @@ export interface Spawn {
   workspaceRef?: string;
 }
 
-const VERBS: readonly string[] = [
-  'interrupt',
-  'pause',
-  'resume',
-  'archive',
-] satisfies ControlVerb[];
-
 // The gateway has checked both bodies. A direct caller of Restate's ingress may still send anything, so an invalid
 // body is `undefined` here and never an exception (see message.ts).
 
 /** The body of a `control` command, or undefined if it is not one. */
 export function readControl(body: Uint8Array): Control | undefined {
   const value = readObject(body);
-  if (typeof value?.verb !== 'string' || !VERBS.includes(value.verb)) return undefined;
-  return { verb: value.verb as ControlVerb, ...textField(value, 'reason') };
+  if (!value || !isVerb(value.verb)) return undefined;
+  return { verb: value.verb, ...textField(value, 'reason') };
 }
 
 /** The body of a `spawn` command, or undefined if it is not one. */
@@ -41,6 +34,10 @@ export function readSpawn(body: Uint8Array): Spawn | undefined {
     ...textField(value, 'parent'),
     ...textField(value, 'workspaceRef'),
   };
+}
+
+function isVerb(verb: Json | undefined): verb is ControlVerb {
+  return (CONTROL_VERBS as readonly unknown[]).includes(verb);
 }
 
 function readObject(body: Uint8Array): { [name: string]: Json } | undefined {

@@ -5,12 +5,14 @@ import { sendRow } from './catalog-row.ts';
 import type { Spawn } from './command.ts';
 import type { GatewayAccess } from './gateway-client.ts';
 import { createTimeline, newTimeline, sendUnsent } from './timeline.ts';
-import type { NewEvent, Timeline } from './timeline.ts';
+import type { NewEvent, Timeline, TimelineOwner } from './timeline.ts';
 
 /** Where an agent writes its timeline and its row of the catalog. */
 export interface AgentOptions extends GatewayAccess {
   /** The URL of the catalog engine. Without it no rows are written. */
   catalogUrl?: string | undefined;
+  /** What the catalog engine asks for, if anything. It is sent as `Authorization: Bearer …`. */
+  catalogToken?: string | undefined;
   /** The name of the service that writes rows. Default `catalogRow`; each deployment needs a name of its own. */
   rowService?: string;
 }
@@ -22,14 +24,35 @@ export interface Entity {
   parent: string | null;
   createdAt: string;
   timeline: Timeline;
+  /** What is left of an agent that was forgotten. */
+  forgotten?: Receipt;
 }
 
-const STATE_KEY = 'entity';
+/** What was deleted when an agent was forgotten, and what could not be. It has nothing of what was said. */
+export interface Receipt {
+  agent: string;
+  /** As ISO 8601. */
+  at: string;
+  /** The `X-Request-Id` of the command. */
+  requestId?: string;
+  /** `deleted`, or why it is still there. */
+  timeline: string;
+  /** `deleted`, or `none` for an agent without a catalog. */
+  row: string;
+  /** The children that were asked to forget, too. */
+  children: string[];
+}
+
+/** The name of the state. */
+export const ENTITY_STATE = 'entity';
 
 /** A handler that accepts any body of any type: the gateway forwards what the client sent. */
 export function command(run: (ctx: ObjectContext, body: Uint8Array) => Promise<void>) {
   return handlers.object.exclusive({ accept: '*/*', input: serde.binary }, run);
 }
+
+/** What an agent does when its timeline changes. */
+export type OwnerOf<E extends Entity> = (entity: E) => Omit<TimelineOwner, 'save'>;
 
 /**
  * The entity of a command. Unsent events of an earlier invocation are sent first. An entity that does not exist yet
@@ -39,15 +62,11 @@ export async function openEntity<E extends Entity = Entity>(
   ctx: ObjectContext,
   options: AgentOptions,
   spawn: Spawn = {},
+  ownerOf?: OwnerOf<E>,
 ): Promise<E> {
   const { url, stream } = addressOf(ctx);
-  const existing = await findEntity<E>(ctx, options);
-  if (existing) {
-    // Two tenants on one runtime with GATEWAY_RUNTIME_KEY_TEMPLATE={id} would share objects, so another tenant is
-    // refused.
-    if (existing.url !== url) throw new TerminalError(`this object is ${existing.url}, not ${url}`);
-    return existing;
-  }
+  const existing = await findEntity<E>(ctx, options, ownerOf);
+  if (existing) return existing;
   await createTimeline(ctx, options, stream);
   const entity: Entity = {
     url,
@@ -56,18 +75,24 @@ export async function openEntity<E extends Entity = Entity>(
     createdAt: await ctx.date.toJSON(),
     timeline: newTimeline(stream),
   };
-  await record(ctx, options, entity, [{ kind: 'spawned', ...spawn }]);
+  await record(ctx, options, entity, [{ kind: 'spawned', ...spawn }], ownerOf?.(entity as E));
   await keepRow(ctx, options, entity);
   return entity as E;
 }
 
-/** The entity, if it was ever spawned. */
+/** The entity, if it was ever spawned. Throws a TerminalError where it was forgotten, or is another tenant's. */
 export async function findEntity<E extends Entity = Entity>(
   ctx: ObjectContext,
   options: AgentOptions,
+  ownerOf?: OwnerOf<E>,
 ): Promise<E | null> {
-  const entity = await ctx.get<E>(STATE_KEY);
-  if (entity) await record(ctx, options, entity, []);
+  const entity = await ctx.get<E>(ENTITY_STATE);
+  if (!entity) return null;
+  // Two tenants on one runtime with GATEWAY_RUNTIME_KEY_TEMPLATE={id} would share objects. An agent's own handlers have no such header.
+  const url = ctx.request().headers.get('x-entity-url') ?? entity.url;
+  if (entity.url !== url) throw new TerminalError(`this object is ${entity.url}, not ${url}`);
+  if (entity.forgotten) throw new TerminalError(`${url} was forgotten`, { errorCode: 410 });
+  await record(ctx, options, entity, [], ownerOf?.(entity));
   return entity;
 }
 
@@ -77,18 +102,19 @@ export async function record(
   options: AgentOptions,
   entity: Entity,
   events: NewEvent[],
+  owner: Omit<TimelineOwner, 'save'> = {},
 ): Promise<void> {
   const { timeline } = entity;
   timeline.unsent.push(...events);
   if (timeline.unsent.length === 0) return;
   const save = () => saveEntity(ctx, entity);
   save();
-  await sendUnsent(ctx, options, timeline, save);
+  await sendUnsent(ctx, options, timeline, { ...owner, save });
 }
 
 /** Stores the entity without an event. */
 export function saveEntity(ctx: ObjectContext, entity: Entity): void {
-  ctx.set(STATE_KEY, entity);
+  ctx.set(ENTITY_STATE, entity);
 }
 
 /** Updates the entity's row in the catalog. Call it after the status changed. */
@@ -113,13 +139,14 @@ export async function keepRow(
   sendRow(ctx, row, options.rowService);
 }
 
-/** Names the request in the events it caused, so that its sender finds them. */
-export function requestIdOf(ctx: ObjectContext): { requestId?: string } {
-  const requestId = ctx.request().headers.get('x-request-id');
-  return requestId === undefined ? {} : { requestId };
+/** Names the command in the events that it caused, so that its sender finds them. */
+export function requestIdOf(ctx: ObjectContext): { invocationId: string; requestId?: string } {
+  const { id: invocationId, headers } = ctx.request();
+  const requestId = headers.get('x-request-id');
+  return { invocationId, ...(requestId !== undefined && { requestId }) };
 }
 
-function addressOf(ctx: ObjectContext): { url: string; stream: string } {
+export function addressOf(ctx: ObjectContext): { url: string; stream: string } {
   const { headers } = ctx.request();
   const url = headers.get('x-entity-url');
   const stream = headers.get('x-entity-stream');

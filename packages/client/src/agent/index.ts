@@ -12,10 +12,13 @@ export {
   requestIdOf,
   type AgentOptions,
   type Entity,
+  type Receipt,
 } from './entity.ts';
 export type { GatewayAccess } from './gateway-client.ts';
 export type {
+  Decision,
   Generate,
+  GeneratedPart,
   Generation,
   PastTurn,
   ToolRequest,
@@ -26,4 +29,16 @@ export type { Json } from './json.ts';
 export { readMessage, type Message, type ReadMessage } from './message.ts';
 export { retryForever } from './retry-forever.ts';
 export type { NewEvent, Timeline } from './timeline.ts';
-export type { Tool, ToolContext } from './tools.ts';
+export {
+  agentTool,
+  type AgentTool,
+  type ChildOptions,
+  type Tool,
+  type ToolAgent,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolFunction,
+  type ToolRules,
+} from './tools.ts';
+export { AttemptEnded, TurnStopped, type AnswerRules } from './turn-run.ts';
+export type { PublicReason } from './failure.ts';

@@ -17,6 +17,15 @@ export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 }
 
+/** What JSON keeps of a value. @throws an Error for a function, a BigInt, a circle, and for what is nested more than 64 levels deep. */
+export function jsonOf(value: unknown): Json {
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new TypeError(`a ${typeof value} is no JSON`);
+  const json = JSON.parse(text) as Json;
+  if (isTooDeep(json)) throw new TypeError('it is nested too deep');
+  return json;
+}
+
 /** Whether a value is nested more than 64 levels deep. */
 export function isTooDeep(value: Json, levelsLeft = MAX_DEPTH): boolean {
   if (typeof value !== 'object' || value === null) return false;
@@ -27,4 +36,19 @@ export function isTooDeep(value: Json, levelsLeft = MAX_DEPTH): boolean {
 /** Whether a value is a JSON object: no array and not null. */
 export function isObject(value: unknown): value is { [name: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether two values are the same JSON, in whatever order the members of an object stand. */
+export function isSameJson(one: Json | undefined, other: Json | undefined): boolean {
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return (
+      one.length === other.length && one.every((item, index) => isSameJson(item, other[index]))
+    );
+  }
+  if (!isObject(one) || !isObject(other)) return one === other;
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && isSameJson(one[name], other[name]))
+  );
 }

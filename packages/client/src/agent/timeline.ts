@@ -1,9 +1,7 @@
 import { TerminalError } from '@restatedev/restate-sdk';
 import type { ObjectContext } from '@restatedev/restate-sdk';
-import { describe, request } from './gateway-client.ts';
-import type { Answer, GatewayAccess } from './gateway-client.ts';
-import { checkedPath } from '../path.ts';
-import { traceOf } from './trace.ts';
+import type { GatewayAccess } from './gateway-client.ts';
+import { HistoryStore, type AppendOutcome, type Tail } from './history-store.ts';
 
 /** An event without its number and time: one of `NewAgentEvent`, or any other JSON object with a `kind`. */
 export type NewEvent = { kind: string; [name: string]: unknown };
@@ -19,15 +17,36 @@ export interface Timeline {
   /** The Producer-Epoch, and the event that had Producer-Seq 0 in it. */
   epoch: number;
   epochStartSeq: number;
+  /** The offset after the last event, if it is known. */
+  offset?: string;
 }
 
 /** The parts of Restate's context that the writer uses. */
 export type Journal = Pick<ObjectContext, 'run' | 'date' | 'request'>;
 
-type Outcome = 'appended' | 'forgotten' | { refusal: number; why: string };
+/** The store knew other events than the agent. */
+export interface Adoption {
+  /** The number that was the next one to the agent. */
+  expected: number;
+  tail: Tail;
+}
 
-/** Statuses for an event that the server refuses, because it is too large or malformed. */
-const EVENT_AT_FAULT = [400, 413, 415, 422];
+/** What the owner of a timeline does while its events are sent. */
+export interface TimelineOwner {
+  /** Stores the state that has the timeline. */
+  save: () => void;
+  /** An event is on the stream. `before` is the offset before it. */
+  appended?: (event: NewEvent, place: { seq: number; at: string; before?: string }) => void;
+  /** An event can never be on the stream, and an error event takes its place. */
+  refused?: (event: NewEvent) => void;
+  /**
+   * The timeline continues at the end of the store. Gives the messages that are not on it any more and are still to be answered, with
+   * their old numbers.
+   */
+  adopted?: (adoption: Adoption) => Promise<{ seq: number; event: NewEvent }[]>;
+  /** Messages have other numbers now. */
+  renumbered?: (numbers: ReadonlyMap<number, number>) => void;
+}
 
 /** A timeline without events. `stream` is the path of its stream. */
 export function newTimeline(stream: string): Timeline {
@@ -40,118 +59,112 @@ export async function createTimeline(
   access: GatewayAccess,
   stream: string,
 ): Promise<void> {
-  const { attemptCompletedSignal } = journal.request();
-  const refusal = await journal.run('create timeline', async () => {
-    const init = { method: 'PUT', headers: headers(access, journal) };
-    const answer = await request(streamUrl(access, stream), init, attemptCompletedSignal);
-    return isSuccess(answer) ? null : describe(answer);
-  });
+  const store = new HistoryStore(journal, access, stream);
+  const refusal = await journal.run('create timeline', () => store.create());
   if (refusal !== null) throw new TerminalError(`${stream} cannot be created: ${refusal}`);
 }
 
 /**
- * Appends the unsent events in order, each exactly once. The caller has stored `unsent` before, and `save` stores
- * it again after every event. After a crash at any point the event is still in `unsent` or in the journal, with the
- * same number. The number is also its Producer-Seq, with which the server recognizes and drops a repeated append.
- * This holds even if an operator kills the invocation: the next one first sends the unsent events.
+ * Appends the unsent events in order, each exactly once. The owner has stored `unsent` before, and stores it again after
+ * every event. After a crash at any point the event is still in `unsent` or in the journal, with the same number. The number
+ * is also its Producer-Seq, with which the server recognizes and drops a repeated append. This holds even if an operator kills
+ * the invocation: the next one first sends the unsent events.
  */
 export async function sendUnsent(
   journal: Journal,
   access: GatewayAccess,
   timeline: Timeline,
-  save: () => void,
+  owner: TimelineOwner,
 ): Promise<void> {
-  const { attemptCompletedSignal } = journal.request();
+  const store = new HistoryStore(journal, access, timeline.stream);
   for (let event = timeline.unsent[0]; event; event = timeline.unsent[0]) {
-    // The time comes from the journal, so that a replay sends the same bytes. Waiting for it also
-    // makes sure that Restate has stored `unsent` before the append can be seen by anyone.
+    // The time comes from the journal, so that a replay sends the same bytes. Waiting for it also makes sure that Restate has
+    // stored `unsent`, and a new epoch, before the append can be seen by anyone.
     const at = await journal.date.toJSON();
-    const line = JSON.stringify({ seq: timeline.nextSeq, at, ...event });
-    const outcome = await journal.run(`append ${event.kind}`, () =>
-      append(access, timeline, line, headers(access, journal), attemptCompletedSignal),
-    );
-    settle(timeline, event, outcome);
-    save();
+    const { nextSeq: seq, offset: before } = timeline;
+    const append = {
+      line: JSON.stringify({ seq, at, ...event }),
+      seq,
+      epoch: timeline.epoch,
+      producerSeq: seq - timeline.epochStartSeq,
+      ...(before !== undefined && { after: before }),
+    };
+    const outcome = await journal.run(`append ${event.kind}`, () => store.append(append));
+    if ('appended' in outcome) {
+      timeline.unsent.shift();
+      timeline.nextSeq += 1;
+      timeline.offset = outcome.appended;
+      owner.appended?.(event, { seq, at, ...(before !== undefined && { before }) });
+    } else if ('refusal' in outcome) {
+      replaceRefused(timeline, event, outcome.refusal);
+      owner.refused?.(event);
+    } else {
+      await adopt(journal, store, timeline, owner, outcome);
+    }
+    owner.save();
   }
 }
 
-async function append(
-  access: GatewayAccess,
+/** No event has this number, so an error event takes it: a reader sees that an event is missing, and a turn or a command its end. */
+function replaceRefused(timeline: Timeline, event: NewEvent, refusal: string): void {
+  if (event.kind === 'error')
+    throw new TerminalError(`${timeline.stream} refuses events: ${refusal}`);
+  const { kind, replyTo, invocationId, requestId } = event;
+  const names = {
+    ...(kind === 'reply' && { replyTo }),
+    ...(kind === 'message' && invocationId !== undefined && { invocationId }),
+    ...(kind === 'message' && requestId !== undefined && { requestId }),
+  };
+  timeline.unsent[0] = { kind: 'error', message: `${kind} not recorded: ${refusal}`, ...names };
+}
+
+/** Continues after what the store has, under a new epoch, and says what is missing or may come twice. */
+async function adopt(
+  journal: Journal,
+  store: HistoryStore,
   timeline: Timeline,
-  line: string,
-  ownHeaders: Record<string, string>,
-  attemptEnded: AbortSignal,
-): Promise<Outcome> {
-  const producerSeq = timeline.nextSeq - timeline.epochStartSeq;
-  const init = {
-    method: 'POST',
-    body: line,
-    headers: {
-      ...ownHeaders,
-      'producer-id': 'agent',
-      'producer-epoch': String(timeline.epoch),
-      'producer-seq': String(producerSeq),
-    },
-  };
-  const answer = await request(streamUrl(access, timeline.stream), init, attemptEnded);
-  if (isSuccess(answer)) {
-    // 204 means that the stream already has this number. Only our newest event can be a repetition.
-    const newestSeq = Number(answer.headers.get('producer-seq') ?? producerSeq);
-    if (newestSeq === producerSeq) return 'appended';
-    return { refusal: 409, why: `the stream already holds events up to number ${newestSeq}` };
+  owner: TimelineOwner,
+  outcome: Exclude<AppendOutcome, { appended: string } | { refusal: string }>,
+): Promise<void> {
+  if ('closed' in outcome) {
+    throw new TerminalError(`The timeline cannot be written any more: ${outcome.closed}.`);
   }
-  // A server may forget a producer that was quiet for long (the in-memory one after seven days). It then expects
-  // number 0, so the writer begins a new epoch.
-  if (answer.headers.get('producer-expected-seq') === '0' && producerSeq > 0) return 'forgotten';
-  if (answer.status === 404 && (await isThere(access, timeline.stream, ownHeaders, attemptEnded))) {
-    // The store temporarily lost the stream's file, and the event may be stored. Restate runs the step again.
-    throw new Error(`${timeline.stream}: ${describe(answer)}, and yet it is there`);
+  const { nextSeq: expected, offset } = timeline;
+  if ('missing' in outcome) await createAgain(journal, store);
+  const tail = await journal.run('read the end of the timeline', () =>
+    store.tail('missing' in outcome ? undefined : offset, expected),
+  );
+  const known = 'differs' in outcome ? (outcome.differs.epoch ?? 0) : 0;
+  timeline.epoch = Math.max(timeline.epoch, known) + 1;
+  timeline.nextSeq = tail.nextSeq;
+  timeline.epochStartSeq = tail.nextSeq;
+  timeline.offset = tail.offset;
+  if (tail.nextSeq === expected) return;
+  const again = (await owner.adopted?.({ expected, tail })) ?? [];
+  const unsent = timeline.unsent.filter((event) => !isThere(event, tail));
+  const restored = { kind: 'restored', expected, found: tail.nextSeq };
+  const numbers = new Map<number, number>();
+  for (const [index, { seq }] of again.entries()) numbers.set(seq, tail.nextSeq + 1 + index);
+  for (const [index, event] of timeline.unsent.entries()) {
+    const number = tail.nextSeq + 1 + again.length + unsent.indexOf(event);
+    numbers.set(expected + index, tail.messages[String(event.invocationId)] ?? number);
   }
-  return { refusal: answer.status, why: describe(answer) };
-}
-
-/** Throws an Error if this cannot be known at the moment. */
-async function isThere(
-  access: GatewayAccess,
-  stream: string,
-  ownHeaders: Record<string, string>,
-  attemptEnded: AbortSignal,
-): Promise<boolean> {
-  const init = { method: 'HEAD', headers: ownHeaders };
-  const { status } = await request(streamUrl(access, stream), init, attemptEnded);
-  return status !== 404;
-}
-
-function settle(timeline: Timeline, event: NewEvent, outcome: Outcome): void {
-  if (outcome === 'appended') {
-    timeline.unsent.shift();
-    timeline.nextSeq += 1;
-  } else if (outcome === 'forgotten') {
-    timeline.epoch += 1;
-    timeline.epochStartSeq = timeline.nextSeq;
-  } else if (EVENT_AT_FAULT.includes(outcome.refusal) && event.kind !== 'error') {
-    // No event has this number, so an error event takes it. The reader then sees that an event is missing.
-    // Without its reply a turn would have no end.
-    const ofTurn = event.kind === 'reply' ? { replyTo: event.replyTo } : {};
-    const message = `${event.kind} not recorded: ${outcome.why}`;
-    timeline.unsent[0] = { kind: 'error', message, ...ofTurn };
-  } else {
-    throw new TerminalError(`${timeline.stream} refuses events: ${outcome.why}`);
+  timeline.unsent = [restored, ...again.map(({ event }) => event), ...unsent];
+  for (const event of timeline.unsent) {
+    const number = numbers.get(event.replyTo as number);
+    if (number !== undefined) event.replyTo = number;
   }
+  owner.renumbered?.(numbers);
 }
 
-function headers(access: GatewayAccess, journal: Journal): Record<string, string> {
-  return {
-    ...traceOf(journal),
-    authorization: `Bearer ${access.apiKey}`,
-    'content-type': 'application/json',
-  };
+async function createAgain(journal: Journal, store: HistoryStore): Promise<void> {
+  const refusal = await journal.run('create timeline again', () => store.create());
+  if (refusal !== null)
+    throw new TerminalError(`The timeline was deleted and cannot be created again: ${refusal}`);
 }
 
-function streamUrl(access: GatewayAccess, stream: string): string {
-  return `${access.streamsUrl ?? `${access.gatewayUrl}/streams`}${checkedPath(stream)}`;
-}
-
-function isSuccess(answer: Answer): boolean {
-  return answer.status >= 200 && answer.status < 300;
+/** Whether the store has a message, or the end of a turn, that the agent has not sent as far as it knows. */
+function isThere({ kind, invocationId, replyTo }: NewEvent, { messages, ended }: Tail): boolean {
+  if (kind === 'message') return String(invocationId) in messages;
+  return (kind === 'reply' || kind === 'error') && ended.includes(replyTo as number);
 }

@@ -1,2 +1,2 @@
-export { chatBackEnd, type ChatBackEndOptions } from './chat-back-end.ts';
+export { chatBackEnd, type CallDecision, type ChatBackEndOptions } from './chat-back-end.ts';
 export type { ChatUser } from './chat-user.ts';

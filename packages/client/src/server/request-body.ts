@@ -1,11 +1,5 @@
 import { Refusal } from './refusal.ts';
 
-export interface JsonBody {
-  /** The bytes as they came. */
-  bytes: Uint8Array<ArrayBuffer>;
-  value: unknown;
-}
-
 /**
  * Reads a body of JSON. The rest of one that is refused stays unread: cancelling it would close the connection of a
  * Node server before the answer.
@@ -14,12 +8,12 @@ export async function readJson(
   request: Request,
   maxBytes: number,
   timeoutMs: number,
-): Promise<JsonBody> {
+): Promise<unknown> {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const bytes = await readBytes(request, maxBytes, timeoutMs);
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { bytes, value: JSON.parse(text) as unknown };
+    return JSON.parse(text) as unknown;
   } catch {
     throw new Refusal(400, 'invalid_body', 'Send JSON in UTF-8.');
   }

@@ -1,0 +1,1 @@
+export { agUiBackEnd, type AgUiOptions, type AgUiUser } from './ag-ui-back-end.ts';

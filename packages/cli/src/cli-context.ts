@@ -9,7 +9,9 @@ export interface CliContext {
   notices: Notices;
   /** Aborts at the first stop signal. Its reason is the exit code. */
   interrupted: AbortSignal;
-  /** For commands with long silent periods: ends the process when nobody reads its output any more. */
+  /** For commands that have nothing to do but their output: ends the process at a write that nobody reads. */
+  endWithReader: () => void;
+  /** The same for commands with long silent periods: it does not wait for a write. */
   watchReader: () => void;
   /** The exit code, unless the command fails. */
   exitCode: number;

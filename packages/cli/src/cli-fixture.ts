@@ -33,6 +33,7 @@ export async function run(
     stdout: Object.assign(sink('out'), { columns }),
     notices: new Notices(sink('err')),
     interrupted: new AbortController().signal,
+    endWithReader: () => undefined,
     watchReader: () => undefined,
     exitCode: 0,
   };

@@ -10,14 +10,10 @@ export {
   timelinePath,
 } from '../../../src/commands/entity-address.ts';
 export { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from '../../../src/commands/idempotency-key.ts';
-export { ADDRESS_PATTERNS } from '../../../src/platform/config/address-patterns.ts';
-export {
-  keyProblem,
-  parseScopes,
-  SCOPES,
-  type Scope,
-} from '../../../src/platform/config/api-key.ts';
-export { parseApiKeys } from '../../../src/platform/config/secret-lists.ts';
+export { CONTROL_VERBS } from '../../../src/commands/command-verb.ts';
+export { ADDRESS_PATTERNS } from '../../../src/contract/address-patterns.ts';
+export { keyProblem, parseScopes, SCOPES, type Scope } from '../../../src/contract/api-key.ts';
+export { parseApiKeys } from '../../../src/contract/secret-lists.ts';
 export {
   readSmallFileSync,
   smallText,

@@ -3,21 +3,26 @@ import type { CliContext } from './cli-context.ts';
 import { cancelCommand } from './commands/cancel-command.ts';
 import { completionCommand } from './commands/completion-command.ts';
 import { controlCommand } from './commands/control-command.ts';
+import { decideCommand } from './commands/decide-command.ts';
 import { deploymentsCommand } from './commands/deployments-command.ts';
 import { describeCommand } from './commands/describe-command.ts';
 import { doctorCommand } from './commands/doctor-command.ts';
+import { exportCommand } from './commands/export-command.ts';
+import { forgetCommand } from './commands/forget-command.ts';
 import { keysCommand } from './commands/keys-command.ts';
 import { lsCommand } from './commands/ls-command.ts';
 import { profileCommand } from './commands/profile-command.ts';
+import { runsCommand } from './commands/runs-command.ts';
 import { sendMessageCommand } from './commands/send-command.ts';
 import { spawnCommand } from './commands/spawn-command.ts';
 import { tailCommand } from './commands/tail-command.ts';
 import { tokenCommand } from './commands/token-command.ts';
+import { stopCommand, withdrawCommand } from './commands/turn-commands.ts';
 import { watchCommand } from './commands/watch-command.ts';
 import { packageVersion } from './version.ts';
 import { EXIT_CODE_MEANINGS } from './exit-codes.ts';
 import { examples, helpWidth, paragraph, termList } from './help-text.ts';
-import { styleFor } from './output/style.ts';
+import { lookOf } from './output/print.ts';
 
 const SETTINGS: readonly (readonly [string, string])[] = [
   ['1. flags', '--url, --key-file (or --key), --tenant'],
@@ -63,11 +68,17 @@ export function createProgram(context: CliContext): Command {
     .addCommand(spawnCommand(context))
     .addCommand(sendMessageCommand(context))
     .addCommand(controlCommand(context))
+    .addCommand(decideCommand(context))
+    .addCommand(stopCommand(context))
+    .addCommand(withdrawCommand(context))
     .addCommand(tailCommand(context))
     .addCommand(lsCommand(context))
     .addCommand(watchCommand(context))
     .addCommand(describeCommand(context))
+    .addCommand(runsCommand(context))
     .addCommand(cancelCommand(context))
+    .addCommand(exportCommand(context))
+    .addCommand(forgetCommand(context))
     .commandsGroup('Operation:')
     .addCommand(deploymentsCommand(context))
     .addCommand(doctorCommand(context))
@@ -82,10 +93,10 @@ export function createProgram(context: CliContext): Command {
 /** Settings that commander passes on only to subcommands that it created itself. */
 function dress(command: Command, path: string, context: CliContext): void {
   const { stdout, notices } = context;
-  const style = styleFor(stdout);
+  const look = lookOf(stdout);
   command
     .exitOverride()
-    .configureHelp({ styleTitle: (title) => style('bold', title) })
+    .configureHelp({ styleTitle: (title) => look('bold', title) })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr: () => undefined,
@@ -99,6 +110,12 @@ function dress(command: Command, path: string, context: CliContext): void {
       getOutHelpWidth: () => helpWidth(stdout),
     });
   command.helpOption('-h, --help', 'print how it is used');
+  for (const taken of [...command.options, ...command.registeredArguments]) {
+    // Commander writes a default as JSON, in quotation marks that nobody should type.
+    if (typeof taken.defaultValue === 'string') {
+      taken.defaultValueDescription ??= taken.defaultValue;
+    }
+  }
   for (const subcommand of command.commands) {
     dress(subcommand, `${path} ${subcommand.name()}`, context);
   }

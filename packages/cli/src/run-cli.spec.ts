@@ -1,8 +1,6 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { CONTROL_VERBS } from '../../../src/platform/telemetry/command-verb.ts';
 import { run } from './cli-fixture.ts';
-import { VERBS } from './commands/control-command.ts';
 import { commandTree } from './completion/command-tree.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { Notices } from './output/notices.ts';
@@ -31,6 +29,15 @@ describe('the usage of the command line', () => {
       "command-argument value 'explode' is invalid for argument 'verb'",
     ],
     [['control', 'a/b'], "missing required argument 'verb'"],
+    [['decide', 'a/b', 'k.1'], 'Give either --approve or --deny.'],
+    [['decide', 'a/b', 'k.1', '--approve', '--deny'], 'Give either --approve or --deny.'],
+    [['decide', 'a/b', 'k.1', '--deny', '--input', '1'], '--input goes with --approve.'],
+    [['decide', 'a/b', 'k.1', '--approve', '--input', '{'], '--input must be JSON'],
+    [['decide', 'a/b', '', '--approve'], 'The call has no id.'],
+    [['stop', 'a/b', 'k.1'], '"k.1" is no turn: give its invocation (inv_…)'],
+    [['withdraw', 'a/b', 'inv'], '"inv" is no turn'],
+    [['export', 'ada'], '"ada" is no address'],
+    [['forget', 'a/b'], 'Nobody can be asked here, so nothing was sent. --yes forgets'],
     [['tail', '/streams/../api'], 'The path "/streams/../api" holds a dot segment'],
     [['tail', '/streams/x?offset=1'], 'The path "/streams/x?offset=1" has a query.'],
     [['tail', 'http://127.0.0.1:9/api/x'], '"http://127.0.0.1:9/api/x" is not below /streams/.'],
@@ -95,11 +102,17 @@ describe('--help', () => {
       'spawn',
       'send',
       'control',
+      'decide',
+      'stop',
+      'withdraw',
       'tail',
       'ls',
       'watch',
       'describe',
+      'runs',
       'cancel',
+      'export',
+      'forget',
       'deployments',
       'deployments register',
       'deployments list',
@@ -158,6 +171,15 @@ describe('--help', () => {
     }
   });
 
+  // It showed {"column":"address","isDescending":false}.
+  it('shows defaults as a user writes them', async () => {
+    for (const { path } of tree) {
+      const { out } = await run([...path.split(' ').filter(Boolean), '--help']);
+      expect([path, out.match(/\(default:\s+(?:["{[]|Infinity|null)[^)]*/)]).toEqual([path, null]);
+    }
+    expect((await run(['ls', '--help'])).out).toMatch(/\(default:\s+address\)/);
+  });
+
   it('names every exit code that the program can end with', async () => {
     const { out } = await run(['--help']);
     const codes = [...out.matchAll(/^ {2}(\d+) /gm)].map(([, code]) => Number(code));
@@ -175,10 +197,6 @@ describe('--help', () => {
       /--key-file <file> +a file with the API key or read token; - for standard\s+input/,
     );
   });
-});
-
-it('applies the verbs that the gateway knows', () => {
-  expect(VERBS).toEqual(CONTROL_VERBS);
 });
 
 describe('agent-gateway keys', () => {

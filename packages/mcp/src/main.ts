@@ -1,31 +1,24 @@
 #!/usr/bin/env node
-/**
- * The MCP server on standard input and output. AGENT_GATEWAY_URL and AGENT_GATEWAY_KEY, or GATEWAY_URL and
- * GATEWAY_API_KEY, say which gateway, and as whom.
- */
+/** The MCP server on standard input and output. `settings.ts` says which gateway, and as whom. */
 import { readFileSync } from 'node:fs';
-import { AgentGateway } from '@agent-gateway/client';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import type { AgentGateway } from '@agent-gateway/client';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createServer } from './server.ts';
+import { gatewayOf, SettingError } from './settings.ts';
 
-const { env } = process;
-const url = env.AGENT_GATEWAY_URL || env.GATEWAY_URL || 'http://127.0.0.1:8787';
-// A key never goes to an address that was set without it.
-const apiKey = env.AGENT_GATEWAY_URL
-  ? env.AGENT_GATEWAY_KEY
-  : env.AGENT_GATEWAY_KEY || env.GATEWAY_API_KEY;
-if (!apiKey) {
-  process.stderr.write(
-    'agent-gateway-mcp: there is no API key. Set AGENT_GATEWAY_URL and AGENT_GATEWAY_KEY.\n',
-  );
-  process.exit(2);
-}
-
+const gateway = gatewayOrEnd();
 const description = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
 const { version } = JSON.parse(description) as { version: string };
-const server = createServer(new AgentGateway({ url, apiKey }), version);
-const transport = new StdioServerTransport();
 // The assistant has gone: kept connections would keep this process.
-transport.onclose = () => process.exit(0);
 process.stdin.on('end', () => process.exit(0));
-await server.connect(transport);
+serveStdio(() => createServer(gateway, version));
+
+function gatewayOrEnd(): AgentGateway {
+  try {
+    return gatewayOf(process.env);
+  } catch (error) {
+    if (!(error instanceof SettingError)) throw error;
+    process.stderr.write(`agent-gateway-mcp: ${error.message}\n`);
+    process.exit(2);
+  }
+}

@@ -2,7 +2,7 @@ import { APIError, type AgentGateway, type AgentEvent, type Bookmark } from '@ag
 import { bookmarkOf, cursorOf } from './cursor.ts';
 
 export interface ReadRequest {
-  /** `type/id`, or the URL of an entity. */
+  /** `type/id`. */
   agent: string;
   cursor?: string | undefined;
   waitSeconds: number;
@@ -20,11 +20,13 @@ export interface TimelinePart {
 /** The longest time for the events that exist, in milliseconds. */
 const CATCH_UP_MS = 20_000;
 /** After one of these the agent is still at work. */
-const IN_BETWEEN = new Set(['message', 'word', 'tool']);
+const IN_BETWEEN = new Set(['message', 'word', 'reasoning', 'data', 'tool', 'decision', 'located']);
+/** The reply has all words. The others are for a reader who looks on, and for one who looks for a turn. */
+const LEFT_OUT = new Set(['word', 'reasoning', 'located']);
 
 /**
- * The events behind the cursor. If there are none, those that come within the wait, until the agent has said or done what it does. Single
- * words of a reply are left out, because the reply has all of them. Rejects with an `APIError`, or a TypeError for a
+ * The events behind the cursor. If there are none, those that come within the wait, until the agent has said or done what it does, or
+ * asks a person. Single words of a reply are left out, because the reply has all of them, and so is what the model thought. Rejects with an `APIError`, or a TypeError for a
  * cursor that is none.
  */
 export async function readTimeline(
@@ -50,9 +52,11 @@ async function existingEvents(
 ): Promise<TimelinePart | undefined> {
   let failure: APIError | undefined;
   const failed = new AbortController();
+  const events: AgentEvent[] = [];
   const timeline = gateway.timeline(agent, {
     from,
     live: false,
+    onReset: () => (events.length = 0),
     waitForStream: false,
     signal: AbortSignal.any([cancelled, failed.signal, AbortSignal.timeout(CATCH_UP_MS)]),
     // The library would try again without end.
@@ -62,11 +66,10 @@ async function existingEvents(
       failed.abort();
     },
   });
-  const events: AgentEvent[] = [];
   let hasMore = false;
   try {
     for await (const event of timeline) {
-      if (event.kind !== 'word') events.push(event);
+      if (!LEFT_OUT.has(event.kind)) events.push(event);
       hasMore = events.length === limit;
       if (hasMore) break;
     }
@@ -86,11 +89,13 @@ async function comingEvents(
   cancelled: AbortSignal,
 ): Promise<TimelinePart> {
   const signal = AbortSignal.any([cancelled, AbortSignal.timeout(waitSeconds * 1_000)]);
-  const timeline = gateway.timeline(agent, { from, signal });
   const events: AgentEvent[] = [];
+  const onReset = (): void => void (events.length = 0);
+  const timeline = gateway.timeline(agent, { from, signal, onReset });
   for await (const event of timeline) {
-    if (event.kind !== 'word') events.push(event);
-    if (!IN_BETWEEN.has(event.kind) || events.length === limit) break;
+    if (!LEFT_OUT.has(event.kind)) events.push(event);
+    const isAsking = event.kind === 'tool' && event.state === 'waiting';
+    if (!IN_BETWEEN.has(event.kind) || isAsking || events.length === limit) break;
   }
   return { events, cursor: cursorOf(timeline.bookmark), hasMore: false };
 }

@@ -1,8 +1,8 @@
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import { APIError, type AgentGateway } from '@agent-gateway/client';
+import { McpServer, type CallToolResult } from '@modelcontextprotocol/server';
+import { APIError, CONTROL_VERBS, type AgentGateway } from '@agent-gateway/client';
 import { z } from 'zod';
 import { listAgents } from './list-agents.ts';
+import { ownAgent } from './own-agent.ts';
 import { readTimeline } from './read-timeline.ts';
 
 const MAX_WAIT_SECONDS = 45;
@@ -13,7 +13,7 @@ const AGENT = z.string().describe('the agent: type/id, such as assistant/ada');
 const READS = { readOnlyHint: true, openWorldHint: false };
 const CHANGES = { readOnlyHint: false, openWorldHint: false };
 
-/** The tools for the agents of one gateway. */
+/** The tools for the agents of one gateway. None decides a call that waits for a person: an assistant is none. */
 export function createServer(gateway: AgentGateway, version: string): McpServer {
   const server = new McpServer({ name: 'agent-gateway', version });
   addReadingTools(server, gateway);
@@ -26,15 +26,17 @@ function addReadingTools(server: McpServer, gateway: AgentGateway): void {
     'list_agents',
     {
       title: 'List agents',
-      description: 'Lists agents with their status (idle, running, paused, archived, failing).',
-      inputSchema: {
+      description:
+        'Lists agents with their status (idle, running, paused, archived, failing; waiting: for a person to decide; failed: ' +
+        'the last message was not answered).',
+      inputSchema: z.object({
         type: z.string().optional().describe('only agents of this type'),
         status: z.string().optional().describe('only agents with this status'),
         limit: z.int().min(1).max(1_000).default(100).describe('the most agents to list'),
-      },
+      }),
       annotations: READS,
     },
-    (request, { signal }) => answer(() => listAgents(gateway, request, signal)),
+    (request, { mcpReq: { signal } }) => answer(() => listAgents(gateway, request, signal)),
   );
   server.registerTool(
     'read_timeline',
@@ -43,32 +45,37 @@ function addReadingTools(server: McpServer, gateway: AgentGateway): void {
       description:
         'Reads what an agent was told, did and said, from a cursor on. Give the cursor of one call to the next. With ' +
         'waitSeconds, a call without new events waits for them until the agent has replied.',
-      inputSchema: {
+      inputSchema: z.object({
         agent: AGENT,
         cursor: z.string().optional().describe('of an earlier call; without it from the start'),
         waitSeconds: z.number().min(0).max(MAX_WAIT_SECONDS).default(0),
         limit: z.int().min(1).max(1_000).default(200).describe('the most events to read'),
-      },
+      }),
       annotations: READS,
     },
-    (request, { signal }) => answer(() => readTimeline(gateway, request, signal)),
+    (request, { mcpReq: { signal } }) =>
+      answer(() => {
+        const agent = ownAgent(request.agent, gateway.tenant);
+        return readTimeline(gateway, { ...request, agent }, signal);
+      }),
   );
 }
 
-function addCommandTools(server: McpServer, { agents }: AgentGateway): void {
+function addCommandTools(server: McpServer, { agents, tenant }: AgentGateway): void {
   server.registerTool(
     'spawn_agent',
     {
       title: 'Spawn an agent',
       description: 'Creates an agent. One that exists stays as it is.',
-      inputSchema: {
+      inputSchema: z.object({
         type: z.string().describe('a registered type, such as assistant'),
         id: z.string().optional().describe('its id; without it a new one'),
-        args: z.unknown().optional().describe('arguments for the agent'),
-      },
+        // Strict clients refuse a parameter without one type.
+        args: z.looseObject({}).optional().describe('arguments for the agent'),
+      }),
       annotations: CHANGES,
     },
-    (request, { signal }) =>
+    (request, { mcpReq: { signal } }) =>
       answer(() => agents.spawn(definedOf(request), { signal, retryForMs: RETRY_FOR_MS })),
   );
   server.registerTool(
@@ -76,12 +83,13 @@ function addCommandTools(server: McpServer, { agents }: AgentGateway): void {
     {
       title: 'Send a message',
       description: 'Sends a text to an agent. Read its timeline to see the reply.',
-      inputSchema: { agent: AGENT, text: z.string() },
+      inputSchema: z.object({ agent: AGENT, text: z.string() }),
       annotations: CHANGES,
     },
-    ({ agent, text }, { signal }) => {
+    ({ agent, text }, { mcpReq: { signal } }) => {
       const message = { kind: 'message', content: [{ type: 'text', text }] };
-      return answer(() => agents.send(agent, message, { signal, retryForMs: RETRY_FOR_MS }));
+      const options = { signal, retryForMs: RETRY_FOR_MS };
+      return answer(() => agents.send(ownAgent(agent, tenant), message, options));
     },
   );
   server.registerTool(
@@ -89,16 +97,16 @@ function addCommandTools(server: McpServer, { agents }: AgentGateway): void {
     {
       title: 'Control an agent',
       description: 'Interrupts, pauses, resumes or archives an agent. An archived agent stays so.',
-      inputSchema: {
+      inputSchema: z.object({
         agent: AGENT,
-        verb: z.enum(['interrupt', 'pause', 'resume', 'archive']),
+        verb: z.enum(CONTROL_VERBS),
         reason: z.string().optional().describe('why, for the timeline'),
-      },
+      }),
       annotations: { ...CHANGES, destructiveHint: true },
     },
-    ({ agent, verb, reason }, { signal }) => {
+    ({ agent, verb, reason }, { mcpReq: { signal } }) => {
       const options = { signal, retryForMs: RETRY_FOR_MS, ...definedOf({ reason }) };
-      return answer(() => agents.control(agent, verb, options));
+      return answer(() => agents.control(ownAgent(agent, tenant), verb, options));
     },
   );
 }

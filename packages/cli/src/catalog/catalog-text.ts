@@ -3,18 +3,22 @@ import { inColumns } from '../output/columns.ts';
 import { compactJson } from '../output/json.ts';
 import { localTime } from '../output/local-time.ts';
 import { plainLine } from '../output/plain-text.ts';
-import type { Format, Style } from '../output/style.ts';
+import { joined, styled, text, type Format, type Styled, type Text } from '../output/styled.ts';
 
 /** The columns of the table `entities` in a list. `address` is type and id together. */
 export const USUAL_COLUMNS = ['address', 'status', 'updated_at', 'parent'];
 
-const STATUS_FORMATS: Record<string, Format> = {
-  idle: 'green',
-  running: 'cyan',
-  paused: 'yellow',
-  archived: 'dim',
-  failing: 'red',
-};
+const STATUS_FORMATS = new Map<string, Format>(
+  Object.entries({
+    idle: 'green',
+    running: 'cyan',
+    waiting: 'magenta',
+    paused: 'yellow',
+    archived: 'dim',
+    failing: 'red',
+    failed: 'red',
+  }),
+);
 const SIGNS = { insert: '+', update: '~', delete: '-' } as const;
 const SIGN_FORMATS: Record<CatalogChange['operation'], Format> = {
   insert: 'green',
@@ -53,50 +57,49 @@ function sortText(row: CatalogRow, column: string): string {
 export function rowsText(
   rows: readonly CatalogRow[],
   columns: readonly string[],
-  style: Style,
   width?: number,
-): string {
+): Styled {
   const cells = rows.map((row) => columns.map((column) => cellText(row, column)));
   const heading = columns.map((column) => column.toUpperCase());
-  const paint = (cell: string, row: number, column: number): string => {
-    if (row === 0) return style('bold', cell);
-    return columns[column] === 'status' ? statusText(cell, style) : cell;
+  const formatOf = (cell: string, row: number, column: number): Format | undefined => {
+    if (row === 0) return 'bold';
+    return columns[column] === 'status' ? STATUS_FORMATS.get(cell) : undefined;
   };
-  const lines = inColumns([heading, ...cells], paint, width);
-  return `${lines.join('\n')}\n`;
+  return inColumns([heading, ...cells], formatOf, width);
 }
 
 /** A change as a line: `16:02:11  ~ assistant/ada  status: idle → running`. */
-export function changeText(change: CatalogChange, now: Date, style: Style): string {
+export function changeText(change: CatalogChange, now: Date): Styled {
   const { operation, row, before } = change;
-  const time = style('dim', localTime(now.getTime()) ?? '');
-  const sign = style(SIGN_FORMATS[operation], SIGNS[operation]);
-  const head = `${time}  ${sign} ${cellText(row, 'address')}`;
-  const details = operation === 'update' ? updateText(row, before, style) : rowDetails(row, style);
-  return `${head}  ${details}`.trimEnd();
+  const time = styled('dim', localTime(now.getTime()) ?? '');
+  const sign = styled(SIGN_FORMATS[operation], SIGNS[operation]);
+  const details = operation === 'update' ? updateText(row, before) : rowDetails(row);
+  return joined([text`${time}  ${sign} ${cellText(row, 'address')}`, ...details, '\n']);
 }
 
-function updateText(row: CatalogRow, before: CatalogRow, style: Style): string {
+/** Each part begins with the space before it. */
+function updateText(row: CatalogRow, before: CatalogRow): Text[] {
   // The line already says that the row changed, so `updated_at` is shown only if nothing else changed.
   const changed = Object.keys(before).filter((column) => column !== 'updated_at');
   const columns = changed.length === 0 ? Object.keys(before) : changed;
-  return columns
-    .map((column) => {
-      const [old, now] = [cellText(before, column), cellText(row, column)];
-      return `${plainLine(column)}: ${old || '–'} → ${column === 'status' ? statusText(now, style) : now || '–'}`;
-    })
-    .join(', ');
+  return columns.map((column, index) => {
+    const [old, now] = [cellText(before, column), cellText(row, column)];
+    const shown = column === 'status' ? statusText(now) : now;
+    const space = index === 0 ? '  ' : ', ';
+    return text`${space}${plainLine(column)}: ${old || '–'} → ${now === '' ? '–' : shown}`;
+  });
 }
 
-function rowDetails(row: CatalogRow, style: Style): string {
-  const parent = cellText(row, 'parent');
-  const status = statusText(cellText(row, 'status'), style);
-  return parent === '' ? status : `${status}  of ${parent}`;
+function rowDetails(row: CatalogRow): Text[] {
+  const [parent, status] = [cellText(row, 'parent'), cellText(row, 'status')];
+  return [
+    ...(status === '' ? [] : [text`  ${statusText(status)}`]),
+    ...(parent === '' ? [] : [`  of ${parent}`]),
+  ];
 }
 
-function statusText(status: string, style: Style): string {
-  const format = STATUS_FORMATS[status];
-  return format === undefined ? status : style(format, status);
+function statusText(status: string): Styled {
+  return styled(STATUS_FORMATS.get(status), status);
 }
 
 /** A short text of a value, empty for a missing one. */
@@ -104,8 +107,8 @@ export function cellText(row: CatalogRow, column: string): string {
   if (column === 'address') return addressText(row);
   const value = row[column];
   if (value === null || value === undefined) return '';
-  const text = plainLine(typeof value === 'string' ? value : compactJson(value));
-  return column.endsWith('_at') ? (localTime(value) ?? text) : text;
+  const shown = plainLine(typeof value === 'string' ? value : compactJson(value));
+  return column.endsWith('_at') ? (localTime(value) ?? shown) : shown;
 }
 
 function addressText(row: CatalogRow): string {

@@ -1,42 +1,63 @@
-import { APIError, type AgentGateway, type Invocation } from '../../../client/src/index.ts';
+import {
+  APIError,
+  type AgentFailure,
+  type AgentGateway,
+  type EntityRow,
+  type FailuresOptions,
+} from '../../../client/src/index.ts';
+import { SingleAttempt } from '../connection/single-attempt.ts';
 import { localTime } from '../output/local-time.ts';
 import { plainLine } from '../output/plain-text.ts';
 
-const MAX_INVOCATIONS = 1_000;
+const ROWS_MS = 2_000;
 
-/**
- * The oldest invocation that fails, by the `type/id` of its agent. It is empty where the key does not open the registry, or
- * Restate's admin API does not answer.
- */
+/** What fails. It is undefined where the key does not open the registry, or Restate's admin API does not answer. */
 export async function failingAgents(
-  { invocations }: AgentGateway,
+  gateway: AgentGateway,
   signal: AbortSignal,
-): Promise<Map<string, Invocation>> {
-  const failing = new Map<string, Invocation>();
+): Promise<AgentFailure[] | undefined> {
   try {
-    const options = { isFailing: true, limit: MAX_INVOCATIONS, retryForMs: 0, signal };
-    for (const invocation of await invocations.list(options)) {
-      const agent = agentOf(invocation);
-      if (!failing.has(agent)) failing.set(agent, invocation);
-    }
+    return await failuresWithRows(gateway, { retryForMs: 0, signal });
+  } catch (error) {
+    if (!(error instanceof APIError)) throw error;
+    return undefined;
+  }
+}
+
+/** The same, also of agents of which only the row says so. Rejects with an `APIError` where Restate's admin API does not answer. */
+export async function failuresWithRows(
+  gateway: AgentGateway,
+  options: FailuresOptions,
+): Promise<AgentFailure[]> {
+  const rows = await rowsThatFail(gateway, options.signal);
+  return gateway.invocations.failures({ ...options, rows });
+}
+
+/** None where the key does not open the catalog, or the sync engine does not answer: rows say little that Restate does not know. */
+async function rowsThatFail(
+  gateway: AgentGateway,
+  signal: AbortSignal | undefined,
+): Promise<readonly EntityRow[]> {
+  const inTime = AbortSignal.timeout(ROWS_MS);
+  const attempt = new SingleAttempt(signal ? AbortSignal.any([signal, inTime]) : inTime);
+  const query = { where: 'status = $1 OR status = $2', params: ['failing', 'failed'] };
+  try {
+    const catalog = gateway.catalog({ ...query, live: false, ...attempt.options });
+    for await (const rows of catalog) return rows;
   } catch (error) {
     if (!(error instanceof APIError)) throw error;
   }
-  return failing;
-}
-
-/** The turn of an agent is an invocation of a service of its own, which a handler of the agent called. */
-export function agentOf({ target, invokedBy }: Pick<Invocation, 'target' | 'invokedBy'>): string {
-  return (invokedBy ?? target).split('/').slice(0, 2).join('/');
+  return [];
 }
 
 /** Why an agent fails, such as `assistant/ada fails since 2026-11-21 16:02:11, 4 tries: no model. Next try …`. */
-export function failureText(agent: string, invocation: Invocation): string {
-  const { createdAt, tries, lastFailure, nextTryAt } = invocation;
-  const [reason = ''] = (lastFailure ?? 'Restate has paused it').split('\n');
-  const next = nextTryAt === undefined ? '' : ` Next try ${localTime(nextTryAt) ?? nextTryAt}.`;
-  const since = localTime(createdAt) ?? createdAt;
-  return plainLine(
-    `${agent} fails since ${since}, ${tries} tries: ${reason.replace(/\.$/, '')}.${next}`,
-  );
+export function failureText(failure: AgentFailure): string {
+  const { agent, state, since, tries, reason, nextTryAt } = failure;
+  const [line = ''] = reason.split('\n');
+  const nextTry = nextTryAt === undefined ? '' : ` Next try ${localTime(nextTryAt) ?? nextTryAt}.`;
+  const next = state === 'paused' ? ' Restate has paused it.' : nextTry;
+  const time = localTime(since) ?? since;
+  const what = state === 'failed' ? `failed for good at ${time}` : `fails since ${time}`;
+  const often = tries > 0 ? `, ${tries} tries` : '';
+  return plainLine(`${agent} ${what}${often}: ${line.replace(/\.$/, '')}.${next}`);
 }

@@ -1,8 +1,10 @@
 import {
+  agentsNow,
   APIError,
+  type AgentFailure,
   type Catalog,
   type CatalogChange,
-  type Invocation,
+  type EntityRow,
 } from '../../../client/src/index.ts';
 import type { CliContext } from '../cli-context.ts';
 import { usageError } from '../cli-error.ts';
@@ -10,12 +12,10 @@ import type { Connection } from '../connection/connection.ts';
 import { failureOf } from '../connection/failure.ts';
 import { LiveWatch } from '../connection/live-watch.ts';
 import { openGateway } from '../connection/open-gateway.ts';
-import { compactJson } from '../output/json.ts';
 import { plainLine } from '../output/plain-text.ts';
-import { styleFor } from '../output/style.ts';
-import { write } from '../output/write.ts';
+import { print, printJsonLines } from '../output/print.ts';
+import { joined } from '../output/styled.ts';
 import {
-  cellText,
   changeText,
   rowsText,
   sortedRows,
@@ -43,43 +43,70 @@ export interface ListOptions extends ShowCatalogOptions {
   order: RowOrder;
   /** The most rows to print. */
   limit: number;
+  /** For a list of agents as they are now; undefined for rows as they are. */
+  agents: WantedAgents | undefined;
+}
+
+/** Which agents to list, beyond the query. */
+export interface WantedAgents {
+  type: string | undefined;
+  /** As it is now, which the row may not say. */
+  status: string | undefined;
+  /** Whether the query asks for more than the type, so that nobody knows whether an agent without a row would be among them. */
+  isNarrow: boolean;
 }
 
 /** Prints the current rows. Throws the `CliError` to end with. */
 export async function listCatalog(
   query: CatalogQuery,
-  { columns, order, limit, ...options }: ListOptions,
+  options: ListOptions,
   connection: Connection,
   context: CliContext,
 ): Promise<void> {
+  const { columns, order, limit, json, agents } = options;
   const { stdout, notices } = context;
-  const isOfAgents = query.table === 'entities' && options.json !== true;
-  const looksFailing = isOfAgents
-    ? failingAgents(openGateway(connection), context.interrupted)
-    : new Map<string, Invocation>();
+  const gateway = openGateway(connection);
+  const looksFailing = agents && failingAgents(gateway, context.interrupted);
   await readCatalog(query, false, options, connection, context, async (catalog) => {
     for await (const read of catalog) {
-      const failing = await looksFailing;
-      const nameOf = (row: CatalogRow) => cellText(row, 'address');
-      // The row says what the agent wrote last, perhaps before it failed.
-      const all: CatalogRow[] = read.map((row) =>
-        failing.has(nameOf(row)) ? { ...row, status: 'failing' } : row,
-      );
-      refuseUnknownColumns(all, [...columns, order.column]);
+      const failing = (await looksFailing) ?? [];
+      const all: readonly CatalogRow[] = agents
+        ? rowsNow(read as readonly EntityRow[], failing, agents, gateway.tenant)
+        : read;
+      refuseUnknownColumns(read, [...columns, order.column]);
       const rows = sortedRows(all, order).slice(0, limit);
-      if (options.json === true) {
-        await write(stdout, rows.map((row) => `${compactJson(row)}\n`).join(''));
+      if (json === true) {
+        await printJsonLines(stdout, rows);
       } else if (rows.length === 0) {
         notices.say('There is nothing of that kind.');
       } else {
-        await write(stdout, rowsText(rows, columns, styleFor(stdout), stdout.columns));
-        for (const name of rows.map(nameOf)) {
-          const invocation = failing.get(name);
-          if (invocation) notices.say(failureText(name, invocation));
+        await print(stdout, rowsText(rows, columns, stdout.columns));
+        const names = new Set(rows.map((row) => addressOf(row as EntityRow)));
+        for (const failure of failing.filter(({ agent }) => names.has(agent))) {
+          notices.say(failureText(failure));
         }
       }
     }
   });
+}
+
+/** A row says what its agent wrote last, perhaps before it failed, and an agent may fail before it writes one. */
+function rowsNow(
+  read: readonly EntityRow[],
+  failing: readonly AgentFailure[],
+  { type, status, isNarrow }: WantedAgents,
+  tenant: string,
+): EntityRow[] {
+  const listed = new Set(read.map(addressOf));
+  const isWanted = (row: EntityRow): boolean =>
+    listed.has(addressOf(row)) || (!isNarrow && (type === undefined || row.type === type));
+  return agentsNow(read, failing, tenant).filter(
+    (row) => isWanted(row) && (status === undefined || row.status === status),
+  );
+}
+
+function addressOf({ type, id }: Pick<EntityRow, 'type' | 'id'>): string {
+  return `${type}/${id}`;
 }
 
 /** Throws a usage error. Without rows no column is known, and none is missed. */
@@ -101,16 +128,17 @@ export async function watchCatalog(
   context: CliContext,
 ): Promise<void> {
   const { stdout } = context;
-  const style = styleFor(stdout);
-  const textOf = (change: CatalogChange): string =>
-    options.json === true ? compactJson(change) : changeText(change, new Date(), style);
+  const show = (changes: readonly CatalogChange[]): Promise<void> =>
+    options.json === true
+      ? printJsonLines(stdout, changes)
+      : print(stdout, joined(changes.map((change) => changeText(change, new Date()))));
   let isFirst = true;
   context.watchReader();
   await readCatalog(query, true, options, connection, context, async (catalog) => {
     for await (const changes of catalog.changes()) {
       const skip = isFirst && changesOnly;
       isFirst = false;
-      if (!skip) await write(stdout, changes.map((change) => `${textOf(change)}\n`).join(''));
+      if (!skip) await show(changes);
     }
   });
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { setTimeout as delay } from 'node:timers/promises';
 import { APIError, type AgentGateway } from '../../../client/src/index.ts';
-import { agentOf } from '../catalog/failing-agents.ts';
+import { agentOf } from '../../../client/src/failures.ts';
 import type { CliContext } from '../cli-context.ts';
 import { usageError } from '../cli-error.ts';
 import { DEFAULT_TENANT, entityAddress, parseEntity } from '../connection/address.ts';
@@ -11,7 +11,7 @@ import { rowOf } from '../connection/single-attempt.ts';
 import { entityUrl } from '../gateway-rules.ts';
 import { examples } from '../help-text.ts';
 import { plainLine } from '../output/plain-text.ts';
-import { write } from '../output/write.ts';
+import { print } from '../output/print.ts';
 import { withConnection } from './options.ts';
 
 interface CancelOptions extends ConnectionFlags {
@@ -67,10 +67,10 @@ async function cancel(what: string, options: CancelOptions, context: CliContext)
         },
       );
       const name = target === '' ? plainLine(id) : `${plainLine(id)}  ${plainLine(target)}`;
-      await write(context.stdout, `${name}: ${isThere ? done : 'has ended by itself'}\n`);
+      await print(context.stdout, `${name}: ${isThere ? done : 'has ended by itself'}\n`);
     }
     const agents = new Set(agent === undefined ? found.map(agentOf).filter(Boolean) : [agent]);
-    for (const address of agents) await wakeUp(gateway, address, options.tenant, context);
+    for (const address of agents) await wakeUp(gateway, address, options, context);
   });
 }
 
@@ -104,19 +104,22 @@ function end(
 
 /**
  * Interrupts an agent whose row says that it works although nothing of it is open any more. What was killed cannot
- * write that it has ended, and the agent would wait for it without end.
+ * write that it has ended: an agent would wait for it without end, or begin once more.
  */
 async function wakeUp(
   gateway: AgentGateway,
   agent: string,
-  tenant: string | undefined,
+  { tenant, kill }: CancelOptions,
   context: CliContext,
 ): Promise<void> {
   const [type = '', id = ''] = agent.split('/');
   const url = entityUrl({ tenant: tenant ?? DEFAULT_TENANT, type, id });
   const { interrupted: signal, stdout } = context;
   const giveUpAtMs = performance.now() + CLEAN_UP_MS;
-  while ((await gateway.invocations.list({ agent, limit: 1, signal })).length > 0) {
+  while (
+    kill !== true &&
+    (await gateway.invocations.list({ agent, limit: 1, signal })).length > 0
+  ) {
     if (performance.now() > giveUpAtMs) return;
     await delay(PAUSE_MS, undefined, { signal });
   }
@@ -130,5 +133,5 @@ async function wakeUp(
     context.notices.say(`${agent} may still be said to run: ${plainLine(error.detail)}`);
     return;
   }
-  await write(stdout, `${plainLine(agent)}: interrupted, because nothing of it runs any more\n`);
+  await print(stdout, `${plainLine(agent)}: interrupted, so that it does not begin again\n`);
 }

@@ -14,9 +14,8 @@ import { mayHaveArrived } from '../connection/network-error.ts';
 import { openGateway } from '../connection/open-gateway.ts';
 import { registeredServices, typesHint } from '../connection/registered-types.ts';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from '../gateway-rules.ts';
-import { compactJson } from '../output/json.ts';
 import { plainLine } from '../output/plain-text.ts';
-import { write } from '../output/write.ts';
+import { print, printJson } from '../output/print.ts';
 import type { ConnectedOptions } from './options.ts';
 
 /** The parsed options of `withCommandOptions`. */
@@ -121,7 +120,8 @@ export async function printAnswer(
   { json }: CommandOptions,
   { stdout }: CliContext,
 ): Promise<void> {
-  await write(stdout, `${json === true ? compactJson(asDocumented(answer)) : words}\n`);
+  if (json === true) await printJson(stdout, asDocumented(answer));
+  else await print(stdout, `${words}\n`);
 }
 
 /** The fields by their names in the HTTP API. */

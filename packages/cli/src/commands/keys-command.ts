@@ -3,8 +3,7 @@ import { Command } from 'commander';
 import type { CliContext } from '../cli-context.ts';
 import { usageError } from '../cli-error.ts';
 import { keyProblem, parseApiKeys, SCOPES, smallText, UnusableFile } from '../gateway-rules.ts';
-import { compactJson } from '../output/json.ts';
-import { write } from '../output/write.ts';
+import { print, printJson } from '../output/print.ts';
 import { readInput } from './body.ts';
 import { examples } from '../help-text.ts';
 
@@ -55,7 +54,8 @@ function generateCommand(context: CliContext): Command {
       const entry = [hash, ...given].join(' ');
       const { problems } = parseApiKeys(entry, 'file');
       if (problems.length > 0) throw usageError(`The key ${withoutPlace(problems).join('; it ')}.`);
-      await write(context.stdout, `${json === true ? compactJson({ key, hash, entry }) : key}\n`);
+      if (json === true) await printJson(context.stdout, { key, hash, entry });
+      else await print(context.stdout, `${key}\n`);
       if (json !== true) context.notices.say(`Its entry, for the gateway: ${entry}`);
     });
 }
@@ -91,7 +91,8 @@ function explainCommand(context: CliContext): Command {
           `${name}: ${scopes.length === SCOPES.length ? 'everything' : scopes.join(', ')}` +
           (paths ? `; of streams only ${paths.join(', ')}` : ''),
       );
-      await write(context.stdout, `${json === true ? compactJson(keys) : inWords.join('\n')}\n`);
+      if (json === true) await printJson(context.stdout, keys);
+      else await print(context.stdout, `${inWords.join('\n')}\n`);
     });
 }
 
@@ -130,7 +131,7 @@ function hashCommand(context: CliContext): Command {
       // The gateway's own rule for a key, so that an invalid key gets no hash.
       const problem = keyProblem(key);
       if (problem !== undefined) throw usageError(`This is no key: it ${problem}.`);
-      await write(context.stdout, `${hashOf(key)}\n`);
+      await print(context.stdout, `${hashOf(key)}\n`);
     });
 }
 

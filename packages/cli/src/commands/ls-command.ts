@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { USUAL_COLUMNS, type RowOrder } from '../catalog/catalog-text.ts';
 import type { CliContext } from '../cli-context.ts';
 import { usageError } from '../cli-error.ts';
@@ -16,19 +16,22 @@ interface LsOptions extends CatalogOptions {
 export function lsCommand(context: CliContext): Command {
   const command = new Command('ls')
     .summary('list the entities of the catalog')
-    .description('Prints the current rows of the catalog, one per line.');
+    .description(
+      'Prints the agents of the catalog, one per line, with those that fail as failing or failed, whatever their row says, and why below. ' +
+        'With --json or another table it prints the rows as they are.',
+    );
   withCatalogOptions(command)
     .option('--columns <names>', 'the columns, separated by commas', USUAL_COLUMNS.join(','))
-    .option(
-      '--sort <column>',
-      'sort by this column; -column sorts in descending order',
-      parseOrder,
-      {
-        column: 'address',
-        isDescending: false,
-      },
+    .addOption(
+      new Option('--sort <column>', 'sort by this column; -column sorts in descending order')
+        .default({ column: 'address', isDescending: false }, 'address')
+        .argParser(parseOrder),
     )
-    .option('--limit <count>', 'print at most this many rows', parseLimit, Infinity)
+    .addOption(
+      new Option('--limit <count>', 'print at most this many rows')
+        .default(Infinity, 'all')
+        .argParser(parseLimit),
+    )
     .option('--json', 'print whole rows as JSON, one per line');
   return withConnection(withRetry(command))
     .addHelpText(
@@ -41,13 +44,20 @@ export function lsCommand(context: CliContext): Command {
         `agent-gateway ls --json --where 'updated_at < $1' --param 2026-01-01 | jq -r .url`,
       ),
     )
-    .action(async (options: LsOptions) => {
+    .action(async ({ status, ...options }: LsOptions) => {
       const connection = await connect(options, context);
-      const query = catalogQuery(options, connection);
+      const { type, where, parent, table, json } = options;
+      const isOfAgents = table === 'entities' && json !== true;
+      const agents = isOfAgents
+        ? { type, status, isNarrow: where !== undefined || parent !== undefined }
+        : undefined;
+      const isByRow = !isOfAgents && status !== undefined;
+      const query = catalogQuery({ ...options, ...(isByRow && { status }) }, connection);
       const columns = options.columns.split(',').map((name) => name.trim());
       const { listCatalog } = await import('../catalog/show-catalog.ts');
       const { sort: order, limit } = options;
-      await listCatalog(query, { ...options, columns, order, limit }, connection, context);
+      const list = { ...options, columns, order, limit, agents };
+      await listCatalog(query, list, connection, context);
     });
 }
 

@@ -19,7 +19,8 @@ export function withConnection(command: Command): Command {
     .option('--key <key>', 'the key itself, which others can see in the list of processes')
     .option('--tenant <name>', "the tenant, if it is not the gateway's default")
     .option('--profile <name>', 'a profile of the configuration file')
-    .option('--config <file>', 'the configuration file');
+    .option('--config <file>', 'the configuration file')
+    .option('--allow-http', 'send the key also over http:// to another machine');
 }
 
 /** Adds the option for the total time of retries. */

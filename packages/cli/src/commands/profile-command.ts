@@ -9,6 +9,7 @@ export interface AddProfileOptions {
   scopes?: string;
   check: boolean;
   config?: string;
+  allowHttp?: boolean;
 }
 
 export function profileCommand(context: CliContext): Command {
@@ -39,6 +40,7 @@ function addCommand(context: CliContext): Command {
       'the scopes that the key should have; doctor warns if it opens more',
     )
     .option('--no-check', 'do not try the key')
+    .option('--allow-http', 'let the key go over http:// to another machine')
     .addHelpText(
       'after',
       examples(

@@ -9,8 +9,7 @@ import { TokenCommandError, tokenSettings, type TokenSettings } from '../token/t
 import type { CliContext } from '../cli-context.ts';
 import { CliError, usageError } from '../cli-error.ts';
 import { EXIT } from '../exit-codes.ts';
-import { compactJson } from '../output/json.ts';
-import { write } from '../output/write.ts';
+import { print, printJson } from '../output/print.ts';
 import { readInput } from './body.ts';
 import type { ExamineOptions, MintOptions } from './token-command.ts';
 
@@ -23,7 +22,7 @@ export async function mint(options: MintOptions, context: CliContext): Promise<v
     shape: shape === undefined ? undefined : parseShape(shape),
   };
   const token = await inPlainWords(() => mintReadToken(request, settingsOf(options, context)));
-  await write(context.stdout, `${token}\n`);
+  await print(context.stdout, `${token}\n`);
 }
 
 export async function inspect(
@@ -32,13 +31,16 @@ export async function inspect(
   context: CliContext,
 ): Promise<void> {
   const token = await tokenOf(given, context);
-  const text = await inPlainWords(async () => {
+  await inPlainWords(async () => {
     const settings = settingsOf(options, context);
-    if (options.json !== true) return (await explainReadToken(token, settings)).join('\n');
+    if (options.json !== true) {
+      const lines = await explainReadToken(token, settings);
+      return print(context.stdout, `${lines.join('\n')}\n`);
+    }
     const { isAccepted, why } = await readTokenVerdict(token, settings);
-    return compactJson({ ...decodeReadToken(token), accepted: isAccepted, why });
+    const verdict = { ...decodeReadToken(token), accepted: isAccepted, why };
+    return printJson(context.stdout, verdict);
   });
-  await write(context.stdout, `${text}\n`);
 }
 
 /** A negative result has exit code 1. */
@@ -52,8 +54,8 @@ export async function check(
   const { isOpen, why } = await inPlainWords(() =>
     checkReadToken(token, path, settingsOf(options, context)),
   );
-  const words = options.json === true ? compactJson({ open: isOpen, why }) : undefined;
-  await write(context.stdout, `${words ?? `${isOpen ? 'yes' : 'no'}: ${why}`}\n`);
+  if (options.json === true) await printJson(context.stdout, { open: isOpen, why });
+  else await print(context.stdout, `${isOpen ? 'yes' : 'no'}: ${why}\n`);
   if (!isOpen) context.exitCode = EXIT.failed;
 }
 
@@ -62,7 +64,7 @@ function settingsOf({ tenant }: { tenant?: string }, { env }: CliContext): Token
 }
 
 async function tokenOf(given: string, context: CliContext): Promise<string> {
-  const token = given === '-' ? (await readInput('-', context)).toString('utf8').trim() : given;
+  const token = (given === '-' ? (await readInput('-', context)).toString('utf8') : given).trim();
   if (token !== '') context.notices.keepSecret(token);
   return token;
 }

@@ -38,7 +38,10 @@ function mintCommand(context: CliContext): Command {
     )
     .requiredOption('--prefix <path>', 'what it opens; up to 16 times', collect)
     .requiredOption('--ttl <time>', 'how long it lasts: seconds, or such as 15m, 2h, 1d', parseTtl)
-    .option('--subject <name>', 'the user or page that the token is for')
+    .option(
+      '--subject <name>',
+      'the user that the token is for; the gateway limits the open reads of each',
+    )
     .option(
       '--shape <json>',
       'the only shape that the token may read: {table, where?, params?, columns?}',

@@ -73,7 +73,7 @@ it('is tried where it is used', () => {
 
 describe.each(here)('the completion for %s', (shell) => {
   it.each<[string, string[]]>([
-    ['agent-gateway s', ['send', 'spawn']],
+    ['agent-gateway s', ['send', 'spawn', 'stop']],
     ['agent-gateway token ', ['check', 'help', 'inspect', 'mint']],
     ['agent-gateway token m', ['mint']],
     ['agent-gateway control assistant/ada p', ['pause']],

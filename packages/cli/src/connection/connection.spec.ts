@@ -42,6 +42,7 @@ async function open(
     notices: new Notices(new Writable()),
     interrupted: new AbortController().signal,
     exitCode: 0,
+    endWithReader: () => undefined,
     watchReader: () => undefined,
   });
   return { ...connection, key: credential?.value, keyFrom: credential?.from };
@@ -91,7 +92,7 @@ describe('which gateway, and as whom', () => {
     expect(await open({}, { AGENT_GATEWAY_CONFIG, ...local, ...env })).toMatchObject(fromEnv);
     // A key of the environment must not go to the profile that the user has just named.
     expect(await open({ profile: 'prod' }, { AGENT_GATEWAY_CONFIG, ...env })).toMatchObject(named);
-    const flags = { url: 'http://flag.example', key: 'flag-key-0123456789', tenant: 'flag' };
+    const flags = { url: 'https://flag.example', key: 'flag-key-0123456789', tenant: 'flag' };
     expect(
       await open({ ...flags, profile: 'prod' }, { AGENT_GATEWAY_CONFIG, ...env }),
     ).toMatchObject(flags);
@@ -177,7 +178,7 @@ describe('which gateway, and as whom', () => {
     [
       'a typing error',
       { profiles: { x: { uri: 'http://x' } } },
-      'the profile "x" has the unknown field "uri"; known are url, tenant, key, keyFile, scopes.',
+      'the profile "x" has the unknown field "uri"; known are url, tenant, key, keyFile, scopes, allowHttp.',
     ],
     ['a number', { profiles: { x: { url: 1 } } }, 'the profile "x": "url" must be a text.'],
     ['no address', { profiles: { x: { key: 'k' } } }, 'the profile "x" has no "url".'],
@@ -223,6 +224,71 @@ describe('which gateway, and as whom', () => {
       message:
         'The address from AGENT_GATEWAY_URL must be an http or https URL without user name, query or ' +
         'fragment, such as https://gateway.example.',
+    });
+  });
+});
+
+describe('a key over plain HTTP', () => {
+  const key = 'a-key-0123456789';
+
+  // A mistyped address sent the key over the network in the clear.
+  it.each([
+    'http://gateway.example',
+    'http://10.0.0.7:8787',
+    'http://127.0.0.1.example',
+    'http://localhost.example',
+    'http://[::2]:8787',
+    'http://gateway:8787',
+  ])('does not go to %s', async (url) => {
+    const refused = { exitCode: 2, message: expect.stringContaining(`is not sent to ${url}`) };
+    await expect(open({ url, key })).rejects.toMatchObject(refused);
+    await expect(
+      open({}, { AGENT_GATEWAY_URL: url, AGENT_GATEWAY_KEY: key }),
+    ).rejects.toMatchObject(refused);
+    await expect(
+      open({}, { GATEWAY_URL: url, GATEWAY_API_KEY: key, AGENT_GATEWAY_ALLOW_HTTP: 'false' }),
+    ).rejects.toMatchObject(refused);
+    // Without a key nothing is secret.
+    expect(await open({ url })).toMatchObject({ url, key: undefined });
+  });
+
+  it.each([
+    'http://127.0.0.1:8787',
+    'http://127.1',
+    'http://0x7f000001',
+    'http://localhost:1',
+    'http://p1.localhost:8787',
+    'http://[::1]:8787',
+    'https://gateway.example',
+  ])('goes to %s', async (url) => {
+    expect(await open({ url, key })).toMatchObject({ key });
+  });
+
+  it('goes where a flag, the variable or the profile of the address allows it', async () => {
+    const url = 'http://gateway:8787';
+    expect(await open({ url, key, allowHttp: true })).toMatchObject({ url, key });
+    for (const AGENT_GATEWAY_ALLOW_HTTP of ['1', 'true', 'TRUE']) {
+      const env = { GATEWAY_URL: url, GATEWAY_API_KEY: key, AGENT_GATEWAY_ALLOW_HTTP };
+      expect(await open({}, env)).toMatchObject({ url, key });
+    }
+    const profiles = { here: { url, key, allowHttp: true }, there: { url, key } };
+    const path = config({ profiles });
+    expect(await open({ config: path, profile: 'here' })).toMatchObject({ url, key });
+    const there = open({ config: path, profile: 'there' });
+    await expect(there).rejects.toMatchObject({ exitCode: 2 });
+    // What one profile allows is allowed for its own address only.
+    const elsewhere = open({ config: path, profile: 'here', url: 'http://other:1', key });
+    await expect(elsewhere).rejects.toMatchObject({ exitCode: 2 });
+  });
+
+  it('names a variable and a field that are neither yes nor no', async () => {
+    const url = 'http://gateway:8787';
+    await expect(open({ url, key }, { AGENT_GATEWAY_ALLOW_HTTP: 'yes' })).rejects.toMatchObject({
+      message: 'AGENT_GATEWAY_ALLOW_HTTP must be 1 or 0.',
+    });
+    const path = config({ profiles: { x: { url, key, allowHttp: 'true' } } });
+    await expect(open({ config: path, profile: 'x' })).rejects.toMatchObject({
+      message: expect.stringContaining('"allowHttp" must be true or false.'),
     });
   });
 });

@@ -2,6 +2,7 @@ import { ADDRESS_PATTERNS, type Scope } from '../gateway-rules.ts';
 import type { CliContext } from '../cli-context.ts';
 import { usageError } from '../cli-error.ts';
 import { Credential, type CredentialSource } from './credential.ts';
+import { allowsHttp, refusePlainHttp } from './plain-http.ts';
 import {
   openFileWarning,
   profilePath,
@@ -34,6 +35,8 @@ export interface ConnectionFlags {
   tenant?: string;
   profile?: string;
   config?: string;
+  /** Whether a key may go to another machine over plain HTTP. */
+  allowHttp?: boolean;
 }
 
 /** One of the places that may name the gateway. The first place that does is used. */
@@ -58,6 +61,9 @@ export async function openConnection(
   const byKey = layers.find(({ credential }) => credential !== undefined);
   const url = checkedUrl(byUrl?.url ?? DEFAULT_URL, byUrl?.from ?? 'the default');
   refuseKeyOfElsewhere(byKey, url);
+  const isHttpAllowed =
+    flags.allowHttp === true || byUrl?.profile?.allowHttp === true || allowsHttp(context.env);
+  if (byKey && !isHttpAllowed) refusePlainHttp(url);
   const source = byKey?.credential;
   const credential = source && (await Credential.read(source, context.stdin));
   const warnings = [credential?.warning];

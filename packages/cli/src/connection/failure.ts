@@ -8,13 +8,16 @@ import { isCertificateFault, networkErrorInWords } from './network-error.ts';
 export const UNTRUSTED_HINT =
   'Where it is of an authority of your own, name its certificate in NODE_EXTRA_CA_CERTS.';
 
-const HINTS: Record<string, string> = {
-  missing_credentials:
-    'Give an API key or a read token: --key-file, AGENT_GATEWAY_KEY or a profile.',
-  read_only_token: 'A read token opens tail, ls, watch and describe; all else needs an API key.',
-  entity_type_not_registered: 'The types that are registered: agent-gateway doctor',
-  tenant_not_served: 'Name the tenant of this gateway with --tenant, or leave it out.',
-};
+/** No object: the code is the server's, and may be `constructor`. */
+const HINTS = new Map(
+  Object.entries({
+    missing_credentials:
+      'Give an API key or a read token: --key-file, AGENT_GATEWAY_KEY or a profile.',
+    read_only_token: 'A read token opens tail, ls, watch and describe; all else needs an API key.',
+    entity_type_not_registered: 'The types that are registered: agent-gateway doctor',
+    tenant_not_served: 'Name the tenant of this gateway with --tenant, or leave it out.',
+  }),
+);
 
 /**
  * Converts an error of the client library to the `CliError` to end with. Other errors than an `APIError` are bugs
@@ -67,5 +70,5 @@ function hintFor(error: APIError, { credential }: Connection): string | undefine
   if (error.code === 'invalid_credentials' && credential) {
     return `The key came from ${credential.from}.`;
   }
-  return HINTS[error.code];
+  return HINTS.get(error.code);
 }

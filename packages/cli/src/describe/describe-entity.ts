@@ -1,11 +1,13 @@
 import {
   APIError,
+  type AgentFailure,
   type AgentGateway,
   type EntityRow,
   type Invocation,
   type TimelineEvent,
 } from '../../../client/src/index.ts';
 import { cellText } from '../catalog/catalog-text.ts';
+import { failuresWithRows, failureText } from '../catalog/failing-agents.ts';
 import type { CliContext } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import { DEFAULT_TENANT, entityAddress, parseEntity } from '../connection/address.ts';
@@ -16,11 +18,10 @@ import { rowOf, SingleAttempt } from '../connection/single-attempt.ts';
 import { openGateway } from '../connection/open-gateway.ts';
 import { EXIT } from '../exit-codes.ts';
 import { entityUrl } from '../gateway-rules.ts';
-import { compactJson } from '../output/json.ts';
 import { localTime } from '../output/local-time.ts';
 import { plainLine } from '../output/plain-text.ts';
-import { styleFor, type Style } from '../output/style.ts';
-import { write } from '../output/write.ts';
+import { print, printJson } from '../output/print.ts';
+import { joined, styled, text, type Styled, type Text } from '../output/styled.ts';
 import { TimelinePrinter } from '../timeline/timeline-printer.ts';
 
 /** The number of last events to show. */
@@ -30,6 +31,7 @@ interface Description {
   row: EntityRow | undefined;
   events: TimelineEvent[] | undefined;
   invocations: Invocation[] | undefined;
+  failure: AgentFailure | undefined;
   /** The parts that the key does not open, in words. */
   closed: string[];
 }
@@ -45,17 +47,15 @@ export async function describeEntity(
   const url = entityUrl({ tenant, ...rest });
   try {
     const found = await lookUp(openGateway(connection), url, context.interrupted);
-    const { row, events, invocations, closed } = found;
+    const { row, events, invocations, failure, closed } = found;
     if (closed.length > 0) context.notices.say(`The key does not open ${closed.join(' and ')}.`);
-    if (!row && !events && !(invocations && invocations.length > 0)) {
+    if (!row && !events && !failure && !(invocations && invocations.length > 0)) {
       const name = entityAddress({ tenant: undefined, ...rest });
       throw new CliError(EXIT.notFound, `Nothing is known of ${name}.`);
     }
-    const text =
-      options.json === true
-        ? `${compactJson({ row, events, invocations })}\n`
-        : inWords(url, found, styleFor(context.stdout));
-    await write(context.stdout, text);
+    const { stdout } = context;
+    if (options.json === true) await printJson(stdout, { row, events, invocations, failure });
+    else await print(stdout, inWords(url, found));
   } catch (error) {
     context.interrupted.throwIfAborted();
     throw failureOf(error, connection);
@@ -79,12 +79,13 @@ async function lookUp(
       return undefined;
     }
   };
-  const [row, events, invocations] = await Promise.all([
+  const [row, events, invocations, failures] = await Promise.all([
     part('the catalog', () => rowOf(gateway, url, signal)),
     part('its timeline', () => lastEvents(gateway, url, signal)),
     part('the registry', () => gateway.invocations.list({ agent: url, signal })),
+    part('the registry', () => failuresWithRows(gateway, { agent: url, signal })),
   ]);
-  return { row, events, invocations, closed };
+  return { row, events, invocations, failure: failures?.[0], closed: [...new Set(closed)] };
 }
 
 async function lastEvents(
@@ -103,23 +104,33 @@ async function lastEvents(
   return events;
 }
 
-function inWords(url: string, { row, events, invocations }: Description, style: Style): string {
+function inWords(url: string, { row, events, invocations, failure }: Description): Styled {
   const facts = Object.entries({ url, ...row })
     .filter(([, value]) => value !== null)
-    .map(
-      ([name, value]) => `${style('bold', name.padEnd(12))}  ${cellText({ [name]: value }, name)}`,
-    );
-  const printer = new TimelinePrinter(style);
-  const shown = (events ?? []).map((event) => printer.print(event)).join('') + printer.endLine();
+    .map(([name, value]) => {
+      const title = styled('bold', plainLine(name).padEnd(12));
+      return text`${title}  ${cellText({ [name]: value }, name)}\n`;
+    });
+  const printer = new TimelinePrinter();
+  const shown = (events ?? []).map((event) => printer.print(event));
   const hanging = (invocations ?? []).map(invocationInWords);
-  return [
+  return joined([
     ...facts,
-    ...(events ? ['', style('bold', `last events`), shown.trimEnd()] : []),
-    ...(hanging.length > 0
-      ? ['', style('bold', 'invocations that have not ended'), ...hanging]
-      : []),
-    '',
-  ].join('\n');
+    ...(failure ? section('failure', [failureInWords(failure)]) : []),
+    ...(events ? section('last events', [...shown, printer.endLine()]) : []),
+    ...(hanging.length > 0 ? section('invocations that have not ended', hanging) : []),
+  ]);
+}
+
+function section(title: string, lines: readonly Text[]): Text[] {
+  return [text`\n${styled('bold', title)}\n`, ...lines];
+}
+
+/** With all lines of the error: an operator reads it here. */
+function failureInWords(failure: AgentFailure): string {
+  const [, ...stack] = failure.reason.split('\n');
+  const lines = [failureText(failure), ...stack.map((line) => `  ${plainLine(line)}`)];
+  return `${lines.join('\n')}\n`;
 }
 
 function invocationInWords(invocation: Invocation): string {
@@ -134,5 +145,5 @@ function invocationInWords(invocation: Invocation): string {
     lines.push(`  next try ${localTime(nextTryAt) ?? plainLine(nextTryAt)}`);
   }
   if (lastFailure !== undefined) lines.push(`  its last try failed: ${plainLine(lastFailure)}`);
-  return lines.join('\n');
+  return `${lines.join('\n')}\n`;
 }

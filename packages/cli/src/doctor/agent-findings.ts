@@ -1,15 +1,18 @@
 import { APIError, type AgentGateway, type Deployment } from '../../../client/src/index.ts';
-import { agentOf, failureText } from '../catalog/failing-agents.ts';
+import { failuresWithRows, failureText } from '../catalog/failing-agents.ts';
 import type { Connection } from '../connection/connection.ts';
 import { openGateway } from '../connection/open-gateway.ts';
 import { EXIT } from '../exit-codes.ts';
 import { plainLine } from '../output/plain-text.ts';
 import { bad, ok, skipped, type Finding } from './finding.ts';
 import { PATIENCE_MS } from './probe.ts';
+import { ClusterIsChanging, onceSettled } from './settled-cluster.ts';
 
+/** The others are in `ls`. */
+const MOST_NAMED = 20;
+const MORE_OF_IT =
+  'More of one: agent-gateway describe ADDRESS. All that fail: agent-gateway ls --status failing';
 const ONCE = { retryForMs: 0, timeoutMs: PATIENCE_MS };
-/** The most invocations that fail to look at. */
-const MAX_INVOCATIONS = 1_000;
 
 /** Checks whether Restate reaches the deployments in use, and which agents fail. Needs a key that opens the registry. */
 export async function agentFindings(connection: Connection): Promise<Finding[]> {
@@ -23,8 +26,9 @@ export async function agentFindings(connection: Connection): Promise<Finding[]> 
 
 async function findingOf(name: string, work: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
-    return await work();
+    return await onceSettled(work);
   } catch (error) {
+    if (error instanceof ClusterIsChanging) return [changingFinding(name)];
     if (!(error instanceof APIError)) throw error;
     const isClosed = error.status === 403;
     return [
@@ -33,6 +37,16 @@ async function findingOf(name: string, work: () => Promise<Finding[]>): Promise<
         : bad(name, EXIT.failed, error.detail),
     ];
   }
+}
+
+/** Not the agents' fault, and nothing that Restate's own words would tell anybody. */
+function changingFinding(name: string): Finding {
+  return bad(
+    name,
+    EXIT.unreachable,
+    "Restate cannot say, because its cluster is changing: a node is away, or has not taken over another one's work",
+    'Do all nodes of Restate run? restatectl status shows them. While too few do, commands wait and then get 502. Ask again in a minute.',
+  );
 }
 
 async function deploymentFindings({ deployments }: AgentGateway): Promise<Finding[]> {
@@ -67,19 +81,15 @@ async function reachFinding(
   }
 }
 
-async function failingFindings({ invocations }: AgentGateway): Promise<Finding[]> {
-  const failing = await invocations.list({ ...ONCE, isFailing: true, limit: MAX_INVOCATIONS });
-  const agents = new Set(failing.map(agentOf));
-  const [first] = failing;
-  if (!first) return [ok('agents', 'none of them fails')];
-  const more = agents.size > 1 ? ` (and ${agents.size - 1} more)` : '';
-  const name = agentOf(first);
-  return [
-    bad(
-      'agents',
-      EXIT.failed,
-      `${failureText(name, first)}${more}`,
-      `More of it: agent-gateway describe ${plainLine(name)}. All that fail: agent-gateway ls`,
-    ),
-  ];
+async function failingFindings(gateway: AgentGateway): Promise<Finding[]> {
+  const failing = await failuresWithRows(gateway, ONCE);
+  if (failing.length === 0) return [ok('agents', 'none of them fails')];
+  const named = failing.slice(0, MOST_NAMED);
+  const left = failing.length - named.length;
+  const lines = named.map(failureText);
+  if (left > 0) lines.push(`${left} more fail`);
+  return lines.map((line, index) => {
+    const isLast = index === lines.length - 1;
+    return bad('agents', EXIT.failed, line, isLast ? MORE_OF_IT : undefined);
+  });
 }

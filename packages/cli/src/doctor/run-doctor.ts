@@ -1,10 +1,10 @@
 import type { CliContext } from '../cli-context.ts';
 import type { Connection } from '../connection/connection.ts';
 import { EXIT } from '../exit-codes.ts';
-import { compactJson } from '../output/json.ts';
+import type { Notices } from '../output/notices.ts';
 import { plainLine } from '../output/plain-text.ts';
-import { styleFor, type Style } from '../output/style.ts';
-import { write } from '../output/write.ts';
+import { print, printJson } from '../output/print.ts';
+import { joined, styled, text, type Styled } from '../output/styled.ts';
 import { apiKeyFindings } from './api-key-findings.ts';
 import { bad, skipped, type Finding } from './finding.ts';
 import { gatewayFindings } from './gateway-findings.ts';
@@ -19,19 +19,26 @@ export async function runDoctor(
   connection: Connection,
   context: CliContext,
 ): Promise<void> {
+  const { stdout, notices } = context;
   const findings = await examine(connection);
-  const style = styleFor(context.stdout);
+  const told = findings.map((finding) => withoutSecrets(finding, notices));
   const isWell = findings.every(({ state }) => state !== 'bad');
-  const text =
-    json === true
-      ? compactJson({ ok: isWell, findings: findings.map(shown) })
-      : findings.map((finding) => findingText(finding, style)).join('\n');
-  await write(context.stdout, `${context.notices.withoutSecrets(text)}\n`);
+  if (json === true) await printJson(stdout, { ok: isWell, findings: told });
+  else await print(stdout, joined(told.map(findingText)));
   context.exitCode = findings.find(({ state }) => state === 'bad')?.exitCode ?? EXIT.done;
 }
 
-function shown({ name, state, detail, hint }: Finding): Omit<Finding, 'exitCode'> {
-  return { name, state, detail, hint };
+/** A server may repeat the key in its error. */
+function withoutSecrets(
+  { name, state, detail, hint }: Finding,
+  notices: Notices,
+): Omit<Finding, 'exitCode'> {
+  return {
+    name,
+    state,
+    detail: notices.withoutSecrets(detail),
+    hint: hint && notices.withoutSecrets(hint),
+  };
 }
 
 async function examine(connection: Connection): Promise<Finding[]> {
@@ -56,13 +63,13 @@ function keyFindings(connection: Connection): Promise<Finding[]> | Finding[] {
   return claims ? readTokenFindings(connection, claims) : apiKeyFindings(connection);
 }
 
-function findingText({ name, state, detail, hint }: Finding, style: Style): string {
+function findingText({ name, state, detail, hint }: Finding): Styled {
   const mark = {
-    ok: style('green', '✓'),
-    warning: style('yellow', '!'),
-    bad: style('red', '✗'),
-    skipped: style('dim', '–'),
+    ok: styled('green', '✓'),
+    warning: styled('yellow', '!'),
+    bad: styled('red', '✗'),
+    skipped: styled('dim', '–'),
   }[state];
-  const line = `${mark} ${name.padEnd(NAME_WIDTH)}  ${plainLine(detail)}`;
-  return hint === undefined ? line : `${line}\n${' '.repeat(NAME_WIDTH + 4)}→ ${plainLine(hint)}`;
+  const more = hint === undefined ? '' : `${' '.repeat(NAME_WIDTH + 4)}→ ${plainLine(hint)}\n`;
+  return text`${mark} ${name.padEnd(NAME_WIDTH)}  ${plainLine(detail)}\n${more}`;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { inColumns } from './columns.ts';
+import { rendered } from './styled.ts';
 
 describe('inColumns', () => {
   const rows = [
@@ -9,19 +10,24 @@ describe('inColumns', () => {
   ];
 
   it('makes each column as wide as its widest cell', () => {
-    expect(inColumns(rows)).toEqual([
+    expect(rendered(inColumns(rows)).split('\n')).toEqual([
       'ADDRESS                       STATUS   UPDATED_AT           PARENT',
       'assistant/ada-of-a-long-name  running  2026-11-21 16:02:11',
       'chat/a                        idle     2026-11-21 16:02:11  /t/default/a/assistant/ada',
+      '',
     ]);
   });
 
   // A terminal of 50 columns broke the line within the date.
   it('continues a line below that is too wide, and breaks no cell', () => {
-    expect(inColumns(rows, undefined, 50)).toEqual([
-      'ADDRESS                       STATUS   UPDATED_AT\n  PARENT',
-      'assistant/ada-of-a-long-name  running\n  2026-11-21 16:02:11',
-      'chat/a                        idle\n  2026-11-21 16:02:11  /t/default/a/assistant/ada',
+    expect(rendered(inColumns(rows, undefined, 50)).split('\n')).toEqual([
+      'ADDRESS                       STATUS   UPDATED_AT',
+      '  PARENT',
+      'assistant/ada-of-a-long-name  running',
+      '  2026-11-21 16:02:11',
+      'chat/a                        idle',
+      '  2026-11-21 16:02:11  /t/default/a/assistant/ada',
+      '',
     ]);
   });
 });

@@ -35,4 +35,12 @@ describe('plainText', () => {
     );
     expect(plainLine('a\n\tb')).toBe('a\\n b');
   });
+
+  // They reorder what a terminal shows, and `--json` printed them as they came.
+  it('escapes bidirectional characters, also in names', () => {
+    const value = { 'a\u202e': '\u2066b\u009b' };
+    const text = compactJson(value);
+    expect(text).toBe('{"a\\u202e":"\\u2066b\\u009b"}');
+    expect(JSON.parse(text)).toEqual(value);
+  });
 });

@@ -18,13 +18,13 @@ export function parseExactly(text: string): unknown {
   });
 }
 
-/** Writes one line of JSON that is safe on a terminal: `JSON.stringify` does not escape DEL and C1. */
+/** Writes one line of JSON that is safe on a terminal: `JSON.stringify` does not escape DEL, C1 and the bidirectional characters (CVE-2021-42574). */
 export function compactJson(value: unknown): string {
   const text = json.stringify(value, (_, part: unknown) =>
     typeof part === 'bigint' ? json.rawJSON(`${part}`) : part,
   );
   return (text ?? 'null').replace(
-    /[\u007f-\u009f]/g,
-    (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
+    /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

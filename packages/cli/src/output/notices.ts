@@ -19,12 +19,14 @@ export class Notices {
 
   say(message: string): void {
     this.beforeSaying();
-    this.#stderr.write(`agent-gateway: ${this.withoutSecrets(plainText(message))}\n`);
+    // Further lines are indented, so that no text of a server looks like another message.
+    const lines = this.withoutSecrets(plainText(message)).replaceAll('\n', '\n  ');
+    this.#stderr.write(`agent-gateway: ${lines}\n`);
   }
 
-  /** Writes a question unchanged, without a line end. */
+  /** Writes a question without a line end. */
   ask(question: string): void {
-    this.#stderr.write(question);
+    this.#stderr.write(this.withoutSecrets(plainText(question)));
   }
 
   /** For output with the text of a server, which may repeat what it was sent. */

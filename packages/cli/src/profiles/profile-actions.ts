@@ -3,13 +3,13 @@ import type { CliContext } from '../cli-context.ts';
 import { CliError, usageError } from '../cli-error.ts';
 import { checkedUrl } from '../connection/connection.ts';
 import { Credential } from '../connection/credential.ts';
+import { allowsHttp, refusePlainHttp } from '../connection/plain-http.ts';
 import type { AddProfileOptions } from '../commands/profile-command.ts';
 import { inWords, probe } from '../doctor/probe.ts';
 import { EXIT } from '../exit-codes.ts';
-import { inColumns } from '../output/columns.ts';
+import { boldHeading, inColumns } from '../output/columns.ts';
 import { plainLine } from '../output/plain-text.ts';
-import { styleFor } from '../output/style.ts';
-import { write } from '../output/write.ts';
+import { print } from '../output/print.ts';
 import { askHidden } from './ask-hidden.ts';
 import {
   changeProfileFile,
@@ -23,11 +23,13 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 /** Throws a `CliError` for a key that the gateway refuses. Nothing is written then. */
 export async function addProfile(
   name: string,
-  { url: given, tenant, keyFile, scopes, check, config }: AddProfileOptions,
+  { url: given, tenant, keyFile, scopes, check, config, allowHttp = false }: AddProfileOptions,
   context: CliContext,
 ): Promise<void> {
   if (!NAME.test(name)) throw usageError(`"${plainLine(name)}" cannot be the name of a profile.`);
   const url = checkedUrl(given, '--url');
+  // Before the key is asked for.
+  if (!allowHttp && !allowsHttp(context.env)) refusePlainHttp(url);
   const credential = await Credential.read(
     keyFile === undefined
       ? { kind: 'text', text: await keyOf(url, context), from: 'what you typed' }
@@ -41,13 +43,14 @@ export async function addProfile(
     ...(tenant !== undefined && { tenant }),
     ...(keyFile === undefined ? { key: credential.value } : { keyFile: resolve(keyFile) }),
     ...(scopes !== undefined && { scopes }),
+    ...(allowHttp && { allowHttp }),
   };
   const path = config ?? profilePath(context.env);
   changeProfileFile(path, (file) => {
     file.profiles[name] = profile;
     file.default ??= name;
   });
-  await write(context.stdout, `${name}: ${url}, in ${path}\n`);
+  await print(context.stdout, `${name}: ${url}, in ${path}\n`);
 }
 
 export async function useProfile(
@@ -59,7 +62,7 @@ export async function useProfile(
     if (!Object.hasOwn(file.profiles, name)) throw noProfile(name);
     file.default = name;
   });
-  await write(context.stdout, `${name} is used where no other profile is named.\n`);
+  await print(context.stdout, `${name} is used where no other profile is named.\n`);
 }
 
 export async function listProfiles(
@@ -78,11 +81,7 @@ export async function listProfiles(
     tenant ?? '–',
     key === undefined ? (keyFile ?? 'no key') : 'in this file',
   ]);
-  const style = styleFor(stdout);
-  const lines = inColumns([['NAME', 'ADDRESS', 'TENANT', 'KEY'], ...rows], (cell, row) =>
-    row === 0 ? style('bold', cell) : cell,
-  );
-  await write(stdout, `${lines.map(plainLine).join('\n')}\n`);
+  await print(stdout, inColumns([['NAME', 'ADDRESS', 'TENANT', 'KEY'], ...rows], boldHeading));
 }
 
 export async function removeProfile(
@@ -95,7 +94,7 @@ export async function removeProfile(
     delete file.profiles[name];
     if (file.default === name) delete file.default;
   });
-  await write(context.stdout, `${name}: removed\n`);
+  await print(context.stdout, `${name}: removed\n`);
 }
 
 async function keyOf(url: string, { stdin, notices, interrupted }: CliContext): Promise<string> {

@@ -13,6 +13,8 @@ export interface Profile {
   keyFile?: string | undefined;
   /** The scopes of its key. */
   scopes?: ReadonlySet<Scope> | undefined;
+  /** Whether its key may go to another machine over plain HTTP. */
+  allowHttp?: boolean | undefined;
 }
 
 export interface ProfileFile {
@@ -25,14 +27,15 @@ export interface ProfileFile {
 /** A profile as stored in the file. */
 export type StoredProfile = { url: string } & Partial<
   Record<'tenant' | 'key' | 'keyFile' | 'scopes', string>
->;
+> & { allowHttp?: boolean };
 
 interface StoredFile {
   default?: string;
   profiles: Record<string, StoredProfile>;
 }
 
-const FIELDS = ['url', 'tenant', 'key', 'keyFile', 'scopes'] as const;
+const TEXTS = ['url', 'tenant', 'key', 'keyFile', 'scopes'] as const;
+const FIELDS: readonly string[] = [...TEXTS, 'allowHttp'];
 
 /** The path of the profiles, unless a flag names another file. */
 export function profilePath(env: Record<string, string | undefined>): string {
@@ -104,17 +107,21 @@ function readProfile(name: string, profile: unknown, path: string): Profile {
   const where = `${path}: the profile "${name}"`;
   if (!isObject(profile)) throw usageError(`${where} must be an object.`);
   refuseUnknown(
-    Object.keys(profile).filter((field) => !FIELDS.includes(field as (typeof FIELDS)[number])),
+    Object.keys(profile).filter((field) => !FIELDS.includes(field)),
     `${where}`,
     FIELDS.join(', '),
   );
-  for (const [field, value] of Object.entries(profile)) {
+  const { allowHttp, ...texts } = profile;
+  if (allowHttp !== undefined && typeof allowHttp !== 'boolean') {
+    throw usageError(`${where}: "allowHttp" must be true or false.`);
+  }
+  for (const [field, value] of Object.entries(texts)) {
     if (typeof value !== 'string' || value === '') {
       throw usageError(`${where}: "${field}" must be a text.`);
     }
   }
-  const { url, tenant, key, keyFile, scopes } = profile as Partial<
-    Record<(typeof FIELDS)[number], string>
+  const { url, tenant, key, keyFile, scopes } = texts as Partial<
+    Record<(typeof TEXTS)[number], string>
   >;
   // The address is required, because the key belongs to it.
   if (url === undefined) throw usageError(`${where} has no "url".`);
@@ -128,6 +135,7 @@ function readProfile(name: string, profile: unknown, path: string): Profile {
     key,
     keyFile: keyFile && beside(path, keyFile),
     scopes: scopes === undefined ? undefined : checkedScopes(scopes, where),
+    allowHttp,
   };
 }
 

@@ -1,9 +1,8 @@
 import type { AgentEvent, StreamChunk } from '../../../client/src/index.ts';
 import type { CliContext } from '../cli-context.ts';
 import { usageError } from '../cli-error.ts';
-import { compactJson } from '../output/json.ts';
-import { plainLine, plainText } from '../output/plain-text.ts';
-import { styleFor } from '../output/style.ts';
+import { plainLine } from '../output/plain-text.ts';
+import { print, printJson } from '../output/print.ts';
 import { write } from '../output/write.ts';
 import { SoFar } from './so-far.ts';
 import { TimelinePrinter } from './timeline-printer.ts';
@@ -55,7 +54,7 @@ export function chunkWriter(
   return {
     ...SILENT_END,
     write: async ({ bytes }) => {
-      await write(stdout, plainText(decoder.decode(bytes, { stream: true })));
+      await print(stdout, decoder.decode(bytes, { stream: true }));
       return false;
     },
   };
@@ -63,9 +62,9 @@ export function chunkWriter(
 
 function eventWriter({ json, isLast }: ChunkWriterOptions, context: CliContext): ChunkWriter {
   const { stdout, notices } = context;
-  const printer = new TimelinePrinter(styleFor(stdout));
+  const printer = new TimelinePrinter();
   const soFar = new SoFar();
-  if (stdout.isTTY === true) notices.beforeSaying = () => stdout.write(printer.endLine());
+  if (stdout.isTTY === true) notices.beforeSaying = () => void print(stdout, printer.endLine());
   return {
     end: () => printer.endLine(),
     write: async ({ items }) => {
@@ -74,8 +73,8 @@ function eventWriter({ json, isLast }: ChunkWriterOptions, context: CliContext):
         const turn = soFar.turnOf(event);
         const fault = soFar.add(event);
         if (fault !== undefined) notices.say(`Warning: ${fault}`);
-        const text = json === true ? `${compactJson(item)}\n` : printer.print(item, turn?.text);
-        await write(stdout, text);
+        if (json === true) await printJson(stdout, item);
+        else await print(stdout, printer.print(item, turn?.text));
         if (isLast?.(event) === true) return true;
       }
       return false;
@@ -94,7 +93,7 @@ function jsonChunkWriter(kind: 'text' | 'binary', { stdout }: CliContext): Chunk
         kind === 'text'
           ? { text: decoder.decode(bytes, { stream: true }) }
           : { base64: Buffer.from(bytes).toString('base64') };
-      await write(stdout, `${compactJson(piece)}\n`);
+      await printJson(stdout, piece);
       return false;
     },
   };

@@ -1,16 +1,16 @@
 import { isOpen, type AgentEvent, type Turn } from '../../../client/src/index.ts';
-import { ownTurnAfter } from '../../../client/src/own-turn.ts';
+import { isNamedBy, ownTurnAfter, type OwnCommand } from '../../../client/src/own-turn.ts';
 
 /** Follows the turn of one message until the event to wait for, or until there can be none. */
 export class OwnReply {
-  readonly #requestId: string;
+  readonly #command: OwnCommand;
   readonly #kind: string;
   #turn: Turn | undefined;
   #isFound = false;
 
   /** `kind` is the kind of the event to wait for, usually `reply`. */
-  constructor(requestId: string, kind: string) {
-    this.#requestId = requestId;
+  constructor(command: OwnCommand, kind: string) {
+    this.#command = command;
     this.#kind = kind;
   }
 
@@ -26,10 +26,9 @@ export class OwnReply {
 
   /** @returns whether this is the last event of interest. */
   take(event: AgentEvent): boolean {
-    const turn = ownTurnAfter(this.#turn, event, this.#requestId);
+    const turn = ownTurnAfter(this.#turn, event, this.#command);
     if (turn) this.#turn = turn;
-    const { requestId } = event as { requestId?: unknown };
-    const isOwn = turn !== undefined || requestId === this.#requestId;
+    const isOwn = turn !== undefined || isNamedBy(event, this.#command);
     const state = this.#turn?.state ?? 'waiting';
     this.#isFound = isOwn && event.kind === this.#kind && state !== 'stopped';
     return this.#isFound || (!isOpen({ state }) && state !== 'done');

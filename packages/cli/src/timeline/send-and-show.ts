@@ -1,4 +1,4 @@
-import type { AcceptedCommand } from '../../../client/src/index.ts';
+import type { AcceptedCommand, Stop } from '../../../client/src/index.ts';
 import type { CliContext } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import { timelineTarget, type Entity } from '../connection/address.ts';
@@ -29,7 +29,7 @@ export async function sendAndShow(
 ): Promise<void> {
   const from = await endOf(openGateway(connection), timelineTarget(entity));
   const answer = await send();
-  const reply = new OwnReply(answer.requestId, until);
+  const reply = new OwnReply(answer, until);
   const late = new AbortController();
   const timer = timeout === undefined ? undefined : setTimeout(() => late.abort(), timeout * 1_000);
   try {
@@ -48,7 +48,7 @@ function throwUnlessFound({ isFound, turn }: OwnReply, waitedSeconds: number | u
   const why = plainLine(turn?.error ?? '');
   switch (turn?.state) {
     case 'stopped':
-      throw new CliError(EXIT.failed, 'The reply was interrupted.');
+      throw new CliError(EXIT.failed, stopInWords(turn.stoppedBy?.verb));
     case 'refused':
       throw new CliError(EXIT.invalid, `The agent refused the message: ${why}.`);
     case 'failed':
@@ -62,4 +62,9 @@ function throwUnlessFound({ isFound, turn }: OwnReply, waitedSeconds: number | u
         `There is no reply after ${waitedSeconds} s.`,
         'The message was accepted, so the agent may still reply: agent-gateway tail shows it.',
       );
+}
+
+function stopInWords(verb: Stop['verb'] | undefined): string {
+  if (verb === 'withdraw') return 'The message was withdrawn.';
+  return verb === 'stop' ? 'The reply was stopped.' : 'The reply was interrupted.';
 }

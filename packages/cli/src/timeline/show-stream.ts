@@ -12,7 +12,7 @@ import { LiveWatch } from '../connection/live-watch.ts';
 import { openGateway } from '../connection/open-gateway.ts';
 import { parseExactly } from '../output/json.ts';
 import { plainLine } from '../output/plain-text.ts';
-import { write } from '../output/write.ts';
+import { print } from '../output/print.ts';
 import { chunkWriter, type ChunkWriter, type ChunkWriterOptions } from './chunk-writer.ts';
 import { LastEvents } from './last-events.ts';
 
@@ -49,10 +49,15 @@ export async function showStream(
   const ended = request.until ? AbortSignal.any([interrupted, request.until]) : interrupted;
   const firstContactMs = options.retryFor * 1_000;
   const watch = new LiveWatch(connection, { firstContactMs, notices, interrupted: ended });
-  const stream = openGateway(connection).stream(request.path, streamOptions(request, watch));
+  const stream = openGateway(connection).stream(request.path, {
+    ...streamOptions(request, watch),
+    onReset: () =>
+      notices.say('The store has less than before. All of it follows, from the start.'),
+  });
   const last = request.last === undefined ? undefined : new LastEvents(request.last);
   let writer: ChunkWriter | undefined;
   if (request.follow) context.watchReader();
+  else context.endWithReader();
   let doneUpTo = request.from;
   try {
     for await (const chunk of stream) {
@@ -70,7 +75,7 @@ export async function showStream(
     if (!(error instanceof APIError)) throw error;
     throw failureOf(error, connection, hintFor(error, request, doneUpTo));
   } finally {
-    await write(stdout, writer?.end() ?? '');
+    await print(stdout, writer?.end() ?? '');
     if (interrupted.aborted && doneUpTo !== request.from) {
       notices.say(`To continue from here: --from ${plainLine(doneUpTo)}`);
     }

@@ -1,5 +1,6 @@
 import { beforeAll, afterAll, describe, expect, it } from '@jest/globals';
 import type { AgentEvent } from '../../../client/src/index.ts';
+import { joined, rendered } from '../output/styled.ts';
 import { SoFar } from './so-far.ts';
 import { TimelinePrinter } from './timeline-printer.ts';
 
@@ -18,14 +19,14 @@ describe('the readable timeline', () => {
   });
 
   const print = (...events: unknown[]): string => {
-    const printer = new TimelinePrinter((_, text) => text);
+    const printer = new TimelinePrinter();
     const soFar = new SoFar();
     const lines = events.map((event) => {
       const turn = soFar.turnOf((event ?? {}) as AgentEvent);
       soFar.add((event ?? {}) as AgentEvent);
       return printer.print(event, turn?.text);
     });
-    return lines.join('') + printer.endLine();
+    return rendered(joined([...lines, printer.endLine()]));
   };
 
   it.each<[string, object, string]>([
@@ -59,6 +60,57 @@ describe('the readable timeline', () => {
         stopped: { verb: 'interrupt', reason: 'enough' },
       },
       'reply        1 2 (stopped by interrupt: enough)',
+    ],
+    [
+      'a reply that was stopped alone',
+      { kind: 'reply', content: [], stopped: { verb: 'stop', reason: 'enough' } },
+      'reply        (stopped: enough)',
+    ],
+    [
+      'a message that was taken back',
+      { kind: 'reply', content: [], stopped: { verb: 'withdraw' } },
+      'reply        (withdrawn)',
+    ],
+    [
+      'a call that waits for a person',
+      { kind: 'tool', id: 'k3.1', name: 'refund', state: 'waiting', input: { order: 7 } },
+      'tool         refund waits for a decision {"order":7} (call k3.1)',
+    ],
+    [
+      'a denied call',
+      { kind: 'tool', id: 'k3.1', name: 'refund', state: 'denied', error: 'too much' },
+      'tool         refund denied too much',
+    ],
+    [
+      'a yes with another input',
+      { kind: 'decision', call: 'k3.1', approved: true, by: 'ada', input: { order: 8 } },
+      'decision     k3.1 approved by ada with {"order":8}',
+    ],
+    [
+      'a no with a note',
+      { kind: 'decision', call: 'k3.1', approved: false, by: 'ada', note: 'too much' },
+      'decision     k3.1 denied by ada: too much',
+    ],
+    [
+      'a decision of nobody',
+      { kind: 'decision', call: 'k3.1', approved: false, expired: true },
+      'decision     k3.1 denied because nobody decided in time',
+    ],
+    [
+      'a decision that is none',
+      { kind: 'decision', call: 'k3.1', approved: 'yes' },
+      'decision     {"call":"k3.1","approved":"yes"}',
+    ],
+    ['data', { kind: 'data', replyTo: 1, data: { order: 7 } }, 'data         {"order":7}'],
+    [
+      'a store that was restored',
+      { kind: 'restored', expected: 9, found: 7 },
+      'restored     the store was restored, and 2 events of the agent are missing',
+    ],
+    [
+      'an agent that was restored',
+      { kind: 'restored', expected: 7, found: 8 },
+      'restored     the agent was restored, and may repeat 1 event',
     ],
     ['a refused command', { kind: 'refused', reason: 'archived' }, 'refused      archived'],
     [
@@ -122,6 +174,23 @@ describe('the readable timeline', () => {
         `${HEAD}     8  word         again`,
         `${HEAD}     9  reply        not what was said`,
         `${HEAD}    10  word         open\n`,
+      ].join('\n'),
+    );
+  });
+
+  it('puts reasoning on a line of its own, and shows nothing of a turn that was looked for', () => {
+    const event = (seq: number, fields: object): object => ({ seq, at: AT, replyTo: 1, ...fields });
+    expect(
+      print(
+        event(2, { kind: 'reasoning', text: 'It may' }),
+        event(3, { kind: 'located', invocationId: 'inv_1', offset: '0_1' }),
+        event(4, { kind: 'reasoning', text: ' rain.' }),
+        event(5, { kind: 'word', text: 'Take a coat.' }),
+      ),
+    ).toBe(
+      [
+        `${HEAD}     2  reasoning    It may rain.`,
+        `${HEAD}     5  word         Take a coat.\n`,
       ].join('\n'),
     );
   });

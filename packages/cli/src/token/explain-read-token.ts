@@ -6,6 +6,7 @@ import {
   parsePathScope,
   parseShapeScope,
   scopeCovers,
+  SHAPE_PATH,
 } from './token-rules.ts';
 import { TokenCommandError, tokenVerifier, type TokenSettings } from './token-settings.ts';
 
@@ -59,9 +60,9 @@ function prefixInWords(prefix: unknown): string {
   const shown = words(prefix).replace(/\/$/, '');
   if (isControlPlanePath(prefix)) return `${shown} (nothing: __ds is for API keys only)`;
   if (scope[0]?.[0] === 'streams') return `${shown} and all below it`;
-  return scopeCovers(scope, '/shapes/v1/shape')
-    ? '/shapes/v1/shape'
-    : `${shown} (nothing: under /shapes only /shapes/v1/shape is open)`;
+  return scopeCovers(scope, SHAPE_PATH)
+    ? SHAPE_PATH
+    : `${shown} (nothing: under /shapes only ${SHAPE_PATH} is open)`;
 }
 
 function shapeInWords(claim: unknown): string[] {

@@ -12,13 +12,13 @@ export {
 } from '../../../../src/auth/read-token.ts';
 export { parseShapeScope } from '../../../../src/auth/shape-scope.ts';
 export { TokenKeySet } from '../../../../src/auth/token-key-set.ts';
-export { parseReadTokenSecrets } from '../../../../src/platform/config/secret-lists.ts';
+export { parseReadTokenSecrets } from '../../../../src/contract/secret-lists.ts';
 export { GatewayError } from '../../../../src/platform/errors/gateway-error.ts';
 export {
   isControlPlanePath,
   parsePathScope,
   scopeCovers,
-} from '../../../../src/platform/http/path-scope.ts';
-export { pathProblem } from '../../../../src/platform/http/request-path.ts';
-export { isBelow, isReadPath } from '../../../../src/platform/http/routes.ts';
-export { shapeQuery } from '../../../../src/shapes/shape-query.ts';
+} from '../../../../src/contract/path-scope.ts';
+export { isBelow, pathProblem } from '../../../../src/platform/http/request-path.ts';
+export { isReadPath } from '../../../../src/contract/routes.ts';
+export { SHAPE_PATH, shapeQuery } from '../../../../src/shapes/shape-query.ts';

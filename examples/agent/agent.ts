@@ -18,7 +18,8 @@ import {
 } from '@agent-gateway/client/agent';
 import { object, serve, TerminalError } from '@restatedev/restate-sdk';
 
-const { GATEWAY_URL = '', GATEWAY_API_KEY = '', CATALOG_URL = '', PORT = '9081' } = process.env;
+const { GATEWAY_URL = '', GATEWAY_API_KEY = '', PORT = '9081' } = process.env;
+const { CATALOG_URL = '', CATALOG_TOKEN } = process.env;
 const options: AgentOptions = {
   gatewayUrl: GATEWAY_URL,
   apiKey: GATEWAY_API_KEY,
@@ -69,7 +70,7 @@ function answer(entity: Entity, read: ReadMessage, request: { requestId?: string
   ];
 }
 
-const rows = CATALOG_URL ? [catalogRowWriter(CATALOG_URL, 'shoutRow')] : [];
+const rows = CATALOG_URL ? [catalogRowWriter(CATALOG_URL, 'shoutRow', CATALOG_TOKEN)] : [];
 const port = await serve({ services: [shout, ...rows], port: Number(PORT) });
 
 // Restate runs on this machine, too. `force`: what was registered at this address before is replaced.

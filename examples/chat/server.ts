@@ -12,25 +12,30 @@ import { signed, userOf } from './session.ts';
 
 const { GATEWAY_URL = '', GATEWAY_API_KEY = '', GATEWAY_READ_TOKEN_SECRETS = '' } = process.env;
 const { AGENT = 'assistant', TOKEN_TTL_SECONDS = '300', PORT = '3000' } = process.env;
+/** The type of the chats, and that of the agents that they ask: the id of such a one begins with that of its chat. */
+const TYPES = [AGENT, 'researcher'];
 const OWN_HOST = /^(?:127\.0\.0\.1|localhost)(?::\d+)?$/;
-/** A read token opens at most 16 paths: these chats and the catalog. */
-const MAX_CHATS = 15;
+
+const gateway = new AgentGateway({ url: GATEWAY_URL, apiKey: GATEWAY_API_KEY });
+
+/** The user's part of the catalog: the chats whose parent is the user. */
+function catalogOf(parent: string) {
+  const columns = ['url', 'status', 'updated_at'];
+  return { table: 'entities', where: 'parent = $1', params: [parent], columns };
+}
 
 /** What belongs to a user. A name has no hyphen, so no user's chats look like another's. Your product asks its database. */
 function ownOf(user: string) {
+  const parent = `/t/${gateway.tenant}/a/user/${user}`;
   return {
-    agents: Array.from({ length: MAX_CHATS }, (_, index) => `${AGENT}/${user}-${index + 1}`),
-    catalog: {
-      table: 'entities',
-      where: 'type = $1 AND id LIKE $2',
-      params: [AGENT, `${user}-%`],
-      columns: ['url', 'status', 'updated_at'],
-    },
+    owns: (agent: string) => TYPES.some((type) => agent.startsWith(`${type}/${user}-`)),
+    parent,
+    catalog: catalogOf(parent),
   };
 }
 
 const chat = chatBackEnd({
-  gateway: new AgentGateway({ url: GATEWAY_URL, apiKey: GATEWAY_API_KEY }),
+  gateway,
   readTokenSecret: GATEWAY_READ_TOKEN_SECRETS.split(',')[0] ?? '',
   ttlSeconds: Number(TOKEN_TTL_SECONDS),
   authorize: ({ headers }) => {
@@ -41,7 +46,11 @@ const chat = chatBackEnd({
 
 function tell(response: PageResponse, user: string | undefined): void {
   response.set('cache-control', 'no-store');
-  response.json(user === undefined ? {} : { user, gatewayUrl: GATEWAY_URL, ...ownOf(user) });
+  if (user === undefined) response.json({});
+  else {
+    const { catalog } = ownOf(user);
+    response.json({ user, gatewayUrl: GATEWAY_URL, agentType: AGENT, catalog });
+  }
 }
 
 /** Signing in is only pretended: whoever names a user is that user. Put your own sign-in here. */

@@ -14,8 +14,9 @@ const WORD_DELAY_MS = 20;
 const failures = new Map<string, number>();
 
 /**
- * A small model for trying, on a free port of this machine. It streams and needs no key. "weather in Rome" calls a tool, "count to
- * 100" takes a while, and "fail 2 times" fails twice before it answers. @returns its address.
+ * A small model for trying, on a free port of this machine. It streams and needs no key. "weather in Rome" calls a tool, "refund 50"
+ * one that asks, "research order 17" another agent, "count to 100" takes a while, and "fail 2 times" fails twice before it answers.
+ * @returns its address.
  */
 export async function startStandIn(): Promise<string> {
   const server = createServer((req, res) => void answer(req, res).catch(() => res.destroy()));
@@ -43,14 +44,42 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
   const send = (delta: object) =>
     res.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`);
   const result = since.findLast(({ role }) => role === 'tool')?.content;
-  const [, city] = /\bweather in (\w+)/.exec(question) ?? [];
-  if (city && !result) {
-    const call = { name: 'weather', arguments: JSON.stringify({ city }) };
-    send({ tool_calls: [{ index: 0, id: `call-${asked}`, type: 'function', function: call }] });
-  } else {
-    await say(send, replyTo(question, result), since);
+  const isResearcher = messages.some(({ role }) => role === 'system');
+  const call = isResearcher ? undefined : callFor(question);
+  const reply = isResearcher ? findings(question) : replyTo(question, call, result);
+  await say(send, call && !result ? call.before : reply, since);
+  if (call && !result) {
+    const { name, input } = call;
+    const wanted = { name, arguments: JSON.stringify(input) };
+    send({ tool_calls: [{ index: 0, id: `call-${asked}`, type: 'function', function: wanted }] });
   }
+  const usage = { prompt_tokens: wordsOf(body).length, completion_tokens: wordsOf(reply).length };
+  res.write(`data: ${JSON.stringify({ choices: [], usage })}\n\n`);
   res.end('data: [DONE]\n\n');
+}
+
+interface Call {
+  /** What it says before the call. */
+  before: string;
+  name: string;
+  input: object;
+}
+
+function callFor(question: string): Call | undefined {
+  const [, city] = /\bweather in (\w+)/.exec(question) ?? [];
+  if (city) return { before: '', name: 'weather', input: { city } };
+  const [, amount] = /\brefund (\d{1,6})\b/.exec(question) ?? [];
+  if (amount) {
+    const before = `I can refund ${amount}, if you agree. `;
+    return { before, name: 'refund', input: { amount: Number(amount) } };
+  }
+  const [, topic] = /\bresearch (.+)/.exec(question) ?? [];
+  if (!topic) return undefined;
+  return { before: `I will ask a colleague. `, name: 'research', input: { question: topic } };
+}
+
+function findings(question: string): string {
+  return `I looked for ${question}. It was packed on Monday, left the store on Tuesday, and is with the carrier now. The carrier expects to bring it on Friday before noon. Nothing was reported as damaged or lost.`;
 }
 
 /** Continues with what comes after the text that was said before. */
@@ -63,14 +92,30 @@ async function say(
     .map(({ role, content }) => (role === 'assistant' ? (content ?? '') : ''))
     .join('');
   const rest = reply.startsWith(said) ? reply.slice(said.length) : reply;
-  for (const word of rest.match(/\S+\s*|\s+/g) ?? []) {
+  for (const word of wordsOf(rest)) {
     await delay(WORD_DELAY_MS);
     send({ content: word });
   }
 }
 
-function replyTo(question: string, result: string | null | undefined): string {
-  if (result) return `The tool says ${result}.`;
+function wordsOf(text: string): string[] {
+  return text.match(/\S+\s*|\s+/g) ?? [];
+}
+
+function replyTo(
+  question: string,
+  call: Call | undefined,
+  result: string | null | undefined,
+): string {
+  if (result) {
+    const value = JSON.parse(result) as unknown;
+    const { error } = (value ?? {}) as { error?: string };
+    const { before = '', name } = call ?? {};
+    if (error !== undefined) return `${before}Nothing happened: ${error}.`;
+    if (name === 'research') return `${before}${String(value)}`;
+    if (name === 'refund') return `${before}The money is on its way.`;
+    return `${before}The tool says ${result}.`;
+  }
   const [, limit] = /\bcount to (\d{1,4})\b/.exec(question) ?? [];
   if (limit) return Array.from({ length: Number(limit) }, (_, index) => index + 1).join(' ');
   return `I am no model. You said: ${question}`;

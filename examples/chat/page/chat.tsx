@@ -1,35 +1,40 @@
-import { useState, type KeyboardEvent } from 'react';
+import { useState } from 'react';
 import type { AgentGateway, Turn } from '@agent-gateway/client';
 import { useAgent } from '@agent-gateway/react';
+import { Composer } from './composer.tsx';
+import { Queue } from './queue.tsx';
+import { TurnView } from './turn.tsx';
 
-const REFUSED: Record<string, string> = {
-  archived: 'This chat is closed.',
-  'inbox full': 'Too many messages wait for an answer. Send it again later.',
-};
-
-/** The back end takes 64 KiB, and a character has at most three bytes. */
-const MAX_LENGTH = 20_000;
-
-const TOOL = { called: 'Using', done: 'Used', failed: 'Failed to use' };
+interface ChatProps {
+  gateway: AgentGateway;
+  agent: string;
+  name: string;
+  /** The chat that has asked this agent. Undefined for a chat. */
+  asker: string | undefined;
+}
 
 /** One agent: what was said, live, and what the user says to it. */
-export function Chat(props: { gateway: AgentGateway; agent: string; name: string }) {
-  const { turns, status, connection, error, send, stop } = useAgent(props.gateway, props.agent);
+export function Chat({ gateway, agent, name, asker }: ChatProps) {
+  const chat = useAgent(gateway, agent);
+  const { turns, queued, status, connection, error, send, stop } = chat;
   const [again, setAgain] = useState<readonly string[]>([]);
-  const shown = turns.filter(({ key }) => !again.includes(key));
-  const isRunning = status === 'running' || status === 'failing';
+  const shown = turns.filter(({ key, state }) => state !== 'queued' && !again.includes(key));
+  const isRunning = status === 'running' || status === 'waiting' || status === 'failing';
   const last = shown.at(-1);
   const sendAgain = ({ key, message }: Turn) => {
     setAgain([...again, key]);
     void send(message?.text ?? '');
   };
   return (
-    <section className="chat" aria-label={props.name}>
-      <header>
-        <a href="#" aria-label="Back to your chats">
+    <section className="chat" aria-label={name}>
+      <header data-helper={asker !== undefined || undefined}>
+        <a
+          href={`#${asker ?? ''}`}
+          aria-label={asker === undefined ? 'Back to your chats' : 'Back to the chat'}
+        >
           ‹
         </a>
-        <h2>{props.name}</h2>
+        <h2>{name}</h2>
       </header>
       {/* Its first child is at its bottom, so the newest words stay in view. */}
       <div className="scroll" tabIndex={0} role="region" aria-label="What was said">
@@ -41,90 +46,32 @@ export function Chat(props: { gateway: AgentGateway; agent: string; name: string
           <ol>
             {shown.map((turn) => (
               <li key={turn.key} data-state={turn.state}>
-                <TurnView turn={turn} onAgain={() => sendAgain(turn)} />
+                <TurnView turn={turn} decide={chat.decide} onAgain={() => sendAgain(turn)} />
               </li>
             ))}
           </ol>
         )}
       </div>
       <p className="unseen" role="status">
-        {isRunning ? 'The agent answers.' : last?.state === 'done' ? last.text : ''}
+        {status === 'waiting'
+          ? 'The agent asks you.'
+          : isRunning
+            ? 'The agent answers.'
+            : last?.state === 'done'
+              ? last.text
+              : ''}
       </p>
       {connection === 'waiting' && <p role="alert">The agents cannot be reached. Trying again…</p>}
       {status === 'failing' && <p role="alert">The agent has trouble. It tries again by itself.</p>}
       {error && <p role="alert">{'detail' in error ? String(error.detail) : error.message}</p>}
-      <Composer
-        isClosed={status === 'archived'}
-        onSend={send}
-        onStop={isRunning ? () => void stop() : undefined}
-      />
+      <Queue turns={queued} onBack={(turn) => void chat.withdraw(turn)} />
+      {asker === undefined && (
+        <Composer
+          isClosed={status === 'archived'}
+          onSend={send}
+          onStop={isRunning ? () => void stop() : undefined}
+        />
+      )}
     </section>
-  );
-}
-
-function TurnView({ turn, onAgain }: { turn: Turn; onAgain: () => void }) {
-  const { message, text, tools, state, error = '' } = turn;
-  return (
-    <>
-      <p className="asked">{message?.text}</p>
-      {tools.map(({ id, name, state: step }) => (
-        <p key={id} className="tool">
-          {TOOL[step]} {name}
-        </p>
-      ))}
-      {text && <p className="said">{text}</p>}
-      {state === 'waiting' && <p className="waiting" aria-label="The agent thinks" role="img" />}
-      {state === 'sending' && <p className="dim">Sending…</p>}
-      {state === 'stopped' && <p className="dim">Stopped.</p>}
-      {state === 'refused' && <p className="failed">{REFUSED[error] ?? error}</p>}
-      {state === 'failed' && (
-        <p className="failed">
-          {turn.seq === undefined ? 'Not sent.' : `The agent could not answer: ${error}.`}{' '}
-          <button onClick={onAgain}>Send again</button>
-        </p>
-      )}
-    </>
-  );
-}
-
-interface ComposerProps {
-  isClosed: boolean;
-  onSend: (text: string) => Promise<void>;
-  /** Undefined if there is nothing to stop. */
-  onStop: (() => void) | undefined;
-}
-
-function Composer({ isClosed, onSend, onStop }: ComposerProps) {
-  const [text, setText] = useState('');
-  const isEmpty = text.trim() === '';
-  const submit = () => {
-    void onSend(text);
-    setText('');
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-    event.preventDefault();
-    submit();
-  };
-  return (
-    <form className="composer" action={submit}>
-      <textarea
-        aria-label="Your message"
-        placeholder={isClosed ? 'This chat is closed.' : 'Your message'}
-        disabled={isClosed}
-        rows={1}
-        maxLength={MAX_LENGTH}
-        autoFocus
-        value={text}
-        onChange={({ target }) => setText(target.value)}
-        onKeyDown={onKeyDown}
-      />
-      {onStop && (
-        <button type="button" onClick={onStop}>
-          Stop
-        </button>
-      )}
-      {(!onStop || !isEmpty) && <button disabled={isClosed || isEmpty}>Send</button>}
-    </form>
   );
 }

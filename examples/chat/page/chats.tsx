@@ -7,15 +7,17 @@ import { Chat } from './chat.tsx';
 export interface Session {
   user: string;
   gatewayUrl: string;
-  /** All chats that the user may have, each `type/id`. */
-  agents: string[];
+  /** The type of the agents. A chat has the id `<user>-<number>`. */
+  agentType: string;
   /** The query that the user's tokens allow, word for word. */
   catalog: CatalogQuery;
 }
 
 const STATUS: Record<string, string> = {
   running: 'answering',
+  waiting: 'asks you',
   failing: 'has trouble',
+  failed: 'could not answer',
   paused: 'paused',
   archived: 'closed',
 };
@@ -28,11 +30,12 @@ export function Chats({
   session: Session;
   onSignOut: () => Promise<void>;
 }) {
-  const { user, agents, gatewayUrl } = session;
+  const { user, agentType, gatewayUrl } = session;
   const [gateway] = useState(() => new AgentGateway({ url: gatewayUrl, backEnd: '/chat' }));
   const { rows, connection, error } = useCatalog(gateway, session.catalog);
   const [problem, setProblem] = useState('');
   const [isStarting, start] = useTransition();
+  const [begun, setBegun] = useState('');
   const open = useSyncExternalStore(onHash, () => location.hash.slice(1));
   const isOver = error instanceof APIError && error.code === 'session_ended';
   const signOut = () => onSignOut().catch(({ message }: Error) => setProblem(message));
@@ -47,13 +50,22 @@ export function Chats({
       updated_at,
     }))
     .sort((one, other) => other.updated_at.localeCompare(one.updated_at));
-  const free = agents.find((agent) => !chats.some((each) => each.agent === agent));
+  // Until the list is there, and until the list has a new chat, the address is believed.
+  const isListed = connection !== 'live' || chats.some(({ agent }) => agent === open);
+  const isChat = open.startsWith(`${agentType}/`);
+  // An agent that a chat has asked is not in the list. Its id begins with that of the chat: `researcher/ada-1-kPvizP8a.1`.
+  const [, chatId] = /^[^/]+\/([a-z0-9]+-\d+)-/.exec(open) ?? [];
+  const isHelper = !isChat && chatId !== undefined && chatId.startsWith(`${user}-`);
+  const isOpen = isChat && (isListed || open === begun);
   const begin = () =>
     start(async () => {
-      const [type = '', id = ''] = free?.split('/') ?? [];
+      const id = `${user}-${1 + Math.max(0, ...chats.map(({ agent }) => numberOf(agent)))}`;
       setProblem('');
-      await gateway.agents.spawn({ type, id }).then(
-        () => (location.hash = `${free}`),
+      await gateway.agents.spawn({ type: agentType, id }).then(
+        () => {
+          setBegun(`${agentType}/${id}`);
+          location.hash = `${agentType}/${id}`;
+        },
         ({ detail, message }: APIError) => setProblem(detail ?? message),
       );
     });
@@ -63,18 +75,24 @@ export function Chats({
       <h1 className="unseen">Your agents</h1>
       <nav aria-label="Your chats">
         <h2>Chats</h2>
-        <button className="new" onClick={begin} disabled={isStarting || free === undefined}>
+        <button
+          className="new"
+          onClick={begin}
+          disabled={isStarting || connection === 'connecting'}
+        >
           {isStarting ? 'Starting…' : 'New chat'}
         </button>
         {problem && <p role="alert">{problem}</p>}
         {connection === 'live' && chats.length === 0 && (
           <p className="dim">You have no chats yet.</p>
         )}
-        {free === undefined && <p className="dim">You have all {agents.length} chats.</p>}
         <ul>
           {chats.map(({ agent, status }) => (
             <li key={agent}>
-              <a href={`#${agent}`} aria-current={agent === open ? 'page' : undefined}>
+              <a
+                href={`#${agent}`}
+                aria-current={agent === open || agent.endsWith(`/${chatId}`) ? 'page' : undefined}
+              >
                 {nameOf(agent)} <small data-status={status}>{STATUS[status]}</small>
               </a>
             </li>
@@ -84,8 +102,14 @@ export function Chats({
           <span>{user}</span> <button onClick={() => void signOut()}>Sign out</button>
         </p>
       </nav>
-      {agents.includes(open) ? (
-        <Chat key={open} gateway={gateway} agent={open} name={nameOf(open)} />
+      {isOpen || isHelper ? (
+        <Chat
+          key={open}
+          gateway={gateway}
+          agent={open}
+          name={isHelper ? `${open.split('/')[0]} of ${nameOf(chatId)}` : nameOf(open)}
+          asker={isHelper ? `${agentType}/${chatId}` : undefined}
+        />
       ) : (
         <div className="alone">
           {open === '' ? <p>Open a chat, or begin a new one.</p> : <p>You have no such chat.</p>}
@@ -96,7 +120,8 @@ export function Chats({
   );
 }
 
-const nameOf = (agent: string): string => `Chat ${agent.split('-').at(-1)}`;
+const numberOf = (agent: string): number => Number(agent.split('-').at(-1));
+const nameOf = (agent: string): string => `Chat ${numberOf(agent)}`;
 
 function onHash(listener: () => void): () => void {
   addEventListener('hashchange', listener);

@@ -60,6 +60,7 @@ const PARTS: Record<string, () => void> = {
   client: library('client', 'index.js'),
   react: library('react', 'index.js', 'client'),
   'ai-sdk': library('ai-sdk', 'index.js', 'client'),
+  'ag-ui': library('ag-ui', 'index.js', 'client'),
   mcp: library('mcp', 'main.js', 'client'),
   cli: () =>
     buildWhenChanged(

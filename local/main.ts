@@ -5,16 +5,8 @@ import { parseArgs } from 'node:util';
 import { AlreadyRunningError, isOpen, openDataFolder } from './stack/data-folder.ts';
 import { exportLine, firstSteps } from './stack/first-steps.ts';
 import { say } from './stack/output.ts';
-import {
-  addressesOf,
-  agentsUrl,
-  catalogUrl,
-  loopback,
-  PARTS,
-  USUAL_PORTS,
-  type Context,
-  type Ports,
-} from './stack/parts.ts';
+import { clusterOf, HISTORIES, type HistoryKind } from './cluster/cluster.ts';
+import { agentsUrl, loopback, SIMPLE, type Context, type Plan, type Ports } from './stack/parts.ts';
 import { choosePorts } from './stack/ports.ts';
 import { registerAgents } from './stack/register.ts';
 import { RunNotes } from './stack/run-notes.ts';
@@ -38,6 +30,11 @@ console.
                 deployments, the timelines, the catalog's rows and the remembered ports. The API key
                 stays.
   --data DIR    Keep the data there instead of in .local/
+  --cluster     Start three nodes of Restate and three gateways. Whichever part is killed, commands are
+                accepted. The data are in .local-cluster/, unless --data says otherwise.
+  --history KIND
+                The history store of a cluster: node (default), or rivet: two processes and an engine,
+                which npm brings the first time (120 MB).
   --any-ports   Take free ports instead of the usual ones, so that a second system can run. A folder
                 keeps the ports that it had, while they are free.
   --help        Show this.
@@ -49,7 +46,9 @@ async function main(): Promise<void> {
   const { values: options } = parseArgs({
     options: {
       fresh: { type: 'boolean', default: false },
-      data: { type: 'string', default: join(ROOT, '.local') },
+      data: { type: 'string' },
+      cluster: { type: 'boolean', default: false },
+      history: { type: 'string', default: 'node' },
       'any-ports': { type: 'boolean', default: false },
       env: { type: 'boolean', default: false },
       status: { type: 'boolean', default: false },
@@ -60,15 +59,24 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const path = resolve(options.data);
+  const path = resolve(options.data ?? join(ROOT, options.cluster ? '.local-cluster' : '.local'));
+  const plan = planOf(options);
   if (options.env || options.status) return tell(path, options);
   if (!existsSync(join(ROOT, 'dist/main.js'))) throw new Error('Build first: npm run build');
   try {
-    await start(path, options);
+    await start(path, plan, options);
   } catch (error) {
     if (error instanceof AlreadyRunningError) tell(path, { env: true, status: true });
     throw error;
   }
+}
+
+function planOf({ cluster, history }: { cluster: boolean; history: string }): Plan {
+  const kind = HISTORIES.find((each) => each === history) as HistoryKind | undefined;
+  if (!kind || (kind !== 'node' && !cluster)) {
+    throw new Error(`--history is ${HISTORIES.join(' or ')}, and for --cluster only`);
+  }
+  return cluster ? clusterOf(kind) : SIMPLE;
 }
 
 /** Prints what the running system has noted. */
@@ -86,28 +94,31 @@ function tell(path: string, { env, status }: { env: boolean; status: boolean }):
 
 async function start(
   path: string,
+  plan: Plan,
   options: { fresh: boolean; 'any-ports': boolean },
 ): Promise<void> {
   const data = openDataFolder(path, options);
   try {
     if (data.dropped) say('local', DROPPED);
-    const usual = options['any-ports'] ? anyPorts() : USUAL_PORTS;
+    const { usualPorts } = plan;
+    const usual = options['any-ports'] ? anyPorts(usualPorts) : usualPorts;
     const wanted: Ports = { ...usual, ...(options.fresh ? {} : data.settings.ports) };
     const ports = await choosePorts(wanted);
     sayMovedPorts(wanted, ports);
     data.save({ ...data.settings, ports });
-    await run({ data, ports });
+    await run(plan, { data, ports });
   } finally {
     data.unlock();
   }
 }
 
 /** Resolves after a signal, which ends everything in order. Rejects if a part ends again and again. */
-async function run(context: Context): Promise<void> {
+async function run(plan: Plan, context: Context): Promise<void> {
   const notes = new RunNotes(context.data.path);
-  const addresses = addressesOf(context);
+  const addresses = plan.addressesOf(context);
   const parts = new RunningParts({
     onRestart: (message) => say('local', message),
+    mostEnds: plan.mostEnds,
     onChange: () => {
       const running = parts.running.map(({ name, pid }) => ({
         name,
@@ -118,42 +129,54 @@ async function run(context: Context): Promise<void> {
     },
   });
   const stopped = stopSignal();
+  const close = await plan.open?.(context);
   try {
-    await Promise.race([stopped, parts.ended, startAll(context, parts, notes)]);
+    await Promise.race([stopped, parts.ended, startAll(plan, context, parts, notes)]);
     await Promise.race([stopped, parts.ended]);
   } finally {
     say('local', 'stopping everything');
     await parts.stop(STOP_GRACE_MS);
+    await close?.();
     notes.removeStatus();
   }
 }
 
-async function startAll(context: Context, parts: RunningParts, notes: RunNotes): Promise<void> {
+async function startAll(
+  plan: Plan,
+  context: Context,
+  parts: RunningParts,
+  notes: RunNotes,
+): Promise<void> {
   const { ports, data } = context;
   const baseUrl = loopback(ports.gateway);
   const system = {
     gatewayUrl: baseUrl,
     managementUrl: loopback(ports.management),
     consoleUrl: loopback(ports.console),
-    catalogUrl: catalogUrl(context),
+    catalogUrl: loopback(ports.catalog),
     environmentFile: notes.environmentFile,
+    options: plan.options,
     ...data.settings,
   };
   notes.writeEnvironment(exportLine(system));
-  for (const { name, start: startPart } of PARTS) {
+  for (const stage of plan.stages) {
     if (parts.stopping) return;
-    await parts.start({
-      name,
-      start: async () => {
-        const part = await startPart(context);
-        say('local', `${name} is ready (pid ${part.pid})`);
-        return part;
-      },
-    });
+    const started = stage.map(({ name, start: startPart }) =>
+      parts.start({
+        name,
+        start: async () => {
+          const part = await startPart(context);
+          say('local', `${name} is ready (pid ${part.pid})`);
+          return part;
+        },
+      }),
+    );
+    await Promise.all(started);
   }
   if (parts.stopping) return;
   await registerAgents(baseUrl, data.settings.apiKey, agentsUrl(context), isOwnDeployment(context));
-  process.stdout.write(firstSteps(system));
+  await plan.untilAgentsAreKnown?.(context);
+  process.stdout.write(firstSteps(system) + (plan.more?.() ?? ''));
 }
 
 /** Whether a deployment is that of the example agents of this system, wherever they were. */
@@ -170,8 +193,8 @@ function stopSignal(): Promise<void> {
   });
 }
 
-function anyPorts(): Ports {
-  return Object.fromEntries(Object.keys(USUAL_PORTS).map((name) => [name, 0])) as Ports;
+function anyPorts(usualPorts: Ports): Ports {
+  return Object.fromEntries(Object.keys(usualPorts).map((name) => [name, 0])) as Ports;
 }
 
 function sayMovedPorts(wanted: Ports, chosen: Ports): void {

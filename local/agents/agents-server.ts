@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http2';
-import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Session } from 'node:http2';
+import type { ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { createEndpointHandler } from '@restatedev/restate-sdk';
 import { catalogRowWriter } from '../../packages/client/src/agent/index.ts';
@@ -13,7 +13,9 @@ export interface AgentsServerOptions extends AssistantOptions {
   port: number;
   /** Default `127.0.0.1`. A runtime in a container needs an address that it can reach. */
   host?: string;
-  /** The name of the system that may give work. It is the path of `url`, and no other path is answered. Without it any path. */
+  /** The public key of the runtime that may give work (`publickeyv1_…`). Without it whoever reaches the port may. */
+  identityKey?: string;
+  /** The path of `url`. */
   systemName?: string;
 }
 
@@ -27,13 +29,19 @@ export interface RunningAgents {
 
 /** Serves the example agents to Restate. */
 export async function startAgents(options: AgentsServerOptions): Promise<RunningAgents> {
-  const { host = '127.0.0.1', systemName } = options;
+  const { host = '127.0.0.1', identityKey, systemName } = options;
   const services = [echoAgent(options), ...assistantAgent(options).services];
-  const rows = options.catalogUrl === undefined ? [] : [catalogRowWriter(options.catalogUrl)];
+  const { catalogUrl, catalogToken } = options;
+  const rows =
+    catalogUrl === undefined ? [] : [catalogRowWriter(catalogUrl, undefined, catalogToken)];
   // HTTP/2 without TLS, like the SDK's own `serve`, which can neither be stopped nor bound to an address.
-  const endpoint = { services: [...services, ...rows], logger: logFailures };
-  const handle = createEndpointHandler(endpoint);
-  const server = createServer(systemName === undefined ? handle : onlyFor(systemName, handle));
+  const server = createServer(
+    createEndpointHandler({
+      services: [...services, ...rows],
+      identityKeys: identityKey === undefined ? [] : [identityKey],
+      logger: logFailures,
+    }),
+  );
   const sessions = new Set<ServerHttp2Session>();
   server.on('session', (session) => {
     sessions.add(session);
@@ -51,16 +59,5 @@ export async function startAgents(options: AgentsServerOptions): Promise<Running
       for (const session of sessions) session.destroy();
       await closed;
     },
-  };
-}
-
-type Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
-
-/** The runtime of another system remembers this port perhaps, from a time when its own agents had it. */
-function onlyFor(systemName: string, handle: Handler): Handler {
-  return (request, response) => {
-    if (request.url.startsWith(`/${systemName}/`)) return handle(request, response);
-    response.writeHead(421, { 'content-type': 'text/plain' });
-    response.end(`These agents work for the local system ${systemName} only.\n`);
   };
 }

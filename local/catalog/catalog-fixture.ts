@@ -27,13 +27,14 @@ export async function start(options: Partial<CatalogOptions> = {}): Promise<Cata
 
 /** Writes a row of `entities`, or a part of an existing one. */
 export async function putEntity(
-  catalog: Pick<Catalog, 'url'>,
+  catalog: Pick<Catalog, 'url'> & { secret?: string | undefined },
   row: Row,
   oldUrl?: string,
 ): Promise<void> {
   const query = oldUrl === undefined ? '' : `?url=${encodeURIComponent(oldUrl)}`;
   const response = await fetch(`${catalog.url}/rows/entities${query}`, {
     method: 'PUT',
+    headers: catalog.secret === undefined ? {} : { authorization: `Bearer ${catalog.secret}` },
     body: JSON.stringify(row),
   });
   if (response.status !== 204) throw new Error(await response.text());

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isFromPage } from '../stack/door.ts';
+import { hasCredential, isFromPage } from '../stack/door.ts';
 import { ChangeLog } from './change-log.ts';
 import { answerPreflight, NO_STORE, sendJson, setElectricCors } from './http-answers.ts';
 import { RowStore } from './row-store.ts';
@@ -20,10 +20,11 @@ export interface CatalogOptions {
   host?: string;
   /** The SQLite file, or `:memory:`. */
   databasePath: string;
-  /** The secret that requests of `/v1/shape` must have as `secret` (or `api_secret`, its older name). */
+  /**
+   * The secret that requests of `/v1/shape` must have as `secret` (or `api_secret`, its older name), and those that write rows as
+   * `Authorization: Bearer …`. No page writes rows.
+   */
   secret?: string;
-  /** Rows are written below `/<systemName>` only, so that agents of another system cannot write theirs here. */
-  systemName?: string;
   /** How long a live read is held; default 20 s, as in Electric. */
   longPollTimeoutMs?: number;
   /** How long an event stream lasts; default 60 s, as in Electric. */
@@ -50,7 +51,7 @@ export async function startCatalog(options: CatalogOptions): Promise<Catalog> {
   const store = new RowStore(options.databasePath);
   const log = new ChangeLog(options.maxLoggedChanges ?? 10_000);
   const engine = { store, log, handles: new ShapeHandles(log), longPollTimeoutMs, sseTimeoutMs };
-  const server = createServer(catalogListener(engine, secret, options.systemName));
+  const server = createServer(catalogListener(engine, secret));
   // Longer than a pooling client keeps an idle connection, so that it does not meet a closed one.
   server.keepAliveTimeout = 60_000;
   try {
@@ -79,13 +80,9 @@ export async function startCatalog(options: CatalogOptions): Promise<Catalog> {
 }
 
 /** The HTTP face of an engine. */
-export function catalogListener(
-  engine: ShapeEngine,
-  secret?: string,
-  systemName?: string,
-): RequestListener {
+export function catalogListener(engine: ShapeEngine, secret?: string): RequestListener {
   return (req, res) => {
-    route(engine, { secret, systemName }, req, res).catch((error: unknown) => {
+    route(engine, secret, req, res).catch((error: unknown) => {
       // A client that disconnected within its body is no error of ours and gets no response.
       if (!req.readableAborted) console.error('catalog:', error);
       if (res.headersSent) res.destroy();
@@ -96,7 +93,7 @@ export function catalogListener(
 
 async function route(
   engine: ShapeEngine,
-  { secret, systemName }: Pick<CatalogOptions, 'secret' | 'systemName'>,
+  secret: string | undefined,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
@@ -104,12 +101,13 @@ async function route(
   const query = new URLSearchParams(search);
   const segments = pathSegments(path);
   if (segments === undefined) return sendJson(res, 400, { message: 'Malformed path' });
-  const isOfSystem = systemName === undefined || segments[0] === systemName;
-  const [root, name, ...rest] = systemName === undefined ? segments : segments.slice(1);
-  if (isOfSystem && root === 'rows' && name !== undefined && rest.length === 0) {
-    const table = findTable(name);
-    // Rows have no secret: agents write them with nothing but the address.
+  const [root, name, ...rest] = segments;
+  if (root === 'rows' && name !== undefined && rest.length === 0) {
+    if (secret !== undefined && !hasCredential(req, secret)) {
+      return sendJson(res, 401, { message: 'Unauthorized' });
+    }
     if (isFromPage(req)) return sendJson(res, 403, { message: 'No page may write rows' });
+    const table = findTable(name);
     if (table) return serveRows(engine, table, query, req, res);
     return sendJson(res, 404, { message: `There is no table ${JSON.stringify(name)}` });
   }

@@ -2,9 +2,8 @@ import { startCatalog } from './catalog-server.ts';
 import type { Catalog } from './catalog-server.ts';
 
 // The catalog engine as a process of its own: CATALOG_PORT (default 3000), CATALOG_DATA (the SQLite
-// file, default `.local/catalog.sqlite`), CATALOG_SECRET (default none). CATALOG_SYSTEM is the name of the system,
-// below which rows are written (default none).
-const { CATALOG_PORT, CATALOG_DATA, CATALOG_SECRET, CATALOG_SYSTEM } = process.env;
+// file, default `.local/catalog.sqlite`), CATALOG_SECRET (default none).
+const { CATALOG_PORT, CATALOG_DATA, CATALOG_SECRET } = process.env;
 const databasePath = CATALOG_DATA || '.local/catalog.sqlite';
 
 try {
@@ -12,7 +11,6 @@ try {
     port: Number(CATALOG_PORT || 3000),
     databasePath,
     ...(CATALOG_SECRET ? { secret: CATALOG_SECRET } : {}),
-    ...(CATALOG_SYSTEM ? { systemName: CATALOG_SYSTEM } : {}),
   });
   stopOnSignal(catalog);
   console.log(

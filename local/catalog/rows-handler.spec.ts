@@ -11,8 +11,8 @@ beforeEach(async () => {
 });
 afterEach(endAll);
 
-async function rows(table = 'entities'): Promise<Row[]> {
-  const response = await readShape(catalog, { table, offset: '-1' });
+async function rows(table = 'entities', secret = ''): Promise<Row[]> {
+  const response = await readShape(catalog, { table, offset: '-1', secret });
   const messages = (await response.json()) as { value?: Row }[];
   return messages.flatMap(({ value }) => (value ? [value] : []));
 }
@@ -168,6 +168,27 @@ describe('/rows', () => {
 
     expect(response.status).toBe(status);
     expect(await response.json()).toEqual({ message });
+  });
+
+  it('answers 401 without the secret, and writes nothing', async () => {
+    catalog = await start({ secret: 'hush' });
+    const body = JSON.stringify(entity('a'));
+    for (const method of ['PUT', 'DELETE', 'POST', 'OPTIONS']) {
+      for (const authorization of [undefined, 'Bearer ', 'Bearer other', 'hush', 'Basic hush']) {
+        const response = await fetch(`${catalog.url}/rows/entities?url=x`, {
+          method,
+          headers: new Headers(authorization === undefined ? {} : { authorization }),
+          ...(method === 'PUT' && { body }),
+        });
+        expect(response.status).toBe(401);
+        expect(await response.json()).toEqual({ message: 'Unauthorized' });
+      }
+    }
+    expect((await put(body, '/rows/users')).status).toBe(401);
+    expect(await rows('entities', 'hush')).toEqual([]);
+
+    await putEntity({ url: catalog.url, secret: 'hush' }, entity('a'));
+    expect(await rows('entities', 'hush')).toEqual([entity('a')]);
   });
 
   it.each([

@@ -59,17 +59,19 @@ describe('a command of the page', () => {
     expect(answer.headers['content-type']).toBe('application/problem+json');
   });
 
-  it('ends an invocation, and does nothing else to it', async () => {
+  it('ends an invocation or deletes an ended one, and does nothing else to it', async () => {
     const headers = fixture.ownHeaders();
     const actOn = (how: string) =>
       fixture.ask('PATCH', `/registry/invocations/inv_1/${how}`, headers);
 
-    const answers = [await actOn('cancel'), await actOn('kill'), await actOn('purge')];
+    const answers = [];
+    for (const how of ['cancel', 'kill', 'purge', 'resume']) answers.push(await actOn(how));
 
-    expect(answers.map(({ status }) => status)).toEqual([202, 202, 404]);
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202, 404]);
     expect(fixture.received.map(({ url }) => url)).toEqual([
       '/registry/invocations/inv_1/cancel',
       '/registry/invocations/inv_1/kill',
+      '/registry/invocations/inv_1/purge',
     ]);
   });
 

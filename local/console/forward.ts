@@ -24,7 +24,7 @@ const CALLS: [methods: string, path: RegExp][] = [
   ['GET', /^\/registry\/services$/],
   ['POST', /^\/registry\/query$/],
   ['GET', /^\/health$/],
-  ['PATCH', /^\/registry\/invocations\/inv_\w{1,64}\/(?:cancel|kill)$/],
+  ['PATCH', /^\/registry\/invocations\/inv_\w{1,64}\/(?:cancel|kill|purge)$/],
 ];
 /** What it may ask besides, where nobody mints read tokens for it. */
 const READS: [methods: string, path: RegExp][] = [

@@ -15,19 +15,22 @@ const CONTENT_TYPES: Record<string, string> = {
 
 const PAGE = join(import.meta.dirname, 'page');
 const CLIENT = join(import.meta.dirname, '../../packages/client/src');
-// Both clients are published as ES modules without bare imports: a browser loads them as they are.
+// All three are published as ES modules without bare imports: a browser loads them as they are.
+const MARKDOWN = join(distOf('markdown-it'), 'browser/markdown-it.esm.min.mjs');
 const DURABLE_STREAMS = distOf('@durable-streams/client');
 const ELECTRIC = distOf('@electric-sql/client');
-/** The URLs of the packages that the client library imports by name. */
+/** The URLs of the packages that the page and the client library import by name. */
 const PACKAGE_PATHS: Record<string, string> = {
   '@durable-streams/client': '/modules/durable-streams.js',
   '@electric-sql/client': '/modules/electric/index.mjs',
+  'markdown-it/browser': '/modules/markdown-it.mjs',
 };
 
 /** The file of a path of the console. A name contains no slash, so none leads elsewhere. */
 export function findPageFile(path: string): string | undefined {
   if (path === '/') return join(PAGE, 'index.html');
   if (path === '/modules/durable-streams.js') return join(DURABLE_STREAMS, 'index.js');
+  if (path === '/modules/markdown-it.mjs') return MARKDOWN;
   const [, electric] = /^\/modules\/electric\/([\w-]+\.mjs)$/.exec(path) ?? [];
   if (electric !== undefined) return join(ELECTRIC, electric);
   const [, library] = /^\/packages\/client\/src\/([\w-]+\.ts)$/.exec(path) ?? [];
@@ -52,7 +55,7 @@ export async function sendPageFile(file: string, response: ServerResponse): Prom
 function forBrowsers(source: string): string {
   const script = stripTypeScriptTypes(source);
   return script.replace(
-    /\b(import\(|from )'(@[\w-]+\/client)'/g,
+    /\b(import\(|from )'(@[\w-]+\/client|markdown-it\/browser)'/g,
     (whole, how: string, name: string) => {
       const path = PACKAGE_PATHS[name];
       return path === undefined ? whole : `${how}'${path}'`;

@@ -12,10 +12,11 @@ export interface Settings {
   /** The key of the console. */
   consoleKey: string;
   readTokenSecret: string;
+  /** What the catalog asks the gateway for, and agents that write rows. */
   catalogSecret: string;
   /** What Restate and the history store ask the gateway for. */
   upstreamToken: string;
-  /** The name of this system. It is part of the addresses at which its parts take work. */
+  /** The name of this system. It marks the deployment of its example agents. */
   systemName: string;
   /** The ports of the last start by part, which the next one takes again. */
   ports?: Record<string, number>;

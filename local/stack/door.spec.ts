@@ -30,7 +30,11 @@ describe('the door of a part', () => {
     const socketPath = join(folder, 'part.sock');
     part.listen(socketPath);
     await once(part, 'listening');
-    door = await openDoor(0, socketPath, 'the-credential');
+    door = await openDoor(
+      0,
+      () => [{ path: `${socketPath}.none` }, { path: socketPath }],
+      'the-credential',
+    );
   });
   afterEach(async () => {
     await door.close();

@@ -1,6 +1,10 @@
 import { once } from 'node:events';
 import { createServer, request as askPart } from 'node:http';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+
+/** Where a server listens: a Unix socket, or a port of the loopback interface. */
+export type Way = { path: string } | { port: number };
 
 export interface Door {
   readonly port: number;
@@ -8,17 +12,21 @@ export interface Door {
 }
 
 /**
- * An HTTP server on the loopback interface in front of a part that listens on a Unix socket. Callers with the
- * credential use it like the part itself.
+ * An HTTP server on the loopback interface in front of a part. Callers with the credential use it like the part itself. Of
+ * several `ways`, a request takes the first that opens.
  */
 export async function openDoor(
   port: number,
-  socketPath: string,
+  ways: () => readonly Way[],
   credential: string,
 ): Promise<Door> {
   const server = createServer(
     withCredential(credential, (request, response) => {
-      pass(request, response, socketPath);
+      void connectFirst(ways()).then((socket) => {
+        if (socket) pass(request, response, socket);
+        // The part is gone: the client sees what it would see of the part itself.
+        else request.socket.destroy();
+      });
     }),
   );
   // Longer than the gateway keeps an idle connection, so that it does not meet a closed one.
@@ -43,11 +51,15 @@ export async function openDoor(
  */
 export function withCredential(credential: string, listener: RequestListener): RequestListener {
   return (request, response) => {
-    const isKnown = request.headers.authorization === `Bearer ${credential}`;
+    const isKnown = hasCredential(request, credential);
     delete request.headers.authorization;
     if (isKnown) listener(request, response);
     else refuse(response, 401, 'This part of the local system answers its own gateway only.');
   };
+}
+
+export function hasCredential({ headers }: IncomingMessage, credential: string): boolean {
+  return headers.authorization === `Bearer ${credential}`;
 }
 
 /**
@@ -65,19 +77,36 @@ function refuse(response: ServerResponse, status: number, reason: string): void 
   response.end(`${reason}\n`);
 }
 
-function pass(request: IncomingMessage, response: ServerResponse, socketPath: string): void {
+/** The first way that opens, or undefined. */
+export async function connectFirst(ways: readonly Way[]): Promise<Socket | undefined> {
+  for (const way of ways) {
+    const socket = connect('path' in way ? way : { ...way, host: '127.0.0.1' });
+    try {
+      await once(socket, 'connect');
+      return socket;
+    } catch {
+      socket.destroy();
+    }
+  }
+  return undefined;
+}
+
+function pass(request: IncomingMessage, response: ServerResponse, socket: Socket): void {
   const { method, url: path } = request;
   // A connection of its own, which the part cannot have closed in the meantime. If the part closed it after its answer, a
   // write of Node that ends the request would fail, and Node would drop the answer.
   const headers = { ...request.headers, connection: 'keep-alive' };
-  const asked = askPart({ socketPath, agent: false, method, path, headers }, (answer) => {
+  const createConnection = (): Socket => socket;
+  const asked = askPart({ createConnection, method, path, headers }, (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     response.flushHeaders();
     answer.on('error', () => response.destroy());
     answer.pipe(response);
   });
-  // The part is gone: the client sees what it would see of the part itself.
   asked.on('error', () => request.socket.destroy());
-  response.on('close', () => asked.destroy());
+  response.on('close', () => {
+    asked.destroy();
+    socket.destroy();
+  });
   request.pipe(asked);
 }

@@ -4,10 +4,14 @@ export interface FirstSteps {
   consoleUrl: string;
   /** The address to which your own agents write their rows. */
   catalogUrl: string;
+  /** What they need for it. */
+  catalogSecret: string;
   apiKey: string;
   readTokenSecret: string;
   /** The file that holds the export line. */
   environmentFile: string;
+  /** What follows `npm run local --` to name this system. */
+  options: string;
 }
 
 /**
@@ -28,7 +32,7 @@ How it is: ${managementUrl}/health/ready
 
 For another terminal, before you paste what the docs show:
   ${exportLine(system)}
-(npm run local -- --env prints it again, and source ${system.environmentFile} takes it.)
+(npm run local -- ${system.options}--env prints it again, and source ${system.environmentFile} takes it.)
 
 Spawn an agent:
   ${curl} ${json} -d '{"type":"assistant","id":"ada"}' ${gatewayUrl}/api/spawn
@@ -48,12 +52,13 @@ Ctrl-C stops everything.
 
 /** The line by which another shell takes the address, the key and the secret. */
 export function exportLine(system: FirstSteps): string {
-  const { gatewayUrl, apiKey, readTokenSecret, catalogUrl } = system;
+  const { gatewayUrl, apiKey, readTokenSecret, catalogUrl, catalogSecret } = system;
   const variables = {
     GATEWAY_URL: gatewayUrl,
     GATEWAY_API_KEY: apiKey,
     GATEWAY_READ_TOKEN_SECRETS: readTokenSecret,
     CATALOG_URL: catalogUrl,
+    CATALOG_TOKEN: catalogSecret,
   };
   const pairs = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   return `export ${pairs.join(' ')}`;

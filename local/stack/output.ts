@@ -9,14 +9,17 @@ const COLOURS = {
   console: 'greenBright',
   local: 'bold',
 } as const;
-export type Speaker = keyof typeof COLOURS;
+type Part = keyof typeof COLOURS;
+/** One of several copies of a part has a number. */
+export type Speaker = Part | `${Part}-${number}`;
 
 const PREFIX_WIDTH = Math.max(...Object.keys(COLOURS).map((name) => name.length));
 
 /** Prints a line after its part's prefix, coloured on a terminal unless NO_COLOR is set. */
 export function say(speaker: Speaker, line: string): void {
   const prefix = `${speaker.padEnd(PREFIX_WIDTH)} |`;
-  process.stdout.write(`${styleText(COLOURS[speaker], prefix)} ${line}\n`);
+  const [part] = speaker.split('-') as [Part];
+  process.stdout.write(`${styleText(COLOURS[part], prefix)} ${line}\n`);
 }
 
 /** The gateway's JSON log line for people: a request in brief and once, anything else in full. */

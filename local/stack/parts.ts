@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { awaitOk } from './await-ok.ts';
 import type { DataFolder } from './data-folder.ts';
 import { environmentOfPart, settingsFromOutside } from './environment.ts';
+import { openIdentity, type Identity } from './identity.ts';
 import { readableLogLine, say, type Speaker } from './output.ts';
 import {
   READY_TIMEOUT_MS,
@@ -27,6 +28,25 @@ export const USUAL_PORTS = {
 };
 export type Ports = typeof USUAL_PORTS;
 
+/** What a system consists of. */
+export interface Plan {
+  usualPorts: Ports;
+  /** In starting order: each part may use those of earlier stages. Those of one stage start at the same time. */
+  stages: readonly (readonly Part[])[];
+  /** Where the parts are. */
+  addressesOf(context: Context): Record<string, string>;
+  /** Opens what leads to several copies of a part. Returns what closes it. */
+  open?(context: Context): Promise<() => Promise<unknown>>;
+  /** Resolves when every copy knows the agents that were registered. */
+  untilAgentsAreKnown?(context: Context): Promise<void>;
+  /** What follows `npm run local --` to name it. */
+  options: string;
+  /** What is printed after the first steps. */
+  more?(): string;
+  /** How often a part may end within a minute. */
+  mostEnds?: number;
+}
+
 export interface Context {
   data: DataFolder;
   ports: Ports;
@@ -40,36 +60,42 @@ export interface Part {
   start: (context: Context) => Promise<RunningPart>;
 }
 
-/** In starting order: each part may use the ones before it. */
+export const HISTORY: Part = { name: 'history', start: startHistory };
+export const CATALOG: Part = { name: 'catalog', start: startCatalog };
+export const AGENTS: Part = { name: 'agents', start: startAgents };
+export const CONSOLE: Part = { name: 'console', start: startConsole };
+
+/** One of each part, in starting order. */
 export const PARTS: Part[] = [
   { name: 'restate', start: startRuntime },
-  { name: 'history', start: startHistory },
-  { name: 'catalog', start: startCatalog },
-  { name: 'agents', start: startAgents },
-  { name: 'gateway', start: startGateway },
-  { name: 'console', start: startConsole },
+  HISTORY,
+  CATALOG,
+  AGENTS,
+  { name: 'gateway', start: (context) => startGateway(context, context.ports) },
+  CONSOLE,
 ];
 
-/** Where the parts are. */
+export const SIMPLE: Plan = {
+  usualPorts: USUAL_PORTS,
+  stages: PARTS.map((part) => [part]),
+  addressesOf,
+  options: '',
+};
+
 export function addressesOf({ ports, data }: Context): Record<string, string> {
   return {
     restate: `${loopback(ports.ingress)}, admin API ${loopback(ports.admin)}`,
     history: loopback(ports.history),
-    catalog: catalogUrl({ ports, data }),
+    catalog: loopback(ports.catalog),
     agents: agentsUrl({ ports, data }),
     gateway: `${loopback(ports.gateway)}, probes and metrics ${loopback(ports.management)}`,
     console: loopback(ports.console),
   };
 }
 
-/** The `uri` of the example agents' deployment. Its path is the system's name, which another system's runtime does not ask for. */
+/** The `uri` of the example agents' deployment. Its path is the system's name, by which it is found when they have moved. */
 export function agentsUrl({ ports, data }: Context): string {
   return `${loopback(ports.agents)}/${data.settings.systemName}`;
-}
-
-/** Where agents write their rows. Its path is the system's name, which agents of another system do not have. */
-export function catalogUrl({ ports, data }: Context): string {
-  return `${loopback(ports.catalog)}/${data.settings.systemName}`;
 }
 
 export const loopback = (port: number) => `http://127.0.0.1:${port}`;
@@ -80,8 +106,14 @@ function startRuntime({ data, ports, onOutput = say }: Context): Promise<Running
     ingressPort: ports.ingress,
     adminPort: ports.admin,
     credential: data.settings.upstreamToken,
+    identityKeyFile: identityOf(data).keyFile,
     onOutput: (line) => onOutput('restate', line),
   });
+}
+
+/** The example agents take work that is signed with it. */
+export function identityOf(data: DataFolder): Identity {
+  return openIdentity(join(data.restate, 'identity.pem'));
 }
 
 async function startHistory(context: Context): Promise<RunningPart> {
@@ -101,7 +133,6 @@ async function startCatalog(context: Context): Promise<RunningPart> {
     CATALOG_PORT: ports.catalog,
     CATALOG_DATA: join(data.catalog, 'catalog.sqlite'),
     CATALOG_SECRET: data.settings.catalogSecret,
-    CATALOG_SYSTEM: data.settings.systemName,
   });
   await untilOk(catalog, `${loopback(ports.catalog)}/v1/health`);
   return catalog;
@@ -112,23 +143,34 @@ async function startAgents(context: Context): Promise<RunningPart> {
   const agents = startNode(context, 'agents', 'local/agents/main.ts', {
     AGENTS_PORT: ports.agents,
     AGENTS_SYSTEM: data.settings.systemName,
+    AGENTS_IDENTITY_KEY: identityOf(data).publicKey,
     GATEWAY_URL: loopback(ports.gateway),
     GATEWAY_API_KEY: data.settings.agentsKey,
-    CATALOG_URL: catalogUrl(context),
+    CATALOG_URL: loopback(ports.catalog),
+    CATALOG_TOKEN: data.settings.catalogSecret,
   });
   await untilListening(agents);
   return agents;
 }
 
-async function startGateway(context: Context): Promise<RunningPart> {
+/** One copy of the gateway. */
+export interface GatewayCopy {
+  name?: Speaker;
+  gateway: number;
+  management: number;
+  historyPath?: string;
+}
+
+export async function startGateway(context: Context, copy: GatewayCopy): Promise<RunningPart> {
   const { data, ports } = context;
+  const { name = 'gateway', historyPath = '/v1/stream' } = copy;
   const settings = {
     ...settingsFromOutside(process.env),
-    GATEWAY_PORT: ports.gateway,
-    GATEWAY_MANAGEMENT_PORT: ports.management,
+    GATEWAY_PORT: copy.gateway,
+    GATEWAY_MANAGEMENT_PORT: copy.management,
     GATEWAY_API_KEYS: [
       `${data.settings.apiKey} name=terminal`,
-      `${data.settings.agentsKey} name=agents scopes=commands+streams:read+streams:write`,
+      `${data.settings.agentsKey} name=agents scopes=commands+streams:read+streams:write+streams:delete`,
       `${data.settings.consoleKey} name=console scopes=commands+registry:read+registry:write`,
     ].join(','),
     GATEWAY_READ_TOKEN_SECRETS: data.settings.readTokenSecret,
@@ -136,13 +178,13 @@ async function startGateway(context: Context): Promise<RunningPart> {
     GATEWAY_RUNTIME_INGRESS_TOKEN: data.settings.upstreamToken,
     GATEWAY_RUNTIME_ADMIN_URL: loopback(ports.admin),
     GATEWAY_RUNTIME_ADMIN_TOKEN: data.settings.upstreamToken,
-    GATEWAY_HISTORY_URL: `${loopback(ports.history)}/v1/stream`,
+    GATEWAY_HISTORY_URL: `${loopback(ports.history)}${historyPath}`,
     GATEWAY_HISTORY_TOKEN: data.settings.upstreamToken,
     GATEWAY_SYNC_URL: loopback(ports.catalog),
     GATEWAY_SYNC_SECRET: data.settings.catalogSecret,
   };
-  const gateway = startNode(context, 'gateway', 'dist/main.js', settings, readableLogLine);
-  await untilOk(gateway, `${loopback(ports.gateway)}/health`);
+  const gateway = startNode(context, name, 'dist/main.js', settings, readableLogLine);
+  await untilOk(gateway, `${loopback(copy.gateway)}/health`);
   return gateway;
 }
 

@@ -11,6 +11,15 @@ import {
   type RunningProcess,
 } from './process.ts';
 
+/** A node of a cluster. It listens on Unix sockets, without doors, and talks with the others at its port. */
+export interface RestateNode {
+  /** Its data belong to it. */
+  name: string;
+  port: number;
+  /** The ports of all nodes, in order. The first one begins the cluster. */
+  ports: readonly number[];
+}
+
 export interface RestateOptions {
   dataDir: string;
   /** 0 or undefined means a free port. */
@@ -18,6 +27,8 @@ export interface RestateOptions {
   adminPort?: number;
   /** It listens on Unix sockets, with doors at its ports for callers with this credential. Without it on TCP, for all. */
   credential?: string;
+  /** The file of the private key with which it signs its requests to agents (PKCS #8 in PEM). */
+  identityKeyFile?: string;
   /** Receives Restate's warnings and errors, line by line. */
   onOutput?: (line: string) => void;
 }
@@ -40,6 +51,7 @@ const LISTENERS = {
 };
 /** What Linux and macOS allow (`sun_path`, with a zero byte at its end). */
 const MAX_SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
+const POLL_INTERVAL_MS = 100;
 type Ports = Record<keyof typeof LISTENERS, number>;
 
 /** Starts the Restate server of `@restatedev/restate-server`. Resolves when it accepts requests. */
@@ -69,17 +81,80 @@ export async function startRestate(options: RestateOptions): Promise<RunningRest
   };
 }
 
+/** Starts a node of a cluster. Resolves when it takes part in it, which needs another node. */
+export async function startRestateNode(
+  options: Pick<RestateOptions, 'dataDir' | 'identityKeyFile' | 'onOutput'>,
+  node: RestateNode,
+): Promise<RunningProcess> {
+  const dataDir = resolve(options.dataDir);
+  checkSocketPath(dataDir, node.name);
+  const temporaryDir = join(dataDir, 'tmp');
+  await mkdir(temporaryDir, { recursive: true });
+  const restate = startProcess({
+    name: node.name,
+    command: binaryPath(),
+    args: [
+      '--no-logo',
+      `--base-dir=${join(dataDir, 'data')}`,
+      `--node-name=${node.name}`,
+      '--listen-mode=tcp',
+      `--bind-address=127.0.0.1:${node.port}`,
+    ],
+    env: {
+      ...environment(temporaryDir, { ingress: 0, admin: 0 }, options.identityKeyFile),
+      ...clusterEnvironment(node),
+    },
+    readable,
+    onLine: options.onOutput,
+  });
+  return untilReady(restate, READY_TIMEOUT_MS, async (signal) => {
+    await untilAlive(`http://127.0.0.1:${node.port}/health`, signal);
+    return restate;
+  });
+}
+
+/** Three nodes of which each record is on two: any one of them may be away. */
+function clusterEnvironment({ port, ports }: RestateNode): NodeJS.ProcessEnv {
+  return {
+    RESTATE_INGRESS__LISTEN_MODE: 'unix',
+    RESTATE_ADMIN__LISTEN_MODE: 'unix',
+    RESTATE_CLUSTER_NAME: 'local',
+    RESTATE_AUTO_PROVISION: String(port === ports[0]),
+    RESTATE_DEFAULT_REPLICATION: '2',
+    RESTATE_METADATA_CLIENT__ADDRESSES: JSON.stringify(
+      ports.map((each) => `http://127.0.0.1:${each}`),
+    ),
+    RESTATE_DEFAULT_NUM_PARTITIONS: '4',
+  };
+}
+
+async function untilAlive(url: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const health = await fetch(url, { signal })
+      .then((response) => response.json() as Promise<{ status?: string }>)
+      .catch(() => undefined);
+    if (health?.status === 'Alive') return;
+    await new Promise((resolveLater) => setTimeout(resolveLater, POLL_INTERVAL_MS));
+  }
+}
+
+function checkSocketPath(dataDir: string, nodeName: string): void {
+  const tooLong =
+    Buffer.byteLength(restateSocket(dataDir, 'ingress', nodeName)) - MAX_SOCKET_PATH_BYTES;
+  if (tooLong > 0) {
+    throw new Error(
+      `The path of the data folder is ${tooLong} bytes too long for Restate's Unix sockets. Name a shorter one with --data DIR.`,
+    );
+  }
+}
+
 async function launch(
   options: RestateOptions,
   wanted: Ports,
 ): Promise<{ process: RunningProcess; ports: Ports }> {
   const dataDir = resolve(options.dataDir);
-  const tooLong = Buffer.byteLength(socketPath(dataDir, 'ingress')) - MAX_SOCKET_PATH_BYTES;
-  if (options.credential !== undefined && tooLong > 0) {
-    throw new Error(
-      `The path of the data folder is ${tooLong} bytes too long for Restate's Unix sockets. Name a shorter one with --data DIR.`,
-    );
-  }
+  if (options.credential !== undefined) checkSocketPath(dataDir, 'local');
   const temporaryDir = join(dataDir, 'tmp');
   await mkdir(temporaryDir, { recursive: true });
 
@@ -95,7 +170,7 @@ async function launch(
       '--bind-ip=127.0.0.1',
       '--use-random-ports=true',
     ],
-    env: environment(temporaryDir, wanted),
+    env: environment(temporaryDir, wanted, options.identityKeyFile),
     readable,
     onLine: options.onOutput,
   });
@@ -106,7 +181,8 @@ async function launch(
     const open = async (listener: keyof Ports): Promise<number> => {
       const line = await listeningLine(restate, LISTENERS[listener]);
       if (credential === undefined) return Number(line.span?.['server.port']);
-      doors.push(await openDoor(wanted[listener], socketPath(dataDir, listener), credential));
+      const ways = [{ path: restateSocket(dataDir, listener) }];
+      doors.push(await openDoor(wanted[listener], () => ways, credential));
       return doors.at(-1)!.port;
     };
     const [ingress, admin] = await Promise.all([open('ingress'), open('admin')]);
@@ -117,8 +193,13 @@ async function launch(
   return { process: restate, ports };
 }
 
-function socketPath(dataDir: string, listener: keyof Ports): string {
-  return join(dataDir, 'data/local', `${listener}.sock`);
+/** The Unix socket of a node, by default of the only one. */
+export function restateSocket(
+  dataDir: string,
+  listener: 'ingress' | 'admin',
+  nodeName = 'local',
+): string {
+  return join(dataDir, 'data', nodeName, `${listener}.sock`);
 }
 
 /** Finds the binary like `@restatedev/restate-server`, whose own script would be one more process. */
@@ -129,13 +210,20 @@ function binaryPath(): string {
 }
 
 /** Only PATH is inherited, so that a developer's RESTATE_* variables do not change it. */
-function environment(temporaryDir: string, ports: Ports): NodeJS.ProcessEnv {
+function environment(
+  temporaryDir: string,
+  ports: Ports,
+  identityKeyFile: string | undefined,
+): NodeJS.ProcessEnv {
   const bind = (port: number) => `127.0.0.1:${port}`;
   return {
     PATH: process.env.PATH,
     TMPDIR: temporaryDir,
     ...(ports.ingress && { RESTATE_INGRESS__BIND_ADDRESS: bind(ports.ingress) }),
     ...(ports.admin && { RESTATE_ADMIN__BIND_ADDRESS: bind(ports.admin) }),
+    ...(identityKeyFile && {
+      RESTATE_WORKER__INVOKER__REQUEST_IDENTITY_PRIVATE_KEY_PEM_FILE: identityKeyFile,
+    }),
     RESTATE_DISABLE_TELEMETRY: 'true',
     // It asks GitHub for its newest release at every start, and no setting turns that off. Its complaint about a
     // missing internet connection is hidden.

@@ -1,6 +1,5 @@
 import { ProcessEndedError, type RunningPart } from './process.ts';
 
-/** A part that ends so often within a minute is not started again. */
 const MOST_ENDS = 3;
 const WINDOW_MS = 60_000;
 
@@ -15,11 +14,13 @@ export interface Supervision {
   onRestart: (message: string) => void;
   /** Called whenever `running` has changed. */
   onChange?: () => void;
+  /** A part that ends so often within a minute is not started again. By default three times. */
+  mostEnds?: number | undefined;
   /** The time in milliseconds. */
   now?: () => number;
 }
 
-/** The running parts. One that ends by itself is started again; its third end within a minute ends all of them. */
+/** The running parts. One that ends by itself is started again; its third end within a minute ends all of them, or a later one. */
 export class RunningParts {
   /** Rejects with the reason when a part is given up. */
   readonly ended: Promise<never>;
@@ -64,15 +65,15 @@ export class RunningParts {
   }
 
   async #keep(part: SupervisedPart, first: RunningPart): Promise<void> {
-    const { onRestart, onChange, now = Date.now } = this.#supervision;
+    const { onRestart, onChange, now = Date.now, mostEnds = MOST_ENDS } = this.#supervision;
     let ends: number[] = [];
     let reason = await endOf(first);
     while (!this.stopping) {
       this.#running.delete(part.name);
       onChange?.();
       ends = [...ends, now()].filter((atMs) => atMs > now() - WINDOW_MS);
-      if (ends.length >= MOST_ENDS) {
-        throw new Error(`${part.name} ended ${MOST_ENDS} times in a minute. ${reason.message}`);
+      if (ends.length >= mostEnds) {
+        throw new Error(`${part.name} ended ${mostEnds} times in a minute. ${reason.message}`);
       }
       const [what] = reason.message.split('. ', 1);
       onRestart(`${what}: starting it again`);

@@ -3,9 +3,12 @@ import { agentLink, type AgentAddress } from './agent-address.ts';
 import { showStatus } from './agent-line.ts';
 import type { Failure } from './agent-list.ts';
 import { byId, element } from './element.ts';
+import { reasonText } from './reason.ts';
 import { age, nextTry, timeElement } from './times.ts';
 
 const MOST_CHILDREN = 6;
+const FINAL_ADVICE =
+  'Nothing is tried again. Mend the agent and send the message once more: the next good reply ends this.';
 const ADVICE = 'Mend the agent and register it again: it continues by itself.';
 
 /** The top of an agent's page: who it is, how it is and why, what may be done. */
@@ -32,9 +35,11 @@ export class AgentHead {
     this.#showWhatIsPossible();
   }
 
-  showState(row: EntityRow | undefined, failure: Failure | undefined, isKnown?: boolean): void {
+  showState(row: EntityRow | undefined, known: Failure | undefined, isKnown?: boolean): void {
     this.#isKnown = isKnown;
-    this.#status = failure ? 'failing' : row?.status;
+    const isAtWork = row?.status === 'running' || row?.status === 'waiting';
+    const failure = known?.isFinal && isAtWork ? undefined : known;
+    this.#status = failure ? (failure.isFinal ? 'failed' : 'failing') : row?.status;
     showStatus(byId('agent-status'), this.#status ?? 'unknown');
     this.#failure.hidden = !failure;
     if (failure) this.#showFailure(failure);
@@ -64,9 +69,12 @@ export class AgentHead {
     this.#showWhatIsPossible();
   }
 
-  #showFailure({ reason, tries, since, nextTryAt, isHandler }: Failure): void {
+  #showFailure({ reason, tries, since, nextTryAt, isHandler, isFinal }: Failure): void {
+    const ago = age(since);
     const facts = [
-      since === undefined ? 'Failing' : `Failing for ${age(since)}`,
+      isFinal
+        ? `Failed${ago && ` ${ago} ago`}: the last message got no answer`
+        : `Failing${ago && ` for ${ago}`}`,
       tries === undefined ? '' : `attempt ${tries}`,
       nextTry(nextTryAt),
     ];
@@ -75,8 +83,8 @@ export class AgentHead {
     const end = isHandler
       ? 'To end it, cancel its invocation: an interrupt waits behind it.'
       : 'Interrupt ends the turn that fails.';
-    byId('failure-advice').textContent = `${ADVICE} ${end}`;
-    const text = reason === '' ? 'The reason is on its timeline.' : reason;
+    byId('failure-advice').textContent = isFinal ? FINAL_ADVICE : `${ADVICE} ${end}`;
+    const text = reason === '' ? 'The reason is on its timeline.' : reasonText(reason);
     if (this.#reason.textContent !== text) this.#reason.textContent = text;
   }
 
@@ -109,10 +117,10 @@ function verbReasons(status: string | undefined): Record<ControlVerb, string | u
     const reason = 'This agent is not in the catalog.';
     return { interrupt: reason, pause: reason, resume: reason, archive: reason };
   }
-  const isBusy = status === 'running' || status === 'failing';
+  const isBusy = status === 'running' || status === 'waiting' || status === 'failing';
   return {
     interrupt: unless(isBusy, 'It is not writing a reply.'),
-    pause: unless(isBusy || status === 'idle', `It is ${status}.`),
+    pause: unless(isBusy || status === 'idle' || status === 'failed', `It is ${status}.`),
     resume: unless(status === 'paused', 'It is not paused.'),
     archive: unless(status !== 'archived', 'It is archived.'),
   };

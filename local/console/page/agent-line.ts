@@ -2,6 +2,7 @@ import type { EntityRow } from '../../../packages/client/src/index.ts';
 import { agentOfUrl, hashOf } from './agent-address.ts';
 import type { Failure, Listed } from './agent-list.ts';
 import { element } from './element.ts';
+import { reasonLine } from './reason.ts';
 import { age, nextTry } from './times.ts';
 
 const DEEPEST = 4;
@@ -10,10 +11,12 @@ const DEEPEST = 4;
 export function newAgentLine({ row: { url, type, id } }: Listed): HTMLElement {
   const link = element('a', { href: hashOf({ type, id }), className: 'open' }, id);
   link.dataset.testid = 'open';
+  link.title = id;
   return element(
     'li',
     { className: 'row', dataset: { testid: 'catalog-row', url } },
-    element('div', { className: 'main' }, link, element('span', { className: 'type' }, type)),
+    element('div', { className: 'main' }, link),
+    element('span', { className: 'type' }, type),
     element('span', { className: 'pill' }),
     element('span', { className: 'activity' }),
     element('p', { className: 'reason', dataset: { testid: 'row-reason' } }),
@@ -26,7 +29,7 @@ export function fillAgentLine(
   { row, depth, status, failure }: Listed,
   isSelected: boolean,
 ): void {
-  const [, pill, activity, reason] = [...line.children] as HTMLElement[];
+  const [, , pill, activity, reason] = [...line.children] as HTMLElement[];
   if (!pill || !activity || !reason) return;
   showStatus(pill, status);
   line.classList.toggle('selected', isSelected);
@@ -50,13 +53,12 @@ function orphanText({ parent }: EntityRow, depth: number): string {
 
 /** In one line: why, which attempt, when the next is. */
 function failureText({ reason, tries, since, nextTryAt }: Failure): string {
-  const [first = ''] = reason.split('\n');
   const facts = [
     tries === undefined ? '' : `attempt ${tries}`,
     since === undefined ? '' : `for ${age(since)}`,
     nextTry(nextTryAt),
   ];
-  return [first, ...facts].filter(Boolean).join(' · ');
+  return [reasonLine(reason), ...facts].filter(Boolean).join(' · ');
 }
 
 export function showStatus(pill: HTMLElement, status: string): void {

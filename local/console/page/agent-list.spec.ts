@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EntityRow, Invocation } from '../../../packages/client/src/index.ts';
-import { failuresOf, listed, withUnlisted, type Failure } from './agent-list.ts';
+import { failuresOf as agentFailures } from '../../../packages/client/src/failures.ts';
+import { failuresOf, listed, statusesOf, withUnlisted, type Failure } from './agent-list.ts';
 
 const row = (id: string, more: Partial<EntityRow> = {}): EntityRow => ({
   url: `/t/default/a/echo/${id}`,
@@ -58,6 +59,23 @@ describe('the list of agents', () => {
     expect(linesOf(rows, { status: 'failing' }, failures)).toEqual(['e failing']);
   });
 
+  it('has those first whose last turn failed for good, and none that waits for a person', () => {
+    const rows = [
+      row('asks', { status: 'waiting' }),
+      row('b'),
+      row('a', { status: 'failed' }),
+      child('e', 'b'),
+    ];
+    expect(linesOf(rows)).toEqual(['a failed', 'asks waiting', 'b idle', '-e idle']);
+    expect(linesOf(rows, { status: 'waiting' })).toEqual(['asks waiting']);
+    const all = listed(rows, new Map(), ALL);
+    expect([...statusesOf(all)].filter(([, count]) => count > 0)).toEqual([
+      ['failed', 1],
+      ['waiting', 1],
+      ['idle', 2],
+    ]);
+  });
+
   it('is filtered by text and type, and ordered by id or activity', () => {
     const rows = [row('b', { updated_at: '2026-01-02T00:00:00Z' }), row('ab', { type: 'x' })];
     expect(linesOf(rows, { text: 'X/A' })).toEqual(['ab idle']);
@@ -75,9 +93,20 @@ describe('the list of agents', () => {
   });
 });
 
+const failuresIn = (invocations: Invocation[]) =>
+  failuresOf(
+    agentFailures({
+      failing: invocations,
+      stored: new Map(),
+      failed: [],
+      good: new Map(),
+      rows: [],
+    }),
+  );
+
 describe('what fails in the runtime', () => {
   it('belongs to the agent, also if it is a turn or a row of it', () => {
-    const failing = failuresOf([
+    const failing = failuresIn([
       invocation('echo/a/wake'),
       invocation('assistantTurn/run', { invokedBy: 'assistant/b/wake', tries: 92 }),
       invocation('catalogRow/x/put', { invokedBy: 'assistant/b/wake' }),
@@ -90,7 +119,7 @@ describe('what fails in the runtime', () => {
   });
 
   it('is listed even if the agent has never written a row', () => {
-    const rows = withUnlisted([row('a')], failuresOf([invocation('echo/new/wake')]), 'default');
+    const rows = withUnlisted([row('a')], failuresIn([invocation('echo/new/wake')]), 'default');
     expect(rows.map(({ url, status }) => [url, status])).toEqual([
       ['/t/default/a/echo/a', 'idle'],
       ['/t/default/a/echo/new', 'failing'],

@@ -1,4 +1,4 @@
-import type { EntityRow, Invocation } from '../../../packages/client/src/index.ts';
+import type { AgentFailure, EntityRow, Invocation } from '../../../packages/client/src/index.ts';
 import { agentOfHash, agentOfTarget, hashOf, type AgentAddress } from './agent-address.ts';
 
 /** Why an agent fails, and since when. */
@@ -10,6 +10,10 @@ export interface Failure {
   nextTryAt: string | undefined;
   /** Whether a handler of the agent itself fails, so that all that is sent to the agent waits. */
   isHandler?: boolean;
+  /** Its last message failed for good, and nothing is tried again. */
+  isFinal?: boolean;
+  /** Only its row says so. */
+  isOfRow?: boolean;
 }
 
 /** An agent in the list. */
@@ -38,20 +42,31 @@ export const SORTS: Record<string, string> = {
 };
 const OWN_HANDLER = /\/(?:spawn|wake|control)$/;
 const AGENT_HANDLER = /\/(?:spawn|wake|control|write)$/;
-const RANKS = ['failing', 'running', 'paused', 'idle', 'archived'];
+const RANKS = ['failing', 'failed', 'waiting', 'running', 'paused', 'idle', 'archived'];
 
-/** By the agent's place in this page (`#/type/id`): what the runtime says of those whose invocations fail. */
-export function failuresOf(invocations: readonly Invocation[]): Map<string, Failure> {
+/** By the agent's place in this page (`#/type/id`): those that fail, or whose last message failed for good. */
+export function failuresOf(found: readonly AgentFailure[]): Map<string, Failure> {
   const failures = new Map<string, Failure>();
-  for (const invocation of invocations) {
-    const agent = agentOfInvocation(invocation);
-    // Other objects may be called by whom they like. They are no agents.
-    if (!agent || !(AGENT_HANDLER.test(invocation.target) || invocation.invokedBy)) continue;
-    const known = failures.get(hashOf(agent));
-    if (known && (known.tries ?? 0) >= invocation.tries) continue;
-    failures.set(hashOf(agent), failureOf(invocation));
+  for (const { agent, state, reason, tries, since, nextTryAt, invocation } of found) {
+    const address = agentOfTarget(`${agent}/wake`);
+    if (!address) continue;
+    const { target = '' } = invocation ?? {};
+    failures.set(hashOf(address), {
+      reason,
+      tries: tries > 0 ? tries : undefined,
+      since,
+      nextTryAt,
+      isHandler: state !== 'failed' && OWN_HANDLER.test(target),
+      isFinal: state === 'failed',
+      isOfRow: tries === 0 && invocation === undefined,
+    });
   }
   return failures;
+}
+
+/** The status that a failure gives an agent. */
+function statusOf(failure: Failure): string {
+  return failure.isFinal ? 'failed' : 'failing';
 }
 
 export function failureOf({
@@ -84,12 +99,13 @@ export function withUnlisted(
   tenant: string,
 ): readonly EntityRow[] {
   const known = new Set(rows.map(hashOf));
-  const unlisted = [...failures].flatMap(([hash, { since = '' }]): EntityRow[] => {
+  const unlisted = [...failures].flatMap(([hash, failure]): EntityRow[] => {
+    const { since = '' } = failure;
     const agent = known.has(hash) ? undefined : agentOfHash(hash);
     if (!agent) return [];
     const url = `/t/${tenant}/a/${agent.type}/${agent.id}`;
     const times = { created_at: since, updated_at: since };
-    return [{ ...agent, url, tenant, status: 'failing', parent: null, ...times }];
+    return [{ ...agent, url, tenant, status: statusOf(failure), parent: null, ...times }];
   });
   return unlisted.length === 0 ? rows : [...rows, ...unlisted];
 }
@@ -99,20 +115,29 @@ export function listed(
   rows: readonly EntityRow[],
   failures: ReadonlyMap<string, Failure>,
   query: Query,
+  loadedOf: (url: string) => string = () => '',
 ): Listed[] {
   const text = query.text.trim().toLowerCase();
   const found = rows
     .map((row): Listed => {
-      const failure = failures.get(hashOf(row));
-      return { row, depth: 0, failure, status: failure ? 'failing' : row.status };
+      const known = failures.get(hashOf(row));
+      // One that failed for good and is at work again, or waits, does not fail any more.
+      const isAtWork = row.status === 'running' || row.status === 'waiting';
+      const failure = known?.isFinal && isAtWork ? undefined : known;
+      return { row, depth: 0, failure, status: failure ? statusOf(failure) : row.status };
     })
     .filter(
-      ({ row, status }) =>
+      ({ row, status, failure }) =>
         (query.type === '' || row.type === query.type) &&
         (query.status === '' || status === query.status) &&
-        (text === '' || `${row.type}/${row.id}`.toLowerCase().includes(text)),
+        (text === '' || searched(row, failure, loadedOf(row.url)).includes(text)),
     );
   return asTree(found, query.sort);
+}
+
+/** What is searched: the id, the type, the reason, and what is loaded of its conversation. */
+function searched({ type, id }: EntityRow, failure: Failure | undefined, loaded: string): string {
+  return [`${type}/${id}`, failure?.reason, loaded].join('\n').toLowerCase();
 }
 
 function asTree(found: Listed[], sort: string): Listed[] {
@@ -142,15 +167,16 @@ function asTree(found: Listed[], sort: string): Listed[] {
   return tree;
 }
 
-/** An agent with a child that fails comes as early as one that fails. */
+/** An agent with a child that fails comes as early as one that fails, or that failed for good. Those that wait for a person come next. */
 function ranksOf(
   found: readonly Listed[],
   byUrl: ReadonlyMap<string, Listed>,
 ): Map<string, number> {
   const ranks = new Map<string, number>();
   for (const { row, status } of found) {
-    if (status !== 'failing') continue;
-    for (let at: EntityRow | undefined = row; at && !ranks.has(at.url);) {
+    if (status === 'waiting' && !ranks.has(row.url)) ranks.set(row.url, 1);
+    if (status !== 'failing' && status !== 'failed') continue;
+    for (let at: EntityRow | undefined = row; at && ranks.get(at.url) !== 0;) {
       ranks.set(at.url, 0);
       at = at.parent === null ? undefined : byUrl.get(at.parent)?.row;
     }
@@ -164,7 +190,7 @@ function compare(
   sort: string,
   ranks: ReadonlyMap<string, number> | undefined,
 ): number {
-  const rank = (ranks?.get(a.row.url) ?? 1) - (ranks?.get(b.row.url) ?? 1);
+  const rank = (ranks?.get(a.row.url) ?? 2) - (ranks?.get(b.row.url) ?? 2);
   const by =
     sort === 'id'
       ? order(a.row.id, b.row.id)

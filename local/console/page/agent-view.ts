@@ -1,9 +1,15 @@
 import { conversation, textOf } from '../../../packages/client/src/index.ts';
-import type { Conversation, EntityRow, LiveState } from '../../../packages/client/src/index.ts';
+import type {
+  AgentFailure,
+  Conversation,
+  EntityRow,
+  LiveState,
+} from '../../../packages/client/src/index.ts';
 import type { AgentAddress } from './agent-address.ts';
 import { AgentHead } from './agent-head.ts';
 import { AgentInvocations } from './agent-invocations.ts';
 import type { Failure } from './agent-list.ts';
+import { AgentRuns } from './agent-runs.ts';
 import { ConversationView } from './conversation-view.ts';
 import { byId } from './element.ts';
 import { plain, type Event } from './event-text.ts';
@@ -21,7 +27,7 @@ export interface AgentViewOptions {
   onState: (state: LiveState) => void;
 }
 
-type View = 'conversation' | 'events' | 'invocations';
+type View = 'conversation' | 'runs' | 'events' | 'invocations';
 
 /** The kinds of events that screen readers announce. Every word would be too much. */
 const ANNOUNCED = new Set(['reply', 'error', 'refused']);
@@ -34,6 +40,7 @@ export class AgentView {
   readonly #conversationView: ConversationView;
   readonly #eventsView: EventsView;
   readonly #invocations: AgentInvocations;
+  readonly #runs: AgentRuns;
   readonly #note = new TimelineNote();
   readonly #follow: Follow;
   readonly #announcer = byId('announcer');
@@ -53,16 +60,18 @@ export class AgentView {
     this.#outcomes = new Outcomes(outbox);
     this.#invocations = new AgentInvocations(outbox);
     this.#eventsView = new EventsView(scroller);
+    this.#runs = new AgentRuns(scroller);
     this.#conversationView = new ConversationView({
       scroller,
       eventOf: (seq) => this.#bySeq.get(seq ?? -1),
       invocationOf: (id) => this.#invocations.find(id),
+      agentOf: () => this.#agent,
       onAgain: (key) => outbox.again(key),
       onForget: (key) => outbox.forget(key),
     });
     const followed = { conversation: this.#conversationView, events: this.#eventsView };
     this.#follow = new Follow(scroller, () =>
-      this.#view === 'invocations' ? undefined : followed[this.#view],
+      this.#view === 'conversation' || this.#view === 'events' ? followed[this.#view] : undefined,
     );
     for (const tab of document.querySelectorAll<HTMLButtonElement>('#views button')) {
       tab.addEventListener('click', () => this.show(tab.dataset.view as View));
@@ -77,6 +86,8 @@ export class AgentView {
     this.#conversation = conversation([]);
     this.#conversationView.clear();
     this.#eventsView.clear();
+    byId('show-events').textContent = 'Events';
+    this.#runs.open(`${agent.type}/${agent.id}`);
     this.#bySeq = new Map();
     this.#invocations.clear();
     this.#isKnown = undefined;
@@ -110,6 +121,10 @@ export class AgentView {
     this.#note.setUnknownAgent(!this.#isKnown && !failure);
   }
 
+  setFailures(failures: readonly AgentFailure[]): void {
+    this.#runs.setFailures(failures);
+  }
+
   /** Why no command is possible now, or undefined. */
   setCommandsOff(reason: string | undefined): void {
     this.#head.setCommandsOff(reason);
@@ -128,9 +143,10 @@ export class AgentView {
       tab.setAttribute('aria-pressed', String(tab.dataset.view === view));
     }
     byId('agent').dataset.shows = view;
-    for (const each of ['conversation', 'events', 'agent-invocations']) {
+    for (const each of ['conversation', 'agent-runs', 'events', 'agent-invocations']) {
       byId(each).hidden = each.replace('agent-', '') !== view;
     }
+    this.#runs.setShown(view === 'runs');
     if (view === 'events') this.#eventsView.add([]);
     else if (view === 'conversation') this.#showConversation();
     this.#showNote();
@@ -147,6 +163,7 @@ export class AgentView {
         this.#showNote();
       },
       onEvents: (events: Event[]) => this.#take(agent, events),
+      onReset: () => this.open(agent),
     };
     await readTimeline(settings, agent, read).catch((error: unknown) => {
       this.#note.say(`This timeline cannot be read: ${(error as Error).message}`);
@@ -173,6 +190,7 @@ export class AgentView {
     this.#conversation = conversation(events, this.#conversation);
     this.#outcomes.take(agent, events, this.#conversation);
     this.#eventsView.add(events);
+    this.#runs.take(events);
     byId('show-events').textContent = `Events ${this.#eventsView.count}`;
     if (this.#view === 'conversation') this.#showConversation();
     this.#showNote();

@@ -1,24 +1,36 @@
 import type { ControlVerb, EntityRow } from '../../../packages/client/src/index.ts';
-import { agentOfHash, agentOfUrl, hashOf, type AgentAddress } from './agent-address.ts';
+import { agentOfHash, hashOf, type AgentAddress } from './agent-address.ts';
 import type { Failure } from './agent-list.ts';
 import { AgentView } from './agent-view.ts';
 import { CatalogView } from './catalog-view.ts';
+import { DecisionsView } from './decisions-view.ts';
 import { DeploymentsView } from './deployments-view.ts';
 import { byId } from './element.ts';
-import { commandGateway, readGateway, readSettings, reasonOf } from './gateway.ts';
-import { notice } from './notice.ts';
+import { exportTimeline } from './export-timeline.ts';
+import { ForgetDialog } from './forget-dialog.ts';
+import { readGateway, readSettings } from './gateway.ts';
 import { Outbox } from './outbox.ts';
+import { RunReader } from './run-reader.ts';
+import { RunsView } from './runs-view.ts';
+import { SpawnDialog } from './spawn-dialog.ts';
 import { StatusLine } from './status-line.ts';
 import { Watch } from './watch.ts';
 
 const START_AGAIN_MS = 2_000;
-const SPAWN_RETRY_MS = 10_000;
 const DRAFT = 'agent-console draft ';
 const ARCHIVE = byId<HTMLDialogElement>('archive');
 
 const settings = await untilAnswered(readSettings);
-const catalog = new CatalogView(settings.tenant);
-const deployments = new DeploymentsView();
+const reader = new RunReader(settings);
+const catalog = new CatalogView(settings.tenant, (url) => reader.textOf(url));
+const runs = new RunsView(reader);
+const decisions = new DecisionsView(reader);
+const PAGES = [
+  { name: 'runs', title: 'Runs', hash: '#/runs', view: runs },
+  { name: 'decisions', title: 'Decisions', hash: '#/decisions', view: decisions },
+  { name: 'deployments', title: 'Deployments', hash: '#/deployments', view: new DeploymentsView() },
+];
+const forget = new ForgetDialog();
 const text = byId<HTMLTextAreaElement>('send-text');
 let open: (AgentAddress & { url: string }) | undefined;
 let rows: readonly EntityRow[] | undefined;
@@ -40,8 +52,10 @@ const status = new StatusLine(settings, (reason) => {
 const watch = new Watch(
   settings,
   (part, state) => status.report(part, state),
-  (found, note) => {
+  (found, note, all) => {
     failures = found;
+    runs.setFailures(all);
+    agentView.setFailures(all);
     catalog.showFailures(failures, note);
     showRow();
   },
@@ -65,6 +79,8 @@ async function followCatalog(): Promise<void> {
       rows = current;
       watch.setRows(rows);
       catalog.show(rows);
+      runs.setRows(rows);
+      decisions.setRows(rows);
       offerTypes(rows);
       showRow();
     }
@@ -73,24 +89,11 @@ async function followCatalog(): Promise<void> {
   }
 }
 
-byId<HTMLFormElement>('spawn').addEventListener('submit', (event) => {
-  event.preventDefault();
-  const form = event.target as HTMLFormElement;
-  const field = (name: string): HTMLInputElement =>
-    form.elements.namedItem(name) as HTMLInputElement;
-  const [type, id] = [field('type').value, field('id').value.trim()];
-  void run(form, 'Spawn', async () => {
-    const { url } = await commandGateway.agents.spawn(id === '' ? { type } : { type, id }, {
-      retryForMs: SPAWN_RETRY_MS,
-    });
-    field('id').value = '';
-    const agent = agentOfUrl(url);
-    if (!agent) return;
-    location.hash = hashOf(agent);
-    openFromHash();
-    // Enter must not spawn a second one.
-    text.focus();
-  });
+new SpawnDialog((hash) => {
+  location.hash = hash;
+  openFromHash();
+  // Enter must not spawn a second one.
+  text.focus();
 });
 
 byId<HTMLFormElement>('send').addEventListener('submit', (event) => {
@@ -121,6 +124,9 @@ byId('verbs').addEventListener('click', (event) => {
   ARCHIVE.showModal();
 });
 
+byId('export').addEventListener('click', () => open && void exportTimeline(settings, open));
+byId('forget-agent').addEventListener('click', () => open && forget.open(open));
+
 ARCHIVE.addEventListener('close', () => {
   if (ARCHIVE.returnValue === 'archive' && open) {
     outbox.send({ type: open.type, id: open.id }, 'archive', '');
@@ -128,37 +134,26 @@ ARCHIVE.addEventListener('close', () => {
   ARCHIVE.returnValue = '';
 });
 
-/** Runs one command at a time for a form, and reports why it failed. */
-async function run(form: HTMLElement, name: string, command: () => Promise<void>): Promise<void> {
-  if (form.ariaBusy === 'true') return;
-  form.ariaBusy = 'true';
-  try {
-    await command();
-  } catch (error) {
-    notice(`${name} failed: ${reasonOf(error)}`, 'failed');
-  } finally {
-    form.ariaBusy = null;
-  }
-}
-
 function openFromHash(): void {
   const { hash } = location;
   const agent = agentOfHash(hash);
   if (agent && open?.type === agent.type && open.id === agent.id) return;
   const left = open;
-  const isDeployments = hash === '#/deployments';
-  document.body.dataset.view = isDeployments ? 'deployments' : agent ? 'agent' : 'catalog';
-  setCurrent('agents-link', !isDeployments);
-  setCurrent('deployments-link', isDeployments);
-  if (isDeployments) deployments.open();
-  else deployments.close();
+  const page = PAGES.find(({ hash: of }) => of === hash);
+  document.body.dataset.view = page?.name ?? (agent ? 'agent' : 'catalog');
+  setCurrent('agents-link', page === undefined);
+  for (const { name, view } of PAGES) {
+    setCurrent(`${name}-link`, name === page?.name);
+    byId(`${name}-pane`).hidden = name !== page?.name;
+    if (name === page?.name) view.open();
+    else view.close();
+  }
   status.forget('timeline');
   agentView.close();
   open = agent && { ...agent, url: `/t/${settings.tenant}/a/${agent.type}/${agent.id}` };
   byId('agent').hidden = !agent;
-  byId('deployments-pane').hidden = !isDeployments;
-  byId('agents-panes').hidden = isDeployments;
-  const place = agent ? `${agent.id} · ` : isDeployments ? 'Deployments · ' : '';
+  byId('agents-panes').hidden = page !== undefined;
+  const place = agent ? `${agent.id} · ` : page ? `${page.title} · ` : '';
   document.title = `${place}Agent console`;
   const type = /^#\/\?type=([\w.-]+)$/.exec(hash)?.[1];
   if (type !== undefined) catalog.filterType(type);

@@ -20,6 +20,7 @@ const AGES_EVERY_MS = 5_000;
 /** The catalog as a list. Only its visible rows are in the page. */
 export class CatalogView {
   readonly #tenant: string;
+  readonly #loadedOf: (url: string) => string;
   readonly #count = byId('count');
   readonly #empty = byId('catalog-empty');
   readonly #failing = byId<HTMLButtonElement>('failing');
@@ -35,8 +36,10 @@ export class CatalogView {
   #selectedUrl: string | undefined;
   #isPlanned = false;
 
-  constructor(tenant: string) {
+  /** @param loadedOf what is loaded of the conversation of an agent */
+  constructor(tenant: string, loadedOf: (url: string) => string) {
     this.#tenant = tenant;
+    this.#loadedOf = loadedOf;
     for (const [value, label] of Object.entries(SORTS)) this.#sort.add(new Option(label, value));
     const list = byId('rows');
     this.#list = new VirtualList<Listed>({
@@ -113,7 +116,7 @@ export class CatalogView {
     const everything = listed(rows, this.#failures, { text: '', type: '', status: '', sort });
     const statuses = statusesOf(everything);
     this.#offer(new Set(rows.map(({ type }) => type)));
-    this.#showStatuses(statuses, everything.length);
+    this.#showStatuses(statuses);
     const query = {
       text: this.#text.value,
       type: this.#type.value,
@@ -121,7 +124,7 @@ export class CatalogView {
       sort,
     };
     const isWhole = query.text === '' && query.type === '' && query.status === '';
-    this.#shown = isWhole ? everything : listed(rows, this.#failures, query);
+    this.#shown = isWhole ? everything : listed(rows, this.#failures, query, this.#loadedOf);
     this.#list.show(this.#shown);
     const { length } = this.#shown;
     this.#count.textContent = isWhole ? `${length}` : `${length} of ${rows.length}`;
@@ -132,13 +135,13 @@ export class CatalogView {
     }
   }
 
-  #showStatuses(statuses: ReadonlyMap<string, number>, all: number): void {
+  #showStatuses(statuses: ReadonlyMap<string, number>): void {
     const failing = statuses.get('failing') ?? 0;
     this.#failing.hidden = failing === 0 && this.#status.value !== 'failing';
     this.#failing.textContent = `${failing} failing`;
     this.#failing.ariaPressed = String(this.#status.value === 'failing');
     document.title = document.title.replace(/^(?:\(\d+\) )?/, failing === 0 ? '' : `(${failing}) `);
-    const wanted = [['', `Any status (${all})`]];
+    const wanted = [['', 'Any status']];
     for (const [status, count] of statuses) wanted.push([status, `${status} (${count})`]);
     for (const [index, [value = '', label = '']] of wanted.entries()) {
       const option = this.#status.options[index];

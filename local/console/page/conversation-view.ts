@@ -1,9 +1,17 @@
-import type { Invocation, Note, ToolCall, Turn } from '../../../packages/client/src/index.ts';
-import { agentLink } from './agent-address.ts';
+import type {
+  Invocation,
+  Note,
+  ToolCall,
+  Turn,
+  TurnPart,
+} from '../../../packages/client/src/index.ts';
+import { agentLink, type AgentAddress } from './agent-address.ts';
+import { decisionForm } from './decision-form.ts';
 import { byId, element } from './element.ts';
-import { noteText, plain, traceOf, type Event } from './event-text.ts';
+import { decisionWords, noteText, plain, traceOf, type Event } from './event-text.ts';
 import { markdown } from './markdown.ts';
 import { copyButton } from './notice.ts';
+import { plainText } from './plain-text.ts';
 import type { Sent } from './outbox.ts';
 import { duration, nextTry, timeElement } from './times.ts';
 import { VirtualList } from './virtual-list.ts';
@@ -16,14 +24,18 @@ export interface ConversationViewOptions {
   eventOf: (seq: number | undefined) => Event | undefined;
   /** The unfinished invocation of that id, of this agent. */
   invocationOf: (id: string | undefined) => Invocation | undefined;
+  /** Whose conversation it is. */
+  agentOf: () => AgentAddress | undefined;
   onAgain: (key: string) => void;
   onForget: (key: string) => void;
 }
 
 const REPLY_STATES: Record<Turn['state'], string> = {
   sending: '',
+  queued: 'waits for its turn',
   waiting: 'not answered yet',
   writing: 'writing…',
+  asking: 'waits for a decision',
   done: '',
   stopped: 'stopped',
   failed: 'failed',
@@ -34,6 +46,9 @@ const REPLY_STATES: Record<Turn['state'], string> = {
 export class ConversationView {
   readonly #options: ConversationViewOptions;
   readonly #list: VirtualList<Entry>;
+  /** What each line shows: an entry that has changed is another object. */
+  readonly #versions = new WeakMap<HTMLElement, Entry | string>();
+  readonly #parts = new WeakMap<TurnPart, HTMLElement>();
 
   constructor(options: ConversationViewOptions) {
     this.#options = options;
@@ -65,19 +80,24 @@ export class ConversationView {
 
   #update(line: HTMLElement, entry: Entry): void {
     // An unchanged entry keeps its elements, and with them a selection of text.
-    const version = this.#versionOf(entry);
-    if (line.dataset.version === version) return;
-    line.dataset.version = version;
+    const version = entry.kind === 'sent' ? `${entry.state} ${this.#sentText(entry)}` : entry;
+    if (this.#versions.get(line) === version) return;
+    this.#versions.set(line, version);
     line.className = `item ${entry.kind}`;
-    if (entry.kind === 'turn') line.replaceChildren(...this.#turnParts(entry));
-    else if (entry.kind === 'sent') line.replaceChildren(...this.#sentParts(line, entry));
-    else line.replaceChildren(...noteParts(line, entry));
+    const focused = line.contains(document.activeElement) ? document.activeElement : null;
+    line.replaceChildren(...this.#partsOf(line, entry));
+    if (focused instanceof HTMLElement) focused.focus();
   }
 
-  #versionOf(entry: Entry): string {
-    if (entry.kind === 'note') return 'note';
-    if (entry.kind === 'sent') return `sent ${entry.state} ${entry.why} ${this.#sentText(entry)}`;
-    return `turn ${entry.state} ${entry.text.length} ${JSON.stringify(entry.tools)}`;
+  /** An entry that cannot be shown must not hide the others. */
+  #partsOf(line: HTMLElement, entry: Entry): Node[] {
+    try {
+      if (entry.kind === 'turn') return this.#turnParts(entry);
+      return entry.kind === 'sent' ? this.#sentParts(line, entry) : noteParts(line, entry);
+    } catch (error) {
+      const why = `This cannot be shown: ${(error as Error).message}`;
+      return [element('p', { className: 'failure' }, why), plainText(plain(entry))];
+    }
   }
 
   #turnParts(turn: Turn): Node[] {
@@ -89,8 +109,15 @@ export class ConversationView {
       const text = message.text || message.content.map(plain).join('\n');
       parts.push(block('message', [who('Message'), timeElement(beganAt), ...ids], text));
     }
-    if (turn.state !== 'sending') parts.push(replyBlock(turn));
+    if (turn.state !== 'sending') parts.push(replyBlock(turn, (part) => this.#partElement(part)));
     return parts;
+  }
+
+  /** A part that has not changed keeps its element, and with it what was typed into it. */
+  #partElement(part: TurnPart): HTMLElement {
+    const made = this.#parts.get(part) ?? partElement(part, this.#options.agentOf());
+    this.#parts.set(part, made);
+    return made;
   }
 
   #sentParts(line: HTMLElement, sent: Sent): Node[] {
@@ -136,9 +163,10 @@ export class ConversationView {
   }
 }
 
-function replyBlock(turn: Turn): HTMLElement {
-  const { state, text, tools, beganAt, endedAt, stoppedBy, error } = turn;
+function replyBlock(turn: Turn, shown: (part: TurnPart) => HTMLElement): HTMLElement {
+  const { state, ahead, parts, beganAt, endedAt, stoppedBy, error } = turn;
   const isOver = endedAt !== undefined;
+  const others = ahead === 1 ? '1 other' : `${ahead} others`;
   const head = [
     who('Agent'),
     ...(isOver ? [timeElement(endedAt)] : []),
@@ -146,38 +174,81 @@ function replyBlock(turn: Turn): HTMLElement {
     element(
       'span',
       { className: 'state', dataset: { testid: 'reply-state' } },
-      REPLY_STATES[state],
+      state === 'queued' ? `waits for ${others}` : REPLY_STATES[state],
     ),
   ];
-  const body = element('div', { className: 'body md', dataset: { testid: 'reply-text' } });
-  if (text !== '') body.append(markdown(text));
-  else if (state === 'done') body.append(element('p', { className: 'dim' }, 'An empty reply.'));
-  const by = stoppedBy && [`by ${stoppedBy.verb}`, stoppedBy.reason].filter(Boolean).join(': ');
+  const isEmpty = parts.length === 0 && state === 'done';
+  const empty = element('p', { className: 'dim' }, 'An empty reply.');
   return element(
     'div',
     { className: 'reply', dataset: { testid: 'reply', state } },
     element('p', { className: 'head' }, ...head),
-    ...tools.map(toolLine),
-    ...(body.hasChildNodes() ? [body] : []),
-    ...(by ? [element('p', { className: 'stopped' }, `Stopped ${by}.`)] : []),
-    ...(error === undefined ? [] : [element('pre', { className: 'failure', tabIndex: 0 }, error)]),
+    ...parts.map(shown),
+    ...(isEmpty ? [textElement(empty)] : []),
+    ...(stoppedBy ? [element('p', { className: 'stopped' }, stopText(stoppedBy))] : []),
+    ...(error === undefined
+      ? []
+      : [element('pre', { className: 'failure', tabIndex: 0 }, plainText(error))]),
   );
 }
 
-function toolLine({ name, state, input, output, error, url }: ToolCall): HTMLElement {
+function partElement(part: TurnPart, agent: AgentAddress | undefined): HTMLElement {
+  switch (part.type) {
+    case 'text':
+      return textElement(markdown(part.text));
+    case 'reasoning':
+      return element('div', { className: 'reasoning' }, plainText(part.text));
+    case 'tool':
+      return isAsking(part) && agent
+        ? element(
+            'div',
+            { className: 'asking' },
+            toolLine(part),
+            decisionForm({ agent: `${agent.type}/${agent.id}`, call: part.id, name: part.name }),
+          )
+        : toolLine(part);
+    case 'data':
+      return element(
+        'div',
+        { className: 'tool' },
+        element('code', {}, plainText(plain(part.data))),
+      );
+  }
+}
+
+function isAsking({ state, decision }: ToolCall): boolean {
+  return state === 'waiting' && !decision;
+}
+
+function textElement(said: Node): HTMLElement {
+  return element(
+    'div',
+    { className: 'body md', dir: 'auto', dataset: { testid: 'reply-text' } },
+    said,
+  );
+}
+
+function stopText({ verb, reason }: NonNullable<Turn['stoppedBy']>): string {
+  const by = verb === 'stop' ? 'Stopped' : `Stopped by ${verb}`;
+  const what = verb === 'withdraw' ? 'Withdrawn' : by;
+  return reason ? `${what}: ${reason}.` : `${what}.`;
+}
+
+function toolLine({ name, state, input, output, error, url, decision }: ToolCall): HTMLElement {
   const data = [input, error ?? output].filter((part) => part !== undefined).map(plain);
   return element(
     'p',
-    { className: 'tool', dataset: { state } },
+    { className: 'tool', dataset: { state, testid: 'tool' } },
     element('b', {}, name),
-    ` ${state} `,
-    element('code', {}, data.join(' → ')),
+    ` ${state === 'waiting' && !decision ? 'waits for a decision' : state} `,
+    element('code', {}, plainText(data.join(' → '))),
+    ...(decision ? [` ${decisionWords({ ...decision })}`] : []),
     ...(url === undefined ? [] : [' ', agentLink(url)]),
   );
 }
 
 function block(className: string, head: Node[], text: string, testid = className): HTMLElement {
-  const body = element('div', { className: 'body md' });
+  const body = element('div', { className: 'body md', dir: 'auto' });
   if (text !== '') body.append(markdown(text));
   return element(
     'div',
@@ -205,7 +276,7 @@ function noteParts(line: HTMLElement, note: Note): Node[] {
   const { text, url } = noteText(note);
   return [
     element('span', { className: 'what' }, note.what),
-    element('span', { className: 'said' }, text, ...(url ? [' ', agentLink(url)] : [])),
+    element('span', { className: 'said' }, plainText(text), ...(url ? [' ', agentLink(url)] : [])),
     event?.at === undefined ? element('span') : timeElement(event.at),
   ];
 }

@@ -31,28 +31,68 @@ export function eventText(event: Event): string {
       .join(': ');
     return [verb, why && `(${why})`, '→', status].filter(Boolean).map(plain).join(' ');
   }
-  if (kind === 'word' && typeof text === 'string') return text;
+  if ((kind === 'word' || kind === 'reasoning') && typeof text === 'string') return text;
+  if (kind === 'decision') return decisionText(event);
+  if (kind === 'restored') return restoredText(event);
   if (kind === 'tool') return toolText(event);
   if (kind === 'refused' && typeof reason === 'string') return `A command was refused: ${reason}.`;
   if (kind === 'error' && typeof message === 'string') return message;
   if (Array.isArray(content)) {
     const said = textOf(content) || content.map(plain).join(' ');
-    return stopped === undefined ? said : `(stopped) ${said}`;
+    return stopped === undefined ? said : `(${stopWord(stopped)}) ${said}`.trim();
   }
   const entries = Object.entries(event).filter(([name]) => !STANDARD_FIELDS.has(name));
   return entries.map(([name, value]) => `${name}: ${plain(value)}`).join(', ');
 }
 
+function stopWord(stopped: unknown): string {
+  const { verb } = (stopped ?? {}) as { verb?: unknown };
+  return verb === 'withdraw' ? 'withdrawn' : 'stopped';
+}
+
+function decisionText({ call, ...event }: Event): string {
+  return `${plain(call)} ${decisionWords(event)}`;
+}
+
+/** Who decided a call and how, such as `denied by ada: too much`. */
+export function decisionWords({ approved, by, note, expired }: Record<string, unknown>): string {
+  const who = by === undefined ? '' : ` by ${plain(by)}`;
+  const late = expired === true ? ', because nobody decided in time' : '';
+  const why = note === undefined ? '' : `: ${plain(note)}`;
+  return `${approved === true ? 'approved' : 'denied'}${who}${late}${why}`;
+}
+
+function restoredText({ expected, found }: Event): string {
+  if (typeof expected !== 'number' || typeof found !== 'number') return 'A store was restored.';
+  const differ = expected - found;
+  return differ > 0
+    ? `The store was restored: ${differ} events of this agent are missing.`
+    : `The agent was restored: it may repeat ${-differ} events.`;
+}
+
 function toolText({ name, state, input, output, error, url }: Event): string {
-  const data = state === 'called' ? input : (error ?? (url === undefined ? output : undefined));
+  const data =
+    state === 'called' || state === 'waiting'
+      ? input
+      : (error ?? (url === undefined ? output : undefined));
   return [name, state, data]
     .filter((part) => part !== undefined)
     .map(plain)
     .join(' ');
 }
 
+/** A text as it is, anything else as JSON. */
 export function plain(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return typeof value === 'string' ? value : json(value);
+}
+
+/** `JSON.parse` reads what `JSON.stringify` cannot write: it calls itself for each level. */
+export function json(value: unknown, indent?: number): string {
+  try {
+    return JSON.stringify(value, undefined, indent) ?? '';
+  } catch {
+    return '(nested too deeply to be shown)';
+  }
 }
 
 /** The trace of a `traceparent` (W3C Trace Context), or the id itself. */

@@ -1,6 +1,7 @@
 import { byId, element } from './element.ts';
-import { eventText, traceOf, type Event } from './event-text.ts';
+import { eventText, json, plain, traceOf, type Event } from './event-text.ts';
 import { copyButton } from './notice.ts';
+import { plainText } from './plain-text.ts';
 import { Roving } from './roving.ts';
 import { duration, timeElement } from './times.ts';
 import { VirtualList } from './virtual-list.ts';
@@ -14,6 +15,7 @@ interface RawEvent {
 
 const LINE_PX = 30;
 const LONGEST_LINE = 300;
+const LONGEST_KIND = 64;
 
 /** Every event in one line, which opens to the event as it is. */
 export class EventsView {
@@ -77,7 +79,7 @@ export class EventsView {
   }
 
   #matches({ event }: RawEvent): boolean {
-    return this.#kind.value === '' || String(event.kind) === this.#kind.value;
+    return this.#kind.value === '' || kindOf(event) === this.#kind.value;
   }
 
   #filter(): void {
@@ -87,7 +89,7 @@ export class EventsView {
 
   #offerKinds(): void {
     const offered = new Set([...this.#kind.options].map(({ value }) => value));
-    for (const kind of new Set(this.#events.map(({ event }) => String(event.kind)))) {
+    for (const kind of new Set(this.#events.map(({ event }) => kindOf(event)))) {
       if (!offered.has(kind)) this.#kind.add(new Option(kind, kind));
     }
   }
@@ -103,22 +105,23 @@ export class EventsView {
 
   #newLine(raw: RawEvent): HTMLElement {
     const { event, beforeAt, key } = raw;
-    const { seq, kind, at } = event;
+    const { seq, at } = event;
+    const kind = kindOf(event);
     const since = duration(beforeAt, at);
     const line = element(
       'button',
       { type: 'button', className: 'line' },
-      element('span', { className: 'seq' }, String(seq ?? '–')),
+      element('span', { className: 'seq' }, seqOf(event)),
       timeElement(at),
       element('span', { className: 'took' }, since === '' ? '' : `+${since}`),
-      element('b', {}, String(kind ?? '')),
+      element('b', {}, kind),
       element('span', { className: 'said' }, eventText(event).slice(0, LONGEST_LINE)),
     );
     line.addEventListener('click', () => {
       if (!this.#open.delete(key)) this.#open.add(key);
       this.#list.redraw();
     });
-    const dataset = { testid: 'event', seq: String(seq ?? ''), kind: String(kind) };
+    const dataset = { testid: 'event', seq: plain(seq), kind };
     return element('li', { className: 'raw', dataset }, line);
   }
 
@@ -131,8 +134,17 @@ export class EventsView {
   }
 }
 
+/** Anyone with a key may write any JSON for a kind. */
+function kindOf({ kind }: Event): string {
+  return plain(kind).slice(0, LONGEST_KIND);
+}
+
+function seqOf({ seq }: Event): string {
+  return plain(seq ?? '–').slice(0, LONGEST_KIND);
+}
+
 function detail(event: Event): HTMLElement {
-  const json = JSON.stringify(event, undefined, 2);
+  const whole = json(event, 2);
   const { requestId } = event;
   const trace = traceOf(event);
   return element(
@@ -141,10 +153,10 @@ function detail(event: Event): HTMLElement {
     element(
       'p',
       { className: 'head' },
-      copyButton('Copy event', json),
+      copyButton('Copy event', whole),
       ...(typeof requestId === 'string' ? [copyButton('Copy request', requestId)] : []),
       ...(trace === undefined ? [] : [copyButton('Copy trace', trace)]),
     ),
-    element('pre', { tabIndex: 0 }, json),
+    element('pre', { tabIndex: 0 }, plainText(whole)),
   );
 }

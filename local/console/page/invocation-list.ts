@@ -5,6 +5,7 @@ import { Cancels } from './cancels.ts';
 import { commandGateway, ONCE, reasonOf } from './gateway.ts';
 import { element } from './element.ts';
 import { copyButton, notice } from './notice.ts';
+import { reasonText } from './reason.ts';
 import { nextTry, timeElement } from './times.ts';
 
 const KILL = 'Kill';
@@ -88,7 +89,7 @@ export class InvocationList {
     failure.hidden = lastFailure === undefined;
     if (lastFailure === undefined || failure.dataset.said === lastFailure) return;
     failure.dataset.said = lastFailure;
-    const [first = '', ...stack] = lastFailure.split('\n');
+    const [first = '', ...stack] = reasonText(lastFailure).split('\n');
     const lines = stack.length === 0 ? [] : [element('pre', { tabIndex: 0 }, stack.join('\n'))];
     failure.replaceChildren(element('summary', {}, first), ...lines);
   }
@@ -125,6 +126,7 @@ export class InvocationList {
   }
 }
 
-export function isFailing({ lastFailure, status }: Invocation): boolean {
-  return lastFailure !== undefined || status === 'paused' || status === 'backing-off';
+/** Restate keeps the failure of an invocation that works again. */
+export function isFailing({ status }: Invocation): boolean {
+  return status === 'paused' || status === 'backing-off';
 }

@@ -1,108 +1,111 @@
+import MarkdownIt, { type Token } from 'markdown-it/browser';
 import { element } from './element.ts';
+import { plainText } from './plain-text.ts';
+
+/** A longer text is shown as it is: no parser is linear for every text. */
+const LONGEST = 20_000;
+/** So deep a quote in a quote, or a list in a list, is shown as it is. */
+const DEEPEST = 16;
+
+// Beyond `maxNesting` the parser drops what there is. Such a text is too deep for the page anyhow.
+const PARSER = new MarkdownIt({ html: false, linkify: true, maxNesting: 100 });
+PARSER.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
+PARSER.validateLink = isWebAddress;
+// It would hide what a message says.
+PARSER.disable('reference');
 
 /**
- * Renders Markdown as elements: paragraphs, headings, lists, quotes, code, emphasis and links. Every text becomes a
- * text node, and links lead only to http or https, so that no message can bring markup or a script into the page.
+ * Renders Markdown as elements. Every text becomes a text node, and links lead only to http or https, so that no message can bring markup or a
+ * script into the page. A text that is too long or too deep stays as it is.
  */
-export function markdown(source: string): DocumentFragment {
+export function markdown(source: string): Node {
+  if (source.length > LONGEST) return plainText(source);
+  const tokens = PARSER.parse(source, {});
+  return tokens.some(isTooDeep) ? plainText(source) : rendered(tokens);
+}
+
+function isTooDeep({ level, children }: Token): boolean {
+  return level >= DEEPEST || (children?.some((child) => child.level >= DEEPEST) ?? false);
+}
+
+function rendered(tokens: readonly Token[]): DocumentFragment {
   const made = document.createDocumentFragment();
-  const lines = source.replaceAll('\r\n', '\n').split('\n');
-  for (let index = 0; index < lines.length;) index = block(lines, index, made);
+  const open: Node[] = [];
+  for (const token of tokens) {
+    // The paragraphs of a list without empty lines.
+    if (token.hidden) continue;
+    const into = open.at(-1) ?? made;
+    if (token.nesting < 0) nameIfEmpty(open.pop());
+    else if (token.nesting === 0) into.appendChild(leaf(token));
+    else {
+      const child = opened(token);
+      into.appendChild(child);
+      open.push(child.firstElementChild ?? child);
+    }
+  }
   return made;
 }
 
-const FENCE = /^\s*(```|~~~)/;
-const HEADING = /^(#{1,6})\s+(.*)$/;
-const QUOTE = /^>\s?(.*)$/;
-const BULLET = /^\s*[-*+]\s+(.*)$/;
-const NUMBER = /^\s*(\d{1,9})[.)]\s+(.*)$/;
-
-/** @returns the index of the first line behind the block. */
-function block(lines: readonly string[], start: number, into: Node): number {
-  const line = lines[start] ?? '';
-  if (line.trim() === '') return start + 1;
-  if (FENCE.test(line)) return codeBlock(lines, start, into);
-  const heading = HEADING.exec(line);
-  if (heading) {
-    // The headings of a message are below those of the page.
-    into.appendChild(element('p', { className: 'md-heading' }, ...inline(heading[2] ?? '')));
-    return start + 1;
+/** What the next tokens go into: the element, or the one within it. */
+function opened(token: Token): HTMLElement {
+  switch (token.type) {
+    case 'heading_open':
+      // The headings of a message are below those of the page.
+      return element('p', { className: 'md-heading' });
+    case 'table_open':
+      return element('div', { className: 'md-table', tabIndex: 0 }, element('table'));
+    case 'ordered_list_open':
+      return element('ol', { start: Number(token.attrGet('start') ?? 1) });
+    case 'link_open':
+      return link(token, 'href');
+    default:
+      return document.createElement(token.tag);
   }
-  for (const [pattern, tag] of [
-    [BULLET, 'ul'],
-    [NUMBER, 'ol'],
-  ] as const) {
-    if (pattern.test(line)) return list(lines, start, into, pattern, tag);
+}
+
+function leaf(token: Token): Node {
+  switch (token.type) {
+    case 'inline':
+      return rendered(token.children ?? []);
+    case 'code_inline':
+      return element('code', {}, token.content);
+    case 'fence':
+    case 'code_block':
+      return code(token);
+    case 'hr':
+      return element('hr');
+    case 'softbreak':
+    case 'hardbreak':
+      return document.createTextNode('\n');
+    case 'image':
+      // The page loads nothing from elsewhere.
+      return nameIfEmpty(link(token, 'src', token.content));
+    default:
+      return document.createTextNode(token.content);
   }
-  if (QUOTE.test(line)) {
-    const end = endOf(lines, start, (text) => QUOTE.test(text));
-    const inner = lines.slice(start, end).map((text) => QUOTE.exec(text)?.[1] ?? '');
-    into.appendChild(element('blockquote', {}, markdown(inner.join('\n'))));
-    return end;
-  }
-  const end = endOf(lines, start, (text) => text.trim() !== '' && !isSpecial(text));
-  const text = lines.slice(start, Math.max(end, start + 1)).join('\n');
-  into.appendChild(element('p', {}, ...inline(text)));
-  return Math.max(end, start + 1);
 }
 
-function codeBlock(lines: readonly string[], start: number, into: Node): number {
-  const end = endOf(lines, start + 1, (text) => !FENCE.test(text));
-  const code = lines.slice(start + 1, end).join('\n');
-  into.appendChild(element('pre', { tabIndex: 0 }, element('code', {}, code)));
-  return end + 1;
+function isWebAddress(href: string): boolean {
+  return /^https?:\/\//i.test(href) && URL.canParse(href);
 }
 
-function list(
-  lines: readonly string[],
-  start: number,
-  into: Node,
-  pattern: RegExp,
-  tag: 'ul' | 'ol',
-): number {
-  const end = endOf(lines, start, (text) => pattern.test(text));
-  const items = lines
-    .slice(start, end)
-    .map((text) => element('li', {}, ...inline(pattern.exec(text)?.at(-1) ?? '')));
-  const made = element(tag, {}, ...items);
-  const first = NUMBER.exec(lines[start] ?? '')?.[1];
-  if (made instanceof HTMLOListElement && first !== undefined) made.start = Number(first);
-  into.appendChild(made);
-  return end;
+/** What stands behind the fence is a language, or anything else. */
+function code({ info, content }: Token): HTMLElement {
+  const said = element('code', {}, content.replace(/\n$/, ''));
+  const label = info.trim() === '' ? [] : [element('span', { className: 'md-info' }, info.trim())];
+  return element('pre', { tabIndex: 0 }, ...label, said);
 }
 
-function endOf(lines: readonly string[], start: number, goesOn: (line: string) => boolean): number {
-  let end = start;
-  while (end < lines.length && goesOn(lines[end] ?? '')) end += 1;
-  return end;
+function link(token: Token, attribute: 'href' | 'src', label = ''): HTMLElement {
+  const href = String(token.attrGet(attribute));
+  // `[x]()` has no address.
+  if (!isWebAddress(href)) return element('span', {}, label);
+  const title = String(token.attrGet('title') ?? '');
+  return element('a', { href, title, rel: 'noopener noreferrer', target: '_blank' }, label);
 }
 
-function isSpecial(line: string): boolean {
-  return [FENCE, HEADING, QUOTE, BULLET, NUMBER].some((pattern) => pattern.test(line));
-}
-
-const INLINE =
-  /`([^`\n]+)`|\*\*([^*\n]+)\*\*|__([^_\n]+)__|\*([^*\n]+)\*|\[([^\]\n]+)\]\((https?:\/\/[^\s)]+)\)|(https?:\/\/[^\s<>"')\]]+)/g;
-
-function inline(text: string): (Node | string)[] {
-  const made: (Node | string)[] = [];
-  let end = 0;
-  for (const match of text.matchAll(INLINE)) {
-    made.push(text.slice(end, match.index));
-    const [whole, code, strong, strong2, emphasis, label, url, bare] = match;
-    if (code !== undefined) made.push(element('code', {}, code));
-    else if (strong !== undefined) made.push(element('strong', {}, strong));
-    else if (strong2 !== undefined) made.push(element('strong', {}, strong2));
-    else if (emphasis !== undefined) made.push(element('em', {}, emphasis));
-    else made.push(link(url ?? bare ?? whole, label ?? bare ?? whole));
-    end = match.index + whole.length;
-  }
-  made.push(text.slice(end));
-  return made;
-}
-
-function link(href: string, label: string): Node {
-  const isSafe = URL.canParse(href) && /^https?:$/.test(new URL(href).protocol);
-  if (!isSafe) return document.createTextNode(label);
-  return element('a', { href, rel: 'noopener noreferrer', target: '_blank' }, label);
+/** A link without words is shown as its address. */
+function nameIfEmpty(made: Node | undefined): Node {
+  if (made instanceof HTMLAnchorElement && made.textContent === '') made.append(made.href);
+  return made ?? document.createDocumentFragment();
 }

@@ -1,6 +1,6 @@
 import type { Conversation } from '../../../packages/client/src/index.ts';
 import type { AgentAddress } from './agent-address.ts';
-import type { Event } from './event-text.ts';
+import { plain, type Event } from './event-text.ts';
 import { notice } from './notice.ts';
 import type { Outbox, Sent } from './outbox.ts';
 
@@ -22,14 +22,14 @@ export class Outcomes {
     for (const event of events) {
       const { kind, requestId, stopped, replyTo } = event;
       const stop = (stopped as { requestId?: unknown } | undefined)?.requestId;
-      const timer = this.#stops.get(String(stop));
+      const timer = this.#stops.get(plain(stop));
       if (timer !== undefined) {
         clearTimeout(timer);
-        this.#stops.delete(String(stop));
+        this.#stops.delete(plain(stop));
         const message = turns.find(({ seq }) => seq === replyTo)?.message?.text ?? '';
         notice(`Interrupted the answer to “${message.slice(0, 40)}”.`);
       }
-      const command = sent.get(String(requestId));
+      const command = sent.get(plain(requestId));
       if (command) this.#settle(command, kind, event);
     }
   }
@@ -38,14 +38,14 @@ export class Outcomes {
     const { key, what } = command;
     const name = what === 'message' ? 'The message' : `“${what}”`;
     if (kind === 'refused' || kind === 'error') {
-      const why = String(kind === 'error' ? message : reason);
+      const why = plain(kind === 'error' ? message : reason);
       this.#outbox.refuse(key, `${why}.`);
       notice(`${name} was refused by the agent: ${why}.`, 'failed');
       return;
     }
     this.#outbox.forget(key);
     if (what === 'message') return;
-    if (what !== 'interrupt') return notice(`${name} has been applied: ${String(status)}.`);
+    if (what !== 'interrupt') return notice(`${name} has been applied: ${plain(status)}.`);
     const timer = setTimeout(
       () => notice('Interrupt: there was no answer under way.'),
       REPLY_WITHIN_MS,

@@ -8,6 +8,8 @@ export interface TimelineRead {
   onState: (state: LiveState) => void;
   /** Events that arrive together come together. */
   onEvents: (events: Event[]) => void;
+  /** All events come again, from the start. */
+  onReset: () => void;
 }
 
 const BATCH_MS = 16;
@@ -16,7 +18,7 @@ const BATCH_MS = 16;
 export async function readTimeline(
   settings: Settings,
   agent: AgentAddress,
-  { signal, onState, onEvents }: TimelineRead,
+  { signal, onState, onEvents, onReset }: TimelineRead,
 ): Promise<void> {
   let pending: Event[] = [];
   const flush = (): void => {
@@ -26,7 +28,11 @@ export async function readTimeline(
   };
   const read = readGateway(settings, streamPrefix(settings, agent)).timeline(
     `${agent.type}/${agent.id}`,
-    { signal, onState: (state) => void (signal.aborted || onState(state)) },
+    {
+      signal,
+      onState: (state) => void (signal.aborted || onState(state)),
+      onReset: () => void (signal.aborted || onReset()),
+    },
   );
   await read
     .subscribe((given: unknown) => {

@@ -1,11 +1,19 @@
 import { APIError } from '../../../packages/client/src/index.ts';
-import type { EntityRow, Invocation, LiveState } from '../../../packages/client/src/index.ts';
+import type { AgentFailure, EntityRow, LiveState } from '../../../packages/client/src/index.ts';
 import { hashOf } from './agent-address.ts';
 import { failuresOf, type Failure } from './agent-list.ts';
 import { plain } from './event-text.ts';
 import { askGateway, commandGateway, LOOK, readGateway, streamPrefix } from './gateway.ts';
 import type { Settings } from './gateway.ts';
+import { pauseAfter } from './pace.ts';
 import type { Part } from './status-line.ts';
+
+/** By agent, why they are not known if they are not, and as Restate has them. */
+type OnFailures = (
+  failures: ReadonlyMap<string, Failure>,
+  note: string,
+  all: readonly AgentFailure[],
+) => void;
 
 const PERIOD_MS = 3_000;
 const MOST_FAILING = 1_000;
@@ -19,17 +27,18 @@ const MOST_REASONS = 20;
 export class Watch {
   readonly #settings: Settings;
   readonly #report: (part: Part, state: LiveState) => void;
-  readonly #onFailures: (failures: ReadonlyMap<string, Failure>, note: string) => void;
+  readonly #onFailures: OnFailures;
   /** Of agents whose row says that they fail, with the time of the row. */
   readonly #reasons = new Map<string, { at: string; failure: Failure }>();
   #rows: readonly EntityRow[] = [];
-  #invocations: readonly Invocation[] = [];
+  #failures: readonly AgentFailure[] = [];
   #note = '';
+  #askFailuresAtMs = 0;
 
   constructor(
     settings: Settings,
     report: (part: Part, state: LiveState) => void,
-    onFailures: (failures: ReadonlyMap<string, Failure>, note: string) => void,
+    onFailures: OnFailures,
   ) {
     this.#settings = settings;
     this.#report = report;
@@ -61,10 +70,13 @@ export class Watch {
     this.#report('gateway', error ? waiting(error) : { name: 'live' });
   }
 
+  /** Whether Restate answers is asked each time. What fails is asked less often, because Restate looks through all its invocations for it. */
   async #askRuntime(): Promise<void> {
+    const beganAtMs = performance.now();
+    const isDue = beganAtMs >= this.#askFailuresAtMs;
     try {
-      const call = { ...LOOK, isFailing: true, limit: MOST_FAILING };
-      this.#invocations = await commandGateway.invocations.list(call);
+      if (isDue) await this.#askFailures();
+      else await commandGateway.deployments.list(LOOK);
       this.#note = '';
       this.#report('runtime', { name: 'live' });
     } catch (error) {
@@ -73,7 +85,15 @@ export class Watch {
       const isClosed = error.status === 401 || error.status === 403;
       this.#note = isClosed ? `What fails in the runtime cannot be read: ${error.detail}` : '';
       this.#report('runtime', isClosed ? { name: 'live' } : waiting(error));
+      return;
     }
+    const now = performance.now();
+    if (isDue) this.#askFailuresAtMs = now + pauseAfter(now - beganAtMs);
+  }
+
+  async #askFailures(): Promise<void> {
+    const call = { ...LOOK, limit: MOST_FAILING, rows: this.#rows };
+    this.#failures = await commandGateway.invocations.failures(call);
   }
 
   /** Any timeline will do, and a new token each time tells whether there are tokens. */
@@ -96,7 +116,7 @@ export class Watch {
             ? {
                 reason: plain(reason ?? 'It does not say why.'),
                 tries: typeof attempt === 'number' ? attempt : undefined,
-                since: failure?.since ?? String(at),
+                since: failure?.since ?? plain(at),
                 nextTryAt: undefined,
               }
             : undefined;
@@ -135,14 +155,17 @@ export class Watch {
   }
 
   #tell(): void {
-    const failures = new Map<string, Failure>();
+    const failures = failuresOf(this.#failures);
     for (const row of this.#rows) {
       if (row.status !== 'failing') continue;
+      const known = failures.get(hashOf(row));
+      // Without the registry the row is all that is known. Where only the row says so, the timeline has the reason.
+      const isOfRow = known ? known.isOfRow : this.#note !== '';
       const unknown = { reason: '', tries: undefined, since: row.updated_at, nextTryAt: undefined };
-      failures.set(hashOf(row), this.#reasons.get(row.url)?.failure ?? unknown);
+      const said = this.#reasons.get(row.url)?.failure ?? known ?? unknown;
+      if (isOfRow) failures.set(hashOf(row), said);
     }
-    for (const [agent, failure] of failuresOf(this.#invocations)) failures.set(agent, failure);
-    this.#onFailures(failures, this.#note);
+    this.#onFailures(failures, this.#note, this.#failures);
   }
 }
 

@@ -67,7 +67,7 @@ USER 10001:10001
 EXPOSE 8787 8788
 STOPSIGNAL SIGTERM
 # For Compose; Kubernetes asks the management port. The shell-less form, as there is no shell. It asks where the
-# gateway listens: on Linux 0.0.0.0 and :: are reached at this machine. Of port 0 nobody knows what it became.
+# gateway listens: on Linux 0.0.0.0 and :: are reached at this machine, and without a host it listens on both. Of port 0 nobody knows what it became.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
   CMD ["node", "--eval", "const { GATEWAY_HOST: host, GATEWAY_PORT: port } = process.env; if (port === '0') process.exit(0); require('node:http').get({ host: host || '0.0.0.0', port: port || 8787, path: '/health' }, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 # node itself, never `npm start`: that would swallow SIGTERM.

@@ -35,6 +35,7 @@ while read -r name image; do
     # The tag has to follow at once, so that an image whose name begins the same is not meant.
     repository=${image%%@*}
     pin deploy/compose.yaml "s|image: ${repository%:*}[:@].*|image: $image|"
+    pin deploy/compose.cluster.yaml "s|image: ${repository%:*}[:@].*|image: $image|"
   fi
 done <"$list"
 [ -z "${check:-}" ] || exit "$different"

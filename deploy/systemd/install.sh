@@ -32,6 +32,7 @@ ln -sfn "$version" "$root/current"
 
 install -D -m 644 -t "${DESTDIR-}/etc/systemd/system" "$here/agent-gateway@.service" "$here/agent-gateway.target"
 install -D -m 644 "$here/agent-gateway.sysctl.conf" "${DESTDIR-}/etc/sysctl.d/60-agent-gateway.conf"
+install -D -m 644 "$here/agent-gateway.logrotate" "${DESTDIR-}/etc/logrotate.d/agent-gateway"
 install -d -m 700 "${DESTDIR-}/etc/agent-gateway"
 if [ -z "${DESTDIR-}" ]; then
   systemctl daemon-reload

@@ -40,7 +40,7 @@
 {{- end }}
 {{- range $scaler := list "autoscaling" "keda" }}
 {{- with index $.Values $scaler }}
-{{- if and .enabled .openReads.enabled (gt (int64 .openReads.averageValue) (int64 $cap)) }}
+{{- if and .enabled (.openReads).enabled (gt (int64 .openReads.averageValue) (int64 $cap)) }}
 {{ printf "%s.openReads.averageValue is %d, more than the %d reads that a pod takes: it would turn readers away and never scale. Aim at two thirds of that." $scaler (int64 .openReads.averageValue) (int64 $cap) }}
 {{- end }}
 {{- end }}
@@ -76,19 +76,21 @@ autoscaling has nothing to scale on: give targetCPUUtilizationPercentage, target
 {{- end }}
 {{- end }}
 {{- if .keda.enabled }}
-{{- if and .keda.openReads.enabled (not (and .keda.openReads.serverAddress .keda.openReads.averageValue)) }}
+{{- if and (.keda.openReads).enabled (not (and .keda.openReads.serverAddress .keda.openReads.averageValue)) }}
 keda.openReads needs serverAddress and averageValue.
 {{- end }}
-{{- if not (or .keda.openReads.enabled .keda.triggers) }}
+{{- if not (or (.keda.openReads).enabled .keda.triggers) }}
 keda has nothing to scale on: give openReads or triggers.
 {{- end }}
 {{- end }}
-{{- /* Helm removes a number that the last revision had and this one has not, and Kubernetes takes 1 instead. */}}
-{{- if include "agent-gateway.isScaled" $ }}
 {{- with lookup "apps/v1" "Deployment" (include "agent-gateway.namespace" $) (include "agent-gateway.fullname" $) }}
-{{- if and $.Release.IsUpgrade (ne (dig "agent-gateway/copies" "" (default dict .metadata.annotations)) "scaled") }}
-{{ printf "%d copies run, and this upgrade would stop all but one, because the last revision of the release names a number of copies and one with a scaler must not. See docs/kubernetes.md, \"Switch a scaler on\"." (int64 .spec.replicas) }}
+{{- $wasScaled := eq (dig "agent-gateway/copies" "" (default dict .metadata.annotations)) "scaled" }}
+{{- if and $.Release.IsUpgrade (not (include "agent-gateway.isScaled" $)) $wasScaled (lt (int64 $.Values.replicaCount) (int64 .spec.replicas)) }}
+{{ printf "%d copies run, as a scaler set them, and this upgrade would take the scaler away and leave %d. Set replicaCount to %d for this upgrade, and change it in the next." (int64 .spec.replicas) (int64 $.Values.replicaCount) (int64 .spec.replicas) }}
 {{- end }}
+{{- /* Helm removes a number that the last revision had and this one has not, and Kubernetes takes 1 instead. */}}
+{{- if and $.Release.IsUpgrade (include "agent-gateway.isScaled" $) (not $wasScaled) }}
+{{ printf "%d copies run, and this upgrade would stop all but one, because the last revision of the release names a number of copies and one with a scaler must not. See docs/kubernetes.md, \"Switch a scaler on\"." (int64 .spec.replicas) }}
 {{- end }}
 {{- end }}
 

@@ -9,12 +9,20 @@ service.nodePort needs service.type NodePort or LoadBalancer: a ClusterIP has no
 {{- if and .externalTrafficPolicy (eq .type "ClusterIP") }}
 service.externalTrafficPolicy needs service.type NodePort or LoadBalancer.
 {{- end }}
-{{- range $name := list "loadBalancerClass" "loadBalancerSourceRanges" }}
+{{- if and (eq (toString .clusterIP) "None") (ne .type "ClusterIP") }}
+service.clusterIP None needs service.type ClusterIP: the other kinds pass on to an address inside the cluster.
+{{- end }}
+{{- $isDual := hasSuffix "DualStack" .ipFamilyPolicy }}
+{{- $host := $.Values.settings.host | default "" | toString }}
+{{- if and (or (has "IPv6" .ipFamilies) $isDual) $host (not (contains ":" $host)) }}
+{{ printf "%s, and settings.host is %v, where nobody reaches the gateway over IPv6. Leave it out: then the gateway listens on both." (ternary (printf "service.ipFamilyPolicy is %s" .ipFamilyPolicy) "service.ipFamilies has IPv6" $isDual) $host }}
+{{- end }}
+{{- range $name := list "loadBalancerIP" "loadBalancerClass" "loadBalancerSourceRanges" }}
 {{- if and (index $.Values.service $name) (ne $.Values.service.type "LoadBalancer") }}
 {{ printf "service.%s needs service.type LoadBalancer." $name }}
 {{- end }}
 {{- end }}
-{{- if and (gt (len .ipFamilies) 1) (not (hasSuffix "DualStack" .ipFamilyPolicy)) }}
+{{- if and (gt (len .ipFamilies) 1) (not $isDual) }}
 service.ipFamilies has two families, which needs service.ipFamilyPolicy PreferDualStack or RequireDualStack.
 {{- end }}
 {{- end }}
@@ -43,8 +51,17 @@ networkPolicy.clients is required where networkPolicy.enabled is on: without it 
 {{- if not .dns }}
 networkPolicy.dns is required where networkPolicy.enabled is on: without DNS no upstream is found.
 {{- end }}
-{{- if and $.Values.serviceMonitor.enabled (not .monitoring) }}
-networkPolicy.monitoring is required where both networkPolicy.enabled and serviceMonitor.enabled are on: without it Prometheus does not reach the metrics.
+{{- range $rules, $peers := dict "extraIngress" "from" "extraEgress" "to" }}
+{{- range $index, $rule := index $.Values.networkPolicy $rules }}
+{{- if not (index $rule $peers) }}
+{{ printf "networkPolicy.%s[%d] has nothing in %q, which opens its ports to everyone. Say who it is; everyone is ipBlock 0.0.0.0/0 and ::/0." $rules $index $peers }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $monitor := list "serviceMonitor" "podMonitor" }}
+{{- if and (index $.Values $monitor | default dict).enabled (not $.Values.networkPolicy.monitoring) }}
+{{ printf "networkPolicy.monitoring is required where both networkPolicy.enabled and %s.enabled are on: without it Prometheus does not reach the metrics." $monitor }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -81,7 +98,11 @@ networkPolicy.monitoring is required where both networkPolicy.enabled and servic
 {{- end }}
 
 {{- define "agent-gateway.problems.monitoring" }}
-{{- if and .Values.prometheusRule.enabled (not .Values.serviceMonitor.enabled) }}
-prometheusRule.enabled needs serviceMonitor.enabled: its alerts are on the targets of that.
+{{- $byPod := (.Values.podMonitor).enabled }}
+{{- if and .Values.prometheusRule.enabled (not (or .Values.serviceMonitor.enabled $byPod)) }}
+prometheusRule.enabled needs serviceMonitor.enabled or podMonitor.enabled: its alerts are on the targets of that.
+{{- end }}
+{{- if and .Values.serviceMonitor.enabled $byPod }}
+serviceMonitor.enabled and podMonitor.enabled are both on: each pod would be scraped twice, and counted twice. Turn one off.
 {{- end }}
 {{- end }}

@@ -13,7 +13,7 @@ rendered. Each of the templates below prints a line for each problem.
 {{- end }}
 
 {{- define "agent-gateway.problems.image" }}
-{{- if not .Values.enabled }}
+{{- if and (hasKey .Values "enabled") (not .Values.enabled) }}
 enabled is false, and the chart is rendered all the same. It is for a chart that has this one as a dependency: give that dependency `condition: agent-gateway.enabled`.
 {{- end }}
 {{- with .Values.image }}
@@ -36,6 +36,9 @@ there are two secret sources: secrets.existingSecret names a Secret, and there a
 there is no secret source: name a Secret in secrets.existingSecret, or give secrets.apiKeys for the chart to make one.
 {{- else if not (get (include "agent-gateway.secretKeys" $ | fromJson) "apiKeys") }}
 there are no API keys: give secrets.apiKeys, or with an existing Secret the key that holds them in secrets.existingKeys.apiKeys.
+{{- end }}
+{{- if eq .existingSecret (include "agent-gateway.fullname" $) }}
+{{ printf "secrets.existingSecret is %s, as the chart calls a Secret of its own: where there is one, this upgrade would delete it, and every new pod would wait for it. Make the Secret under another name, and give that." .existingSecret }}
 {{- end }}
 
 {{- /* Not in the schema: its messages repeat the value. */}}
@@ -80,7 +83,7 @@ secrets.syncSecret must be one line without spaces around it.
 {{ printf "settings.%s is required: the address of that upstream inside the cluster." $setting }}
 {{- end }}
 {{- end }}
-{{- range $setting := list "host" "port" "managementPort" "drainTimeoutMs" }}
+{{- range $setting := list "port" "managementPort" "drainTimeoutMs" }}
 {{- if kindIs "invalid" (index $.Values.settings $setting) }}
 {{ printf "settings.%s must not be null: probes, Services and the grace period go by it." $setting }}
 {{- end }}
@@ -89,7 +92,7 @@ secrets.syncSecret must be one line without spaces around it.
 settings.port and settings.managementPort must be two ports: what is public and what is not.
 {{- end }}
 {{- if not (has (default "0.0.0.0" .host) (list "0.0.0.0" "::")) }}
-{{ printf "settings.host is %s, where no probe and no Service reaches the gateway: they ask at the pod's own address. Use 0.0.0.0, or :: where the cluster has IPv6." .host }}
+{{ printf "settings.host is %s, where no probe and no Service reaches the gateway: they ask at the pod's own address. Leave it out, or use 0.0.0.0 or ::." .host }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -98,7 +101,7 @@ settings.port and settings.managementPort must be two ports: what is public and 
 {{- define "agent-gateway.problems.names" }}
 {{- with .Values }}
 {{- $own := include "agent-gateway.envNames" $ | fromJsonArray }}
-{{- range list "host" "port" "managementPort" "drainTimeoutMs" "maxOpenReads" "maxOpenReadsPerCredential" "maxConnections" }}{{ $own = append $own (include "agent-gateway.envName" .) }}{{ end }}
+{{- range list "host" "port" "managementPort" "drainTimeoutMs" "maxOpenReads" "maxOpenReadsPerCredential" "maxOpenReadsPerSubject" "maxConnections" }}{{ $own = append $own (include "agent-gateway.envName" .) }}{{ end }}
 {{- $env := list }}
 {{- range .extraEnv }}
 {{- if has .name $own }}

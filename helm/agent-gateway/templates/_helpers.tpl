@@ -9,13 +9,15 @@
 {{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" }}
 {{- else }}
 {{- $name := include "agent-gateway.name" . }}
+{{- /* A release may be called a.b, a Service may not. */}}
+{{- $release := .Release.Name | replace "." "-" }}
 {{- if regexMatch "^[0-9]" .Release.Name }}
 {{- /* A Service's name begins with a letter, before Kubernetes 1.36. */}}
-{{- printf "%s-%s" $name .Release.Name | trunc 50 | trimSuffix "-" }}
-{{- else if contains $name .Release.Name }}
-{{- .Release.Name | trunc 50 | trimSuffix "-" }}
+{{- printf "%s-%s" $name $release | trunc 50 | trimSuffix "-" }}
+{{- else if contains $name $release }}
+{{- $release | trunc 50 | trimSuffix "-" }}
 {{- else }}
-{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" }}
+{{- printf "%s-%s" $release $name | trunc 50 | trimSuffix "-" }}
 {{- end }}
 {{- end }}
 {{- end }}

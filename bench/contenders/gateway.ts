@@ -76,6 +76,8 @@ export function gatewayEnvironment(
     GATEWAY_API_KEYS: API_KEY,
     // One key stands for all readers here, and may have half of the open reads.
     GATEWAY_MAX_OPEN_READS: '20000',
+    // The other proxies send the classic paths.
+    GATEWAY_RUNTIME_API: 'classic',
     GATEWAY_RUNTIME_INGRESS_URL: NOBODY,
     GATEWAY_RUNTIME_ADMIN_URL: NOBODY,
     GATEWAY_HISTORY_URL: NOBODY,

@@ -2,6 +2,4 @@
 export { IDEMPOTENCY_KEY } from '../../src/commands/idempotency-key.ts';
 export { freshUlid } from '../../src/platform/http/fresh-ulid.ts';
 export { pathProblem } from '../../src/platform/http/request-path.ts';
-export { writeJoinedHead } from '../../src/platform/private-parts/joined-head.ts';
 export { setCollectorFlags } from '../../src/platform/process/v8-flags.ts';
-export { HeaderBlock } from '../../src/proxy/headers/header-block.ts';

@@ -1,38 +1,37 @@
 import type { Measurements, Results } from '../results.ts';
-import { copiesSummary, copiesTables } from './copies-tables.ts';
+import { copiesTables } from './copies-tables.ts';
 import { fanOutSummary, fanOutTables } from './fan-out-tables.ts';
 import { leftOut, mebibytes, table } from './format.ts';
 import { goals } from './goals.ts';
 import {
+  commandsSummary,
   commandsTable,
   largeBodyTable,
   outageTable,
+  parkedSummary,
   parkedTable,
   startTable,
   stepsTable,
   tokensTable,
 } from './other-tables.ts';
-import { plainSummary, readsTables, sameUrlSummary } from './reads-tables.ts';
-import { coresTable, sizing } from './sizing.ts';
+import { plainSummary, readsTables } from './reads-tables.ts';
+import { coreDelivers, sizing } from './sizing.ts';
 
 /** The blocks of the page by name. Each block is a table that answers one question. */
 export function blocks(results: Results): Map<string, string> {
   const { measurements } = results;
-  const { plain, copies, memory, commands } = measurements;
-  const sameUrl = measurements['same-url'];
+  const { plain, memory, commands } = measurements;
   const fanOut = measurements['fan-out'];
   return new Map(
     Object.entries({
-      goals: goalsTable(results),
-      machine: machine(results),
+      goals: missedGoals(results),
+      machine: machine(results, ['Taken', 'Processor', 'Memory', 'Repeated']),
       plain: plain && plainSummary(plain),
-      'same-url': sameUrl && sameUrlSummary(sameUrl),
       'fan-out': fanOut && fanOutSummary(fanOut),
-      memory: memory && parkedTable(memory),
-      commands: commands && commandsTable(commands),
-      copies: copies && copiesSummary(copies),
+      memory: memory && parkedSummary(memory),
+      commands: commands && commandsSummary(commands),
       sizing: sizing(measurements),
-      cores: coresTable(measurements),
+      cores: coreDelivers(measurements),
     }).map(([name, block]) => [name, block ?? '_Not measured in this run._']),
   );
 }
@@ -43,7 +42,7 @@ export function allTables(results: Results): string {
   const parts = (Object.keys(measurements) as (keyof Measurements)[]).flatMap((part) =>
     partBlocks(part, measurements),
   );
-  const sections = [['Machine', machine(results)], ...parts];
+  const sections = [['Machine', machine(results)], ['Goals', goalsTable(results)], ...parts];
   return [
     '# All measurements of the last run',
     '`npm run bench` writes this file. [Performance](../../docs/performance.md) says what the numbers mean.',
@@ -87,6 +86,18 @@ export function partBlocks(
   return [];
 }
 
+/** The goals that the gateway does not reach, and how many it reaches. */
+function missedGoals({ measurements }: Results): string {
+  const all = goals(measurements);
+  const missed = all.filter(({ isReached }) => isReached !== true);
+  const reached = `The gateway reaches ${all.length - missed.length} of ${all.length} goals`;
+  if (missed.length === 0) return `${reached}.`;
+  const rows = missed.map(({ what, asked, measured, duties }) => [what, asked, measured, duties]);
+  const head = ['missed', 'asked', 'measured', 'with the duties'];
+  return `${reached}. These are missed:\n\n${table(head, rows)}`;
+}
+
+/** Every goal, with what it was in the run before. */
 export function goalsTable({
   measurements,
   before,
@@ -118,18 +129,21 @@ function verdict(isReached: boolean | undefined): string {
   return isReached ? 'reached' : '**missed**';
 }
 
-function machine({
-  takenAt,
-  tookSeconds,
-  commit,
-  machine: on,
-  rounds,
-  seconds,
-  events,
-  added,
-  before,
-  failures,
-}: Results): string {
+function machine(
+  {
+    takenAt,
+    tookSeconds,
+    commit,
+    machine: on,
+    rounds,
+    seconds,
+    events,
+    added,
+    before,
+    failures,
+  }: Results,
+  shown?: readonly string[],
+): string {
   const software = Object.entries(on.software).map(([name, version]) => `${name} ${version}`);
   const rows = [
     ['Taken', `${minute(takenAt)}, commit ${commit}, in ${Math.round(tookSeconds / 60)} minutes`],
@@ -149,7 +163,8 @@ function machine({
     ],
   ];
   const failed = Object.entries(failures).map(([part, reason]) => `${part} failed (${reason})`);
-  return table(['', 'Where these numbers come from'], rows) + leftOut(failed);
+  const rowsShown = rows.filter(([name = '']) => shown?.includes(name) ?? true);
+  return table(['', 'Where these numbers come from'], rowsShown) + leftOut(failed);
 }
 
 function minute(takenAt: string): string {

@@ -40,10 +40,13 @@ function fanOutTable(title: string, rows: FanOutRow[]): string {
   );
 }
 
-/** The gateway, nginx and the limit of Node with each number of readers, in one table. */
+/** The gateway, nginx and the limit of Node with the most readers, in one table. */
 export function fanOutSummary({ rows }: FanOutTable): string {
-  const shown = rows.filter(({ id }) =>
-    ['gateway', 'gateway-large-young', 'nginx', 'bare-shared', 'dutiful-shared'].includes(id),
+  const most = (live: FanOutRow['live']): number =>
+    Math.max(...rows.filter((row) => row.live === live).map(({ readers }) => readers));
+  const shown = rows.filter(
+    ({ id, live, readers }) =>
+      ['gateway', 'nginx', 'dutiful-shared'].includes(id) && readers === most(live),
   );
   return table(
     [

@@ -6,7 +6,19 @@ import type { StartTable } from '../scenarios/start.ts';
 import type { TokensTable } from '../scenarios/tokens.ts';
 import { count, leftOut, mebibytes, nameOf, range, short, table, trouble } from './format.ts';
 
+/** The gateway and the bare server with its duties. */
+export function parkedSummary({ shared, own, duties }: MemoryTable): string {
+  return memoryOf([shared, duties.shared], [own, duties.own]);
+}
+
 export function parkedTable({ shared, own, bare, duties, largeYoung }: MemoryTable): string {
+  return memoryOf(
+    [shared, largeYoung.shared, bare.shared, duties.shared],
+    [own, largeYoung.own, bare.own, duties.own],
+  );
+}
+
+function memoryOf(onOne: readonly ParkedMemory[], each: readonly ParkedMemory[]): string {
   return table(
     [
       'parked readers',
@@ -18,12 +30,8 @@ export function parkedTable({ shared, own, bare, duties, largeYoung }: MemoryTab
       'the kernel besides',
     ],
     [
-      ...[shared, largeYoung.shared, bare.shared, duties.shared].map((parked) =>
-        parkedRow(' on one timeline', parked),
-      ),
-      ...[own, largeYoung.own, bare.own, duties.own].map((parked) =>
-        parkedRow(', each on its own timeline', parked),
-      ),
+      ...onOne.map((parked) => parkedRow(' on one timeline', parked)),
+      ...each.map((parked) => parkedRow(', each on its own timeline', parked)),
     ],
   );
 }
@@ -68,7 +76,19 @@ export function largeBodyTable({ bodyBytes, rows, missing }: LargeBodyTable): st
   return table(head, lines) + leftOut(missing);
 }
 
-export function commandsTable({ rows, instant }: CommandsTable): string {
+export function commandsTable(measured: CommandsTable): string {
+  return commandsOf(measured, range);
+}
+
+const SHOWN_FOR_COMMANDS = ['gateway', 'direct', 'dutiful-nest'];
+
+/** The gateway, a real runtime without it, and Nest with the duties: the medians. */
+export function commandsSummary({ rows }: CommandsTable): string {
+  const shown = rows.filter(({ id }) => SHOWN_FOR_COMMANDS.includes(id));
+  return commandsOf({ rows: shown, instant: [] }, ({ median }, format) => format(median));
+}
+
+function commandsOf({ rows, instant }: CommandsTable, shown: typeof range): string {
   const lines = [
     ...rows.map((row) => ({ ...row, where: '' })),
     ...instant.map((row) => ({ ...row, where: ', instant upstream' })),
@@ -78,8 +98,8 @@ export function commandsTable({ rows, instant }: CommandsTable): string {
     lines.map((row) => [
       nameOf(row) + row.where + trouble(row),
       String(row.connections),
-      range(row.commandsPerSecond, count),
-      range(row.p50Ms, short),
+      shown(row.commandsPerSecond, count),
+      shown(row.p50Ms, short),
       short(row.p99Ms.median),
       row.cpuUsPerCommand ? short(row.cpuUsPerCommand.median) : '',
     ]),

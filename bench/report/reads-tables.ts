@@ -2,12 +2,12 @@ import type { Measurements } from '../results.ts';
 import type { ReadsRow, ReadsTable } from '../scenarios/reads.ts';
 import { count, leftOut, nameOf, range, short, table, trouble } from './format.ts';
 
-/** The numbers of connections at which every contender is measured. */
-const LEVELS = [64, 512];
+/** The number of connections that the page shows. */
+const SHOWN_CONNECTIONS = 64;
 
 type Rows = Pick<ReadsTable, 'rows'>;
 
-function rowOf({ rows }: Rows, id: string, connections: number | undefined): ReadsRow | undefined {
+function rowOf({ rows }: Rows, id: string, connections: number): ReadsRow | undefined {
   return rows.find((row) => row.id === id && row.connections === connections);
 }
 
@@ -60,38 +60,24 @@ function readsTrouble(row: ReadsRow): string {
   return errors > 0 ? ` (${errors} requests went wrong)` : '';
 }
 
-/** Reads a second of the gateway, two peers and the limit, with each kind of upstream. */
+/** Reads a second of the gateway, two peers and Node with the duties, with each kind of upstream. */
 export function plainSummary({ node, nginx }: Measurements['plain']): string {
   return summary(
-    'reads a second',
+    `reads a second, ${SHOWN_CONNECTIONS} connections`,
     { 'Node upstream': node, 'nginx upstream': nginx },
-    ['nginx', 'gateway', 'fastify-http-proxy', 'bare-sockets', 'dutiful-sockets'],
+    ['nginx', 'gateway', 'fastify-http-proxy', 'dutiful-sockets'],
     { 'CPU µs a read': node },
   );
 }
 
-export function sameUrlSummary({ node, nginx, store }: Measurements['same-url']): string {
-  return summary(
-    'reads a second of one URL',
-    { 'Node upstream': node, 'nginx upstream': nginx, 'real store': store },
-    ['nginx', 'gateway', 'bare-shared', 'dutiful-shared', 'direct'],
-    {},
-  );
-}
-
-/** A table with a row for each contender and a column for each upstream and number of connections. */
+/** A table with a row for each contender and a column for each upstream. */
 function summary(
   title: string,
   upstreams: Record<string, ReadsTable>,
   ids: readonly string[],
   cpu: Record<string, ReadsTable>,
 ): string {
-  const columns = Object.entries(upstreams).flatMap(([name, { rows }]) =>
-    LEVELS.filter((level) => rows.some(({ connections }) => connections === level)).map(
-      (connections) => ({ name: `${name}, ${connections} connections`, rows, connections }),
-    ),
-  );
-  const [lowest] = LEVELS;
+  const columns = Object.entries(upstreams).map(([name, { rows }]) => ({ name, rows }));
   return table(
     [title, ...columns.map(({ name }) => name), ...Object.keys(cpu)],
     ids.map((id) => {
@@ -100,9 +86,9 @@ function summary(
       );
       return [
         named[0] ? nameOf(named[0]) : id,
-        ...columns.map(({ rows, connections }) => count(rateOf({ rows }, id, connections))),
+        ...columns.map(({ rows }) => count(rateOf({ rows }, id, SHOWN_CONNECTIONS))),
         ...Object.values(cpu).map(({ rows }) =>
-          short(rowOf({ rows }, id, lowest)?.cpuUsPerRequest?.median ?? Number.NaN),
+          short(rowOf({ rows }, id, SHOWN_CONNECTIONS)?.cpuUsPerRequest?.median ?? Number.NaN),
         ),
       ];
     }),

@@ -1,4 +1,4 @@
-import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
+import { memoryPlan } from '../../src/contract/memory-plan.ts';
 import type { Measurements } from '../results.ts';
 import { count, mebibytes, short, table } from './format.ts';
 
@@ -12,9 +12,8 @@ const POD = {
   /** GATEWAY_MAX_OPEN_READS as it follows from that memory. Node takes half of it for its heap. */
   openReads: memoryPlan(MEMORY_BYTES, MEMORY_BYTES / 2).maxOpenReads,
 };
-const READERS = 1_000_000;
 /** The rates of events to each reader. */
-const EVENTS_PER_SECOND = [0.01, 0.1, 1, 10];
+const EVENTS_PER_SECOND = [0.1, 1, 10];
 
 interface Cost {
   cpuUsPerEvent: number;
@@ -22,7 +21,7 @@ interface Cost {
   atStartBytes: number;
 }
 
-/** How many pods the measurements call for. Undefined unless fan-out and memory were measured. */
+/** How many readers a pod holds by the measurements. Undefined unless fan-out and memory were measured. */
 export function sizing(measured: Partial<Measurements>): string | undefined {
   const shared = cost(measured, 'gateway', 'shared');
   const own = cost(measured, 'gateway-unshared', 'own');
@@ -30,14 +29,12 @@ export function sizing(measured: Partial<Measurements>): string | undefined {
   const rows = EVENTS_PER_SECOND.map((eventsPerSecond) => {
     const many = readersPerPod(shared, eventsPerSecond);
     const one = readersPerPod(own, eventsPerSecond);
-    return [eventText(eventsPerSecond), count(many), pods(many), count(one), pods(one)];
+    return [eventText(eventsPerSecond), count(many), count(one)];
   });
   const head = [
     'events to each reader',
     'readers a pod, many to a timeline',
-    'pods for a million',
     'readers a pod, each its own timeline',
-    'pods for a million',
   ];
   return `A parked reader takes ${kib(shared)} of memory where many share a timeline, and ${kib(own)}
 where each has its own, with its own connection to the store. To deliver an event takes the gateway
@@ -48,43 +45,16 @@ ${mebibytes(POD.memoryBytes)}, where \`GATEWAY_MAX_OPEN_READS\` is ${count(POD.o
 ${table(head, rows)}`;
 }
 
-/** The numbers of cores of a machine. */
-const CORES = [1, 2, 4, 8, 16];
-const SECONDS_BETWEEN_EVENTS = 10;
-
-/**
- * What machines carry with one copy of the gateway a core, by the processor time and memory that one copy needs.
- * Undefined unless fan-out and memory were measured.
- */
-export function coresTable(measured: Partial<Measurements>): string | undefined {
+/** What one core delivers. Undefined unless fan-out with event streams and memory were measured. */
+export function coreDelivers(measured: Partial<Measurements>): string | undefined {
   const polls = cost(measured, 'gateway', 'shared');
   const streams = measured['fan-out']?.rows.find(
     ({ id, live }) => id === 'gateway' && live === 'sse',
   );
   if (!polls || !streams) return undefined;
-  const perSecond = (cores: number, cpuUs: number): number => (cores * POD.coreShare * 1e6) / cpuUs;
-  const rows = CORES.map((cores) => {
-    const byPolls = perSecond(cores, polls.cpuUsPerEvent);
-    const readers = byPolls * SECONDS_BETWEEN_EVENTS;
-    const bytes = cores * polls.atStartBytes + readers * polls.bytesPerReader;
-    return [
-      String(cores),
-      count(byPolls),
-      count(perSecond(cores, streams.contenderCpuUs.median)),
-      count(readers),
-      `${short(bytes / 2 ** 30)} GiB`,
-    ];
-  });
-  return table(
-    [
-      'cores',
-      'deliveries a second, long-polls',
-      'event streams',
-      `readers by long-poll, an event each ${SECONDS_BETWEEN_EVENTS} s`,
-      'their memory',
-    ],
-    rows,
-  );
+  const perSecond = (cpuUs: number): string => count((POD.coreShare * 1e6) / cpuUs);
+  return `At ${POD.coreShare * 100} % of its core a copy delivers ${perSecond(polls.cpuUsPerEvent)} events a second to long-polls,
+or ${perSecond(streams.contenderCpuUs.median)} to event streams.`;
 }
 
 function cost(
@@ -110,10 +80,6 @@ function readersPerPod(one: Cost, eventsPerSecond: number): number {
   const byCpu = (1e6 * POD.coreShare) / (one.cpuUsPerEvent * eventsPerSecond);
   const byMemory = (POD.memoryBytes - one.atStartBytes) / one.bytesPerReader;
   return Math.floor(Math.min(byCpu, byMemory, POD.openReads));
-}
-
-function pods(readers: number): string {
-  return count(Math.ceil(READERS / readers));
 }
 
 function kib({ bytesPerReader }: Cost): string {

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import type { PageApi, PageRead, Probe, ProbeInit, ReadRequest } from './page-script.ts';
 import { WAIT_MS } from './waits.ts';
 
@@ -6,6 +6,7 @@ declare const gatewayTest: PageApi;
 
 /** The test's page in a browser. Its functions run in the page. */
 export interface TestPage {
+  tab: Page;
   start(name: string, request: ReadRequest): Promise<void>;
   read(name: string): Promise<Omit<PageRead, 'stop'>>;
   /** Waits in the page until the condition holds for the read; `value` is handed to it. */
@@ -19,8 +20,9 @@ export interface TestPage {
   close(): Promise<void>;
 }
 
-export async function openPage(browser: Browser, url: string): Promise<TestPage> {
-  const context = await browser.newContext();
+/** Opens the page in a context of its own, or in that which is given. */
+export async function openPage(where: Browser | BrowserContext, url: string): Promise<TestPage> {
+  const context = 'newContext' in where ? await where.newContext() : where;
   context.setDefaultTimeout(WAIT_MS);
   const page = await context.newPage();
   await page.goto(url);
@@ -30,6 +32,7 @@ export async function openPage(browser: Browser, url: string): Promise<TestPage>
 
 function withFunctions(page: Page, close: () => Promise<void>): TestPage {
   return {
+    tab: page,
     start: (name, request) =>
       page.evaluate(([n, r]) => gatewayTest.start(n, r), [name, request] as const),
     read: (name) =>

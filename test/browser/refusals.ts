@@ -39,6 +39,7 @@ async function checkErrors(checks: Checks, page: TestPage, world: World, timelin
     ['an expired token', 401, 'token_expired', url, await mint(prefix, -5)],
     ['a token for elsewhere', 403, 'prefix_not_covered', url, await mint('/streams/other')],
     ['a malformed path', 400, 'malformed_path', `${url}//x`, good],
+    ['a long head', 431, 'head_too_large', `${url}?x=${'x'.repeat(33_000)}`, good],
     ['a stream that is not there', 404, undefined, `${url}-none`, await mint('/streams')],
     ['a stale shape', 409, undefined, `${shape}${stale}`, await mint('/shapes')],
   ];

@@ -13,13 +13,17 @@ import { checkAgents } from './console/agents.ts';
 import { withConsole } from './console/console-page.ts';
 import { checkDeployments } from './console/deployments.ts';
 import { checkForeignPages } from './console/foreign-pages.ts';
+import { checkHostile } from './console/hostile.ts';
 import { checkManyTabs } from './console/many-tabs.ts';
 import { checkOutages } from './console/outages.ts';
 import { checkOwnKey } from './console/own-key.ts';
 import { checkRound } from './console/round.ts';
 import { checkScale } from './console/scale.ts';
+import { checkShop } from './console/shop-checks.ts';
+import { checkTenFaults } from './console/ten-faults.ts';
 import { checkDrill } from './drill/drill.ts';
 import { checkReact } from './react/react.ts';
+import { checkReaderFuzz } from './reader-fuzz.ts';
 import { checkReads } from './reads.ts';
 import { checkRefusals } from './refusals.ts';
 import { withWorld } from './world.ts';
@@ -30,18 +34,22 @@ const CONSOLE = {
   agents: checkAgents,
   outages: checkOutages,
   'agent-faults': checkAgentFaults,
+  hostile: checkHostile,
   'own-key': checkOwnKey,
   'many-tabs': checkManyTabs,
   scale: checkScale,
   access: checkAccess,
   deployments: checkDeployments,
   'foreign-pages': checkForeignPages,
+  // They leave agents that failed, so the others come before them.
+  shop: checkShop,
+  'ten-faults': checkTenFaults,
 };
 
 /**
  * The gateway seen from a real browser, page and gateway on different origins, and the console.
  * `npm run test:browser -- drill console/round` runs parts, and `-- --screenshots` takes new screenshots for the docs. With
- * `TEST_SHARE` it has some faults of the drill, and of React and the AI SDK some versions.
+ * `TEST_SHARE` it has some faults of the drill, some rounds of the readers, and of React and the AI SDK some versions.
  */
 async function main(executablePath: string): Promise<void> {
   const checks = new Checks();
@@ -58,6 +66,11 @@ async function main(executablePath: string): Promise<void> {
 
 const PARTS: Record<string, (checks: Checks, browser: Browser) => Promise<void>> = {
   pages: checkPages,
+  readers: (checks, browser) =>
+    withWorld((world) => {
+      checks.section('Readers that come back');
+      return checkReaderFuzz(checks, browser, world);
+    }),
   react: async (checks, browser) => {
     for (const version of sampleOf([18, 19] as const)) {
       checks.section(`The hooks, in React ${version}`);

@@ -64,7 +64,10 @@ function startRuntimeOf(only: string): Promise<ScriptedUpstream> {
       return;
     }
     void fetch(restate.ingressUrl + url, { method, body: new Uint8Array(body) }).then(
-      async (answer) => response.writeHead(answer.status).end(await answer.text()),
+      async (answer) => {
+        response.setHeaders(answer.headers).removeHeader('transfer-encoding');
+        response.writeHead(answer.status).end(await answer.text());
+      },
     );
   });
 }
@@ -129,6 +132,36 @@ describe('agent-gateway doctor', () => {
         '✓ agents    none of them fails\n',
       ].join('\n'),
     });
+  });
+
+  // "Datafusion error: … connect throttled" was printed as the fault of the agents.
+  it('asks Restate again while its nodes take over from each other', async () => {
+    let refusals = 2;
+    const admin = await startScriptedUpstream(({ url = '', method = '' }, response, body) => {
+      if (url === '/query' && refusals-- > 0) {
+        const message = 'Datafusion error: External error: connect throttled; 2.4s left';
+        response.writeHead(500, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ message }));
+        return;
+      }
+      const headers = { 'content-type': 'application/json', accept: 'application/json' };
+      const sent = method === 'GET' ? {} : { body: new Uint8Array(body) };
+      void fetch(restate.adminUrl + url, { method, headers, ...sent }).then(async (answer) => {
+        response.writeHead(answer.status, { 'content-type': 'application/json' });
+        response.end(await answer.text());
+      });
+    });
+    const { out } = await doctorOf({
+      GATEWAY_RUNTIME_INGRESS_URL: restate.ingressUrl,
+      GATEWAY_RUNTIME_ADMIN_URL: admin.url,
+    });
+    await admin.stop();
+    expect(out.split('\n').slice(-3)).toEqual([
+      '✓ deployed  Restate reaches every deployment in use (1)',
+      '✓ agents    none of them fails',
+      '',
+    ]);
+    expect(refusals).toBeLessThanOrEqual(0);
   });
 
   it('names the servers that are not there and the settings that say where they are', async () => {
@@ -221,7 +254,11 @@ describe('agent-gateway doctor', () => {
   // It said that Restate answers, of a runtime that would take no command.
   it.each([
     ['classic', 'restate', '=classic; set it to restate, if GATEWAY_RUNTIME_INGRESS_URL is right.'],
-    ['restate', 'classic', '=restate, which Restate has from 1.7 on; set it to classic.'],
+    [
+      'restate',
+      'classic',
+      '=restate, which Restate has from 1.7 on; with an older one, set it to classic.',
+    ],
   ])('tells that GATEWAY_RUNTIME_API=%s meets a runtime of %s', async (api, only, says) => {
     const runtime = await startRuntimeOf(only);
     const doctorWith = (GATEWAY_RUNTIME_API: string) =>

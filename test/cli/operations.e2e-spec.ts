@@ -14,6 +14,7 @@ import {
 } from '../support/cli.ts';
 import { serveAgents } from '../support/restate.ts';
 import { startLocalSystem } from '../support/local-system.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { forAllTests } from '../support/for-this-test.ts';
 import { newFolder } from '../support/new-folder.ts';
 
@@ -246,7 +247,7 @@ describe('an agent that was killed at work', () => {
     const { code, out, err } = await cli('cancel', 'assistant/killed', '--kill');
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(/^inv_\w+ {2}assistantTurn\/run: killed$/m);
-    expect(out).toMatch(/\nassistant\/killed: interrupted, because nothing of it runs any more\n$/);
+    expect(out).toMatch(/\nassistant\/killed: interrupted, so that it does not begin again\n$/);
     await hasStatus('killed', 'idle');
   });
 });
@@ -271,9 +272,13 @@ describe('an agent that throws', () => {
     const { invocationId } = await gateway.agents.spawn({ type: 'throwing', id: 't1' });
     await twice.promise;
     const row = { url: '/t/default/a/throwing/t1', type: 'throwing', id: 't1', tenant: 'default' };
-    expect((await cli('ls')).err).toBe('');
+    // It has no row, and was not in the list.
+    expect(await cli('ls', '--status', 'failing')).toMatchObject({
+      out: expect.stringMatching(/\nthrowing\/t1 +failing /),
+      err: expect.stringContaining('throwing/t1 fails since'),
+    });
     await putEntity(
-      { url: system.exported.CATALOG_URL ?? '' },
+      { url: system.exported.CATALOG_URL ?? '', secret: system.exported.CATALOG_TOKEN },
       entity('t1', { ...row, status: 'running' }),
     );
     const listed = await cli('ls', '--type', 'throwing');
@@ -303,14 +308,93 @@ describe('an agent that throws', () => {
   });
 });
 
+describe('agent-gateway runs', () => {
+  it('shows what agents did for each message, those that failed first', async () => {
+    await gateway.agents.spawn({ type: 'assistant', id: 'runner' });
+    await gateway.agents.send('assistant/runner', 'count to 3');
+    for await (const { kind } of gateway.timeline('assistant/runner')) if (kind === 'reply') break;
+    const { code, out, err } = await cli('runs', 'assistant/runner', '--steps');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatch(/^BEGAN +AGENT +END +TOOK +TRIES +STEPS +USAGE +MESSAGE\n/);
+    expect(out).toMatch(
+      /\n\S+ \S+ +assistant\/runner +done +\d+\.\d s +1 +model 1 +– +count to 3\n +\+\d\.\d s +\d+\.\d s +model +done\n/,
+    );
+    const [run] = jsonLines<{ agent: string; state: string; steps: unknown[] }>(
+      (await cli('runs', '--type', 'assistant', '--state', 'done', '--limit', '1', '--json')).out,
+    );
+    expect([run?.state, run?.steps.length]).toEqual(['done', 1]);
+    expect(await cli('runs', 'assistant/runner', '--state', 'failed')).toEqual({
+      code: 0,
+      out: '',
+      err: 'agent-gateway: There is no such run.\n',
+    });
+    expect(await cli('runs', '--since', 'yesterday')).toMatchObject({ code: 2, out: '' });
+    expect(await cli('runs', 'assistant/never')).toEqual({
+      code: 4,
+      out: '',
+      err: 'agent-gateway: Nothing is known of assistant/never.\n',
+    });
+  });
+});
+
+describe('agent-gateway control --tree', () => {
+  it('sends to an agent and to all below it, except those that are archived', async () => {
+    const of = (id: string) => `/t/default/a/assistant/${id}`;
+    const spawn = async (id: string, parent?: string) =>
+      gateway.agents.spawn({ type: 'assistant', id, ...(parent && { parent: of(parent) }) });
+    await spawn('root');
+    for (const [id, parent] of [
+      ['child', 'root'],
+      ['old', 'root'],
+      ['grandchild', 'child'],
+      ['stranger', undefined],
+    ] as const) {
+      await spawn(id, parent);
+    }
+    await gateway.agents.control('assistant/old', 'archive');
+    for (const id of ['root', 'child', 'grandchild', 'stranger']) await hasStatus(id, 'idle');
+    await hasStatus('old', 'archived');
+    const { code, out, err } = await cli('control', 'assistant/root', 'pause', '--tree');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out.split('\n').map((line) => line.split(':')[0])).toEqual([
+      'assistant/root',
+      'assistant/child',
+      'assistant/grandchild',
+      '',
+    ]);
+    for (const id of ['root', 'child', 'grandchild']) await hasStatus(id, 'paused');
+    await hasStatus('stranger', 'idle');
+    const asJson = await cli('control', 'assistant/child', 'resume', '--tree', '--json');
+    expect(jsonLines<{ url: string }>(asJson.out).map(({ url }) => url)).toEqual([
+      of('child'),
+      of('grandchild'),
+    ]);
+    expect(await cli('control', 'assistant/nobody', 'pause', '--tree')).toMatchObject({ code: 4 });
+
+    // One that refuses keeps no other from getting it.
+    const lost = { type: 'unserved', id: 'u', url: '/t/default/a/unserved/u', parent: of('root') };
+    await putEntity(
+      { url: system.exported.CATALOG_URL ?? '', secret: system.exported.CATALOG_TOKEN },
+      entity('u', { ...lost, tenant: 'default' }),
+    );
+    const partly = await cli('control', 'assistant/root', 'resume', '--tree');
+    expect([partly.code, partly.out.match(/accepted/g)?.length]).toEqual([4, 3]);
+    expect(partly.err).toContain('/t/default/a/unserved/u: 404 entity_type_not_registered');
+    expect(partly.err).toContain('1 of 4 agents did not get it.');
+  });
+});
+
 describe('agent-gateway deployments', () => {
+  const agentOf = (name: string) => object({ name, handlers: { spawn: async () => undefined } });
+
   it('lists, registers and removes', async () => {
     const all = await gateway.deployments.list();
     const own = all.find(({ services }) => services.some(({ name }) => name === 'echo'));
     const { id = '', uri = '' } = own ?? {};
     const { out } = await cli('deployments', 'ls');
+    expect(out).toMatch(/^ID +ADDRESS +NEW_WORK +SERVICES\n/);
     expect(out).toContain(
-      `\n${id}  ${uri}  assistant, assistantRow, assistantTurn, catalogRow, echo\n`,
+      `\n${id}  ${uri}  yes       assistant, assistantRow, assistantTurn, catalogRow, echo\n`,
     );
     const dry = await cli('deployments', 'register', uri, '--dry-run', '--force');
     expect(dry).toMatchObject({
@@ -318,18 +402,80 @@ describe('agent-gateway deployments', () => {
       err: '',
       out: expect.stringContaining('(nothing is changed)'),
     });
-    expect(await cli('dp', 'register', uri)).toMatchObject({ code: 0, err: '' });
-    expect((await cli('deployments', 'remove', id)).code).not.toBe(0);
+    expect(await cli('dp', 'register', uri)).toMatchObject({
+      code: 0,
+      err: 'agent-gateway: Nothing has changed: it is registered already, and takes the new work of assistant, assistantRow, assistantTurn, catalogRow, echo.\n',
+    });
+    expect(await cli('deployments', 'remove', id)).toEqual({
+      code: 1,
+      out: '',
+      err:
+        `agent-gateway: Restate has not removed ${id}: it removes a deployment only with --force, whether anything still runs there or not.\n` +
+        `agent-gateway: What runs there fails then. Look at it first (agent-gateway deployments list, ls), then: agent-gateway deployments remove ${id} --force\n`,
+    });
     expect(await cli('deployments', 'rm', id, '--force')).toEqual({
       code: 0,
       out: `${id}: removed\n`,
       err: '',
     });
     expect((await cli('deployments', 'list')).out).not.toContain(id);
-    expect(await cli('deployments', 'register', uri)).toMatchObject({ code: 0 });
+    expect(await cli('deployments', 'register', uri)).toMatchObject({ code: 0, err: '' });
     const nobody = await cli('deployments', 'register', 'http://127.0.0.1:2');
     expect(nobody).toMatchObject({ out: '' });
     expect(nobody.code).toBeGreaterThan(0);
+  });
+
+  // It ended with 0 and printed the older deployment, as if new work went there again.
+  it('says that an older address is no rollback, and who takes the new work', async () => {
+    const older = await serveAgents([agentOf('rolled')]);
+    const newer = await serveAgents([agentOf('rolled'), agentOf('rolledToo')]);
+    const { id: oldId } = await gateway.deployments.register(older.uri);
+    const { id: newId } = await gateway.deployments.register(newer.uri);
+    const { code, out, err } = await cli('deployments', 'register', older.uri);
+    expect([code, out]).toEqual([1, `${oldId}  ${older.uri}  rolled\n`]);
+    expect(err).toBe(
+      `agent-gateway: Nothing has changed: it is registered already, but ${newId} takes the new work of rolled.\n` +
+        'agent-gateway: To roll back, start the older version at an address that is not registered, and register that. For development: --force.\n',
+    );
+    const listed = (await cli('deployments', 'ls')).out;
+    expect(listed).toMatch(new RegExp(`\n${oldId} +http\\S+ +no +rolled\n`));
+    expect(listed).toMatch(new RegExp(`\n${newId} +http\\S+ +yes +rolled, rolledToo\n`));
+
+    expect(await cli('deployments', 'register', older.uri, '--force')).toMatchObject({
+      code: 0,
+      err: '',
+    });
+    const parts = (await cli('deployments', 'ls')).out;
+    expect(parts).toMatch(new RegExp(`\n${newId} +http\\S+ +rolledToo +rolled, rolledToo\n`));
+    const asJson = JSON.parse((await cli('deployments', 'ls', '--json')).out) as {
+      id: string;
+      newWork: string[];
+    }[];
+    expect(asJson.find(({ id }) => id === newId)?.newWork).toEqual(['rolledToo']);
+    for (const id of [oldId, newId]) await gateway.deployments.remove(id, { force: true });
+    await Promise.all([older.close(), newer.close()]);
+  });
+
+  // A Python agent under uvicorn speaks nothing else.
+  it('registers a server that speaks HTTP/1.1 only where it is told to', async () => {
+    const manifest = {
+      protocolMode: 'REQUEST_RESPONSE',
+      minProtocolVersion: 5,
+      maxProtocolVersion: 5,
+      services: [{ name: 'old', ty: 'VIRTUAL_OBJECT', handlers: [{ name: 'spawn' }] }],
+    };
+    const server = await startScriptedUpstream((_, response) => {
+      const type = 'application/vnd.restate.endpointmanifest.v3+json';
+      response.writeHead(200, { 'content-type': type }).end(JSON.stringify(manifest));
+    });
+    const refused = await cli('deployments', 'register', server.url);
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toContain('--use-http1.1');
+    const registered = await cli('deployments', 'register', server.url, '--use-http1.1');
+    expect(registered).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/  old\n$/) });
+    const [id = ''] = registered.out.split(' ');
+    await gateway.deployments.remove(id, { force: true });
+    await server.stop();
   });
 });
 
@@ -360,6 +506,20 @@ describe('agent-gateway profile', () => {
     expect(await runCli(['profile', 'use', 'second'], { env: own })).toMatchObject({
       code: 2,
       err: 'agent-gateway: There is no profile "second".\n',
+    });
+  });
+
+  it('takes no key for an address over plain HTTP to another machine, unless it is allowed', async () => {
+    const path = join(folder.path, 'plain/config.json');
+    const add = ['profile', 'add', 'far', '--url', 'http://gateway.example', '--no-check'];
+    const options = { env: { AGENT_GATEWAY_CONFIG: path }, input: `${system.apiKey}\n` };
+    const refused = await runCli(add, options);
+    expect([refused.code, refused.out]).toEqual([2, '']);
+    expect(refused.err).toContain('The key is not sent to http://gateway.example:');
+    expect(await runCli([...add, '--allow-http'], options)).toMatchObject({ code: 0, err: '' });
+    expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({
+      default: 'far',
+      profiles: { far: { url: 'http://gateway.example', key: system.apiKey, allowHttp: true } },
     });
   });
 });

@@ -90,6 +90,21 @@ describe('on a terminal', () => {
     );
   });
 
+  it('asks for the address again before it forgets an agent, and sends nothing for another word', async () => {
+    const answer = { after: 'to confirm: ', type: 'yes\n' };
+    const { code, screen } = await onTerminal(['forget', 'chat/a1', '--children'], {}, answer);
+    expect({ code, screen: screen.replace(/yes\n/g, '') }).toEqual({
+      code: 1,
+      screen:
+        `This deletes chat/a1 and the agents that it spawned at ${gateway.url}, for good.\n` +
+        'Type chat/a1 to confirm: agent-gateway: Nothing was sent.\n',
+    });
+    const meant = { after: 'to confirm: ', type: 'chat/a1\n' };
+    const { screen: asked } = await onTerminal(['forget', 'chat/a1'], {}, meant);
+    // It has come so far: this gateway has no runtime.
+    expect(asked).toMatch(/agent-gateway: 50\d /);
+  });
+
   it('keeps bytes off it, and what would steer it', async () => {
     const binary = await onTerminal(['tail', '/blob', '--no-follow']);
     expect(binary).toEqual({
@@ -115,7 +130,10 @@ describe('no credential', () => {
         return;
       }
       const said = `you said ${request.headers.authorization}`;
-      response.writeHead(410, { 'content-type': 'application/problem+json' });
+      response.writeHead(410, {
+        'content-type': 'application/problem+json',
+        'x-request-id': 'r1',
+      });
       response.end(JSON.stringify({ code: 'parrot', detail: said, requestId: said }));
     });
     const file = join(folder.path, 'key');

@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { entity, putEntity } from '../../local/catalog/catalog-fixture.ts';
+import { startCatalog } from '../../local/catalog/catalog-server.ts';
 import {
   AgentGateway,
   AnswerError,
@@ -14,16 +16,22 @@ import { freePort } from '../support/runtime.ts';
 import { forAllTests } from '../support/for-this-test.ts';
 
 const TYPE = 'client-ask';
+const OLD_TYPE = 'client-ask-old';
+const catalog = forAllTests(() => startCatalog({ port: 0, databasePath: ':memory:' }));
 const history = forAllTests(() => startHistory({ longPollTimeoutMs: 1_000 }));
 forAllTests(() => {
   const access = { gatewayUrl: '', streamsUrl: history.url, apiKey: API_KEY };
-  return registerAgents([answeringAgent(TYPE, access)]);
+  return registerAgents([
+    answeringAgent(TYPE, access),
+    answeringAgent(OLD_TYPE, access, 'unknown'),
+  ]);
 });
 let env: Record<string, string>;
 let gateway: TestGateway;
 forAllTests(async () => {
   const GATEWAY_PORT = String(await freePort());
-  env = { GATEWAY_PORT, GATEWAY_HISTORY_URL: history.url, ...restateSettings() };
+  const upstreams = { GATEWAY_HISTORY_URL: history.url, GATEWAY_SYNC_URL: catalog.url };
+  env = { GATEWAY_PORT, ...upstreams, ...restateSettings() };
   gateway = await startTestGateway(env);
   return { stop: () => gateway.stop() };
 });
@@ -138,9 +146,45 @@ describe('an answer that does not come', () => {
     expect(error).toMatchObject({
       name: 'AnswerError',
       code: 'stopped',
-      message: 'The answer was stopped by an interrupt: enough',
+      message: 'The answer was stopped: enough',
       text: 'it is',
-      stoppedBy: { verb: 'interrupt', reason: 'enough', requestId: expect.any(String) },
+      stoppedBy: { verb: 'stop', reason: 'enough', requestId: expect.any(String) },
+    });
+  });
+
+  // A stop that came late ended the next message, maybe another user's.
+  it('ends by a stop of its own and of no other', async () => {
+    const { ask } = client();
+    const { agents } = new AgentGateway({ url: gateway.url, apiKey: API_KEY });
+    const { invocationId } = await ask('own-stop', 'say past').sent;
+    const answer = ask('own-stop', 'hold on');
+    const other = ask('own-stop', 'behind 1');
+    const kinds = await Promise.all([
+      kindsOf(answer, async ({ kind }) => {
+        if (kind !== 'word') return;
+        await agents.stop(`${TYPE}/own-stop`, invocationId, { reason: 'late' });
+        await other.stop();
+      }),
+      kindsOf(other, ({ kind }) => kind === 'reply' && answer.stop('now')),
+    ]);
+    expect(kinds).toEqual([
+      ['message', 'on', 'reply'],
+      ['message', 'reply'],
+    ]);
+    expect(await errorOf(answer.text())).toMatchObject({ stoppedBy: { reason: 'now' } });
+    const error = await errorOf(other.text());
+    expect([error.message, error.stoppedBy?.verb]).toEqual(['The answer was stopped', 'stop']);
+  });
+
+  it('ends by an interrupt where the agent does not name its turns', async () => {
+    const answer = new AgentGateway({ url: gateway.url, apiKey: API_KEY }).agents.ask(
+      `${OLD_TYPE}/stopped`,
+      'hold it is',
+    );
+    await kindsOf(answer, ({ kind }) => kind === 'word' && answer.stop('enough'));
+    expect(await errorOf(answer.text())).toMatchObject({
+      message: 'The answer was stopped by an interrupt: enough',
+      stoppedBy: { verb: 'interrupt' },
     });
   });
 
@@ -176,10 +220,57 @@ describe('an answer that does not come', () => {
     );
   });
 
+  // On a paused agent it never ended, because the agent had noted the message.
+  it('says why nothing began, although the agent has the message', async () => {
+    const { ask } = client();
+    const url = `/t/default/a/${TYPE}/row`;
+    await putEntity(
+      catalog,
+      entity('row', { url, tenant: 'default', type: TYPE, status: 'paused' }),
+    );
+    // In this time the agent must have written, also on a busy machine.
+    const options = { timeoutMs: 8_000 };
+    const messages = ['behind 1', 'behind 2', 'paused', 'trouble'];
+    const errors = await Promise.all([
+      ...messages.map((message) =>
+        errorOf(ask(message.replace(' ', '-'), message, options).text()),
+      ),
+      errorOf(ask('row', 'behind 1', options).text()),
+    ]);
+    expect(errors.map(({ code }) => code)).toEqual(errors.map(() => 'not_answered'));
+    const late = 'The agent did not begin to answer within 8000 ms: ';
+    expect(errors.map(({ message }) => message.replace(late, ''))).toEqual([
+      '1 other turn is before it.',
+      '2 other turns are before it.',
+      'it is paused.',
+      'it is failing (attempt 2): the model is away.',
+      'it is paused; 1 other turn is before it.',
+    ]);
+  });
+
+  it('takes its time once the agent has begun, also without a word', async () => {
+    const { ask } = client();
+    // In this time each agent must have begun, also on a busy machine.
+    const options = { timeoutMs: 8_000 };
+    const begins = { thinks: 'reasoning', asks: 'tool', gives: 'data' };
+    const seen = Object.entries(begins).map(async ([message, kind]) => {
+      const answer = ask(message, message, options);
+      // The time of the other one begins later, and is over before the answer is stopped.
+      const kinds = await kindsOf(answer, async (event) => {
+        if (event.kind !== kind) return;
+        const silent = await errorOf(ask(`${message}-silent`, 'silent', options).text());
+        expect(silent.code).toBe('not_answered');
+        await answer.stop();
+      });
+      expect(kinds).toEqual(['message', kind, 'reply']);
+    });
+    await Promise.all(seen);
+  });
+
   it('has no reason of its own, where the key may not ask', async () => {
     const { url } = gateway;
     const refusing: typeof fetch = (input, init) =>
-      (input as string).includes('/registry/')
+      /\/(?:registry|shapes)\//.test(input as string)
         ? Promise.resolve(Response.json({}, { status: 403 }))
         : fetch(input, init);
     const commands = new AgentGateway({ url, apiKey: API_KEY, fetch: refusing });

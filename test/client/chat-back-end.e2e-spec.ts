@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { AgentGateway } from '../../packages/client/src/index.ts';
+import type { ChatUser } from '../../packages/client/src/server/index.ts';
 import { API_KEY, startTestGateway } from '../support/gateway.ts';
 import { startHistory } from '../support/history.ts';
 import { newTimeline } from '../support/numbered-events.ts';
@@ -24,6 +25,8 @@ const problem = (status: number, code: string, detail: string): object => ({
   headers: expect.objectContaining({
     'content-type': 'application/problem+json',
     'cache-control': 'no-store',
+    // Without it a page takes the answer for that of a proxy.
+    'x-request-id': expect.stringMatching(/^[\w.-]+$/),
   }),
 });
 const notYours = problem(403, 'agent_not_yours', 'This agent is not yours.');
@@ -32,7 +35,20 @@ const noRoute = problem(404, 'route_not_found', 'There is nothing at this path.'
 const notThisVerb = problem(403, 'verb_not_allowed', 'You may not apply this verb.');
 const noVerb = problem(400, 'invalid_body', 'Send {"verb", "reason"?} and nothing else.');
 const noSpawn = problem(400, 'invalid_body', 'Send {"type", "id", "args"?} and nothing else.');
+const noMessage = problem(
+  400,
+  'invalid_body',
+  'Send {"content": [texts and files]} and nothing else.',
+);
+const noTurn = problem(400, 'invalid_body', 'Send {"invocationId", "reason"?} and nothing else.');
+const noDecision = problem(
+  400,
+  'invalid_body',
+  'Send {"call", "approved", "note"?, "input"?} and nothing else.',
+);
 const noJson = problem(400, 'invalid_body', 'Send JSON in UTF-8.');
+
+const HELLO = '{"content":[{"type":"text","text":"hello"}]}';
 
 describe.each(['node', 'express'] as const)('the back end of a chat, by %s', (by) => {
   const server = forAllTests(() => startChatServer(gateway.url, by));
@@ -55,14 +71,28 @@ describe.each(['node', 'express'] as const)('the back end of a chat, by %s', (by
     await page.agents.send(spawned, 'h\u00e9llo', { requestId, idempotencyKey: `k-${by}` });
     const again = page.agents.send(`${TYPE}/${id}`, 'h\u00e9llo', { idempotencyKey: `k-${by}` });
     expect(await again).toMatchObject({ isReplay: true });
-    await page.agents.send(spawned, { content: 'as it is', n: 1 });
+    const file = { type: 'file', url: 'https://files.test/1', mediaType: 'image/png' };
+    await page.agents.send(spawned, { content: [file, { type: 'text', text: 'and this' }] });
     await page.agents.control(spawned.url, 'interrupt', { reason: 'enough' });
-    const runs = await recording.waitForRuns(id, 4);
+    await page.agents.send(spawned, { kind: 'stop', invocationId: 'inv_1', reason: 'no' });
+    await page.agents.send(spawned, { kind: 'withdraw', invocationId: 'inv_2' });
+    const decision = { call: 'c1', approved: true, by: 'somebody else', note: 'ok', input: [1] };
+    await page.agents.send(spawned, { kind: 'decision', ...decision });
+    const runs = await recording.waitForRuns(id, 7);
     expect(runs.map(({ handler, body }) => [handler, body.toString('utf8')])).toEqual([
       ['spawn', `{"type":"${TYPE}","id":"${id}","args":{"n":1}}`],
       ['wake', '{"kind":"message","content":[{"type":"text","text":"h\u00e9llo"}]}'],
-      ['wake', '{"content":"as it is","n":1}'],
+      [
+        'wake',
+        '{"kind":"message","content":[{"type":"file","url":"https://files.test/1","mediaType":"image/png"},{"type":"text","text":"and this"}]}',
+      ],
       ['control', '{"verb":"interrupt","reason":"enough"}'],
+      ['wake', '{"kind":"stop","invocationId":"inv_1","reason":"no"}'],
+      ['wake', '{"kind":"withdraw","invocationId":"inv_2"}'],
+      [
+        'wake',
+        `{"kind":"decision","call":"c1","approved":true,"by":"${id}","note":"ok","input":[1]}`,
+      ],
     ]);
     expect(runs[1]?.headers).toMatchObject({
       'content-type': 'application/json',
@@ -89,25 +119,64 @@ describe.each(['node', 'express'] as const)('the back end of a chat, by %s', (by
     await expect(read).rejects.toMatchObject({ code: 'session_ended' });
   });
 
-  it('forwards the very bytes of a message', async () => {
-    const body = '{ "n": 12345678901234567890,  "n": 1.0 }';
-    const { status } = await ask(server, '/chat/api/a/chat/ada/send', { body });
-    expect(status).toBe(202);
-    const { body: arrived } = await recording.firstRun('ada');
-    expect(arrived.toString('utf8')).toBe(body);
+  // The sixteenth agent of a user made every token answer 500.
+  it('reads any number of agents, 16 at once', async () => {
+    const user = `many-${by}`;
+    const page = pageOf({ cookie: `user=${user}` });
+    const ids = Array.from({ length: 20 }, (_, index) => `${user}.${index}`);
+    for (const id of ids) {
+      await newTimeline(history.url, id, 2);
+      const seqs: number[] = [];
+      await page.timeline(`${TYPE}/${id}`, { live: false }).subscribe(({ seq }) => seqs.push(seq));
+      expect([id, seqs]).toEqual([id, [0, 1]]);
+    }
+    // The first one was dropped, and is asked for again.
+    const again: number[] = [];
+    await page
+      .timeline(`${TYPE}/${ids[0]}`, { live: false })
+      .subscribe(({ seq }) => again.push(seq));
+    expect(again).toEqual([0, 1]);
   });
 
-  it('mints a token for the agents of the user alone', async () => {
-    const { status, body, headers } = await ask(server, '/chat/token', { user: 'grace' });
+  it("has no agent of others among the user's, which cost nothing by it", async () => {
+    const user = `mixed-${by}`;
+    await newTimeline(history.url, user, 1);
+    const page = pageOf({ cookie: `user=${user}` });
+    const read = (agent: string) =>
+      page.timeline(agent, { live: false }).subscribe(() => undefined);
+    const foreign = { status: 403, code: 'prefix_not_covered' };
+    await Promise.all([
+      read(`${TYPE}/${user}`),
+      expect(read(`${TYPE}/nobodys`)).rejects.toMatchObject(foreign),
+    ]);
+    await expect(read(`${TYPE}/nobodys`)).rejects.toMatchObject(foreign);
+  });
+
+  it('mints a token for those agents of the user that the page asks for', async () => {
+    const agents = ['chat/grace', 'chat/ada', 'chat/grace.2', 'chat/grace', '../x', 7];
+    const { status, body, headers } = await ask(server, '/chat/token', {
+      user: 'grace',
+      body: JSON.stringify({ agents, catalog: true }),
+    });
     const { token, ttlSeconds } = body as { token: string; ttlSeconds: number };
     expect([status, ttlSeconds, headers['cache-control']]).toEqual([200, 300, 'no-store']);
     expect(decodeJwt(token)).toEqual({
       aud: 'default',
       sub: 'grace',
-      prefix: ['/streams/t/default/agents/chat/grace'],
+      prefix: ['/streams/t/default/agents/chat/grace', '/streams/t/default/agents/chat/grace.2'],
       iat: expect.any(Number),
       exp: expect.any(Number),
     });
+  });
+
+  it.each([
+    ['[]', 200],
+    ['{"agents":"chat/ada"}', 400],
+    ['{"catalog":1}', 400],
+    ['{"prefix":"/streams"}', 400],
+    ['', 400],
+  ])('takes a request of a token that is one: %s', async (body, status) => {
+    expect((await ask(server, '/chat/token', { body })).status).toBe(status);
   });
 
   it.each([
@@ -210,6 +279,20 @@ describe.each(['node', 'express'] as const)('the back end of a chat, by %s', (by
     ['control', '{"verb":["interrupt"]}', noVerb],
     ['control', '[]', noVerb],
     ['control', '{"verb":"interrupt","x":1}', noVerb],
+    ['send', '{"kind":"decision","call":"c1","approved":true}', noMessage],
+    ['send', '{"kind":"stop","invocationId":"inv_1"}', noMessage],
+    ['send', '{"kind":"result","content":[{"type":"text","text":"x"}]}', noMessage],
+    ['send', '{"content":[{"type":"text","text":"x"}],"caller":{}}', noMessage],
+    ['send', '{"content":[{"type":"image"}]}', noMessage],
+    ['send', '{"content":[]}', noMessage],
+    ['send', '{"content":"x"}', noMessage],
+    ['send', '[]', noMessage],
+    ['stop', '{}', noTurn],
+    ['stop', '{"invocationId":"inv_1","kind":"forget"}', noTurn],
+    ['withdraw', '{"invocationId":["inv_1"]}', noTurn],
+    ['decision', '{"call":"c1"}', noDecision],
+    ['decision', '{"call":"c1","approved":"yes"}', noDecision],
+    ['decision', '{"call":"c1","approved":true,"kind":"message"}', noDecision],
     ['send', '', noJson],
     ['send', '\ufeff{}', noJson],
     ['send', 'hello', noJson],
@@ -219,7 +302,7 @@ describe.each(['node', 'express'] as const)('the back end of a chat, by %s', (by
 
   it.each([
     [{ type: 'chat', id: 'bob' }, notYours],
-    [{ type: 'chat', id: 'ada/../bob' }, notYours],
+    [{ type: 'chat', id: 'ada/../bob' }, noSpawn],
     [{ type: 'chat', id: 'ada', parent: '/t/default/a/chat/bob' }, noSpawn],
     [{ type: 'chat', id: 'ada', workspaceRef: 'default/bob' }, noSpawn],
     [{ type: 'chat' }, noSpawn],
@@ -231,12 +314,16 @@ describe.each(['node', 'express'] as const)('the back end of a chat, by %s', (by
   it('refuses a body that is too long, whether it says so or not', async () => {
     const wanted = problem(413, 'body_too_large', 'Send at most 65536 bytes.');
     const path = '/chat/api/a/chat/ada/send';
-    const body = JSON.stringify('x'.repeat(65_535));
+    const bodyOf = (length: number): string => {
+      const whole = (text: string): string => JSON.stringify({ content: [{ type: 'text', text }] });
+      return whole('x'.repeat(length - whole('').length));
+    };
+    const body = bodyOf(65_537);
     expect(await ask(server, path, { body })).toEqual(wanted);
     const headers = { 'transfer-encoding': 'chunked' };
     expect(await ask(server, path, { body, headers })).toEqual(wanted);
     // The next request is served.
-    const fits = JSON.stringify('x'.repeat(65_534));
+    const fits = bodyOf(65_536);
     expect((await ask(server, path, { body: fits })).status).toBe(202);
   });
 });
@@ -251,11 +338,17 @@ describe('the back end of a chat', () => {
   });
 
   it('counts the requests of each user for itself', async () => {
-    const server = await startChatServer(gateway.url, 'node', { requestsPerMinute: 2 });
+    const server = await startChatServer(gateway.url, 'node', {
+      requestsPerMinute: 2,
+      tokensPerMinute: 2,
+    });
     const statuses: number[] = [];
     for (let turn = 0; turn < 3; turn++) statuses.push((await ask(server, '/chat/token')).status);
     expect(statuses).toEqual([200, 200, 429]);
-    const late = await ask(server, '/chat/api/a/chat/ada/send');
+    // A page that sends much still reads, and the other way round.
+    const send = () => ask(server, '/chat/api/a/chat/ada/send', { body: HELLO });
+    expect([(await send()).status, (await send()).status]).toEqual([202, 202]);
+    const late = await send();
     expect(late).toEqual(
       problem(429, 'rate_limited', 'There are too many requests. Try again later.'),
     );
@@ -270,7 +363,9 @@ describe('the back end of a chat', () => {
     const server = await startChatServer(gateway.url, 'node', {
       authorize: (request) => userOf(request, { verbs: ['archive'], catalog }),
     });
-    const { body } = await ask(server, '/chat/token');
+    const { body } = await ask(server, '/chat/token', {
+      body: '{"agents":["chat/ada"],"catalog":true}',
+    });
     expect(decodeJwt((body as { token: string }).token)).toMatchObject({
       prefix: ['/streams/t/default/agents/chat/ada', '/shapes/v1/shape'],
       shape: catalog,
@@ -279,6 +374,52 @@ describe('the back end of a chat', () => {
       ask(server, '/chat/api/a/chat/ada/control', { body: JSON.stringify({ verb }) });
     expect((await control('archive')).status).toBe(202);
     expect((await control('interrupt')).status).toBe(403);
+    await server.stop();
+  });
+
+  it("gives what a page spawns the user's own parent", async () => {
+    const parent = '/t/default/a/user/kim';
+    const server = await startChatServer(gateway.url, 'node', {
+      authorize: (request) => userOf(request, { parent }),
+    });
+    const body = JSON.stringify({ type: TYPE, id: 'kim' });
+    expect((await ask(server, '/chat/api/spawn', { user: 'kim', body })).status).toBe(202);
+    const { body: arrived } = await recording.firstRun('kim');
+    expect(JSON.parse(arrived.toString('utf8'))).toEqual({ type: TYPE, id: 'kim', parent });
+    await server.stop();
+  });
+
+  it('lets those decide whom it names, and writes who it was', async () => {
+    const judged: unknown[] = [];
+    const server = await startChatServer(gateway.url, 'node', {
+      mayDecide: (call, subject) => {
+        judged.push([call, subject]);
+        return subject === 'boss';
+      },
+    });
+    const decide = (user: string) =>
+      ask(server, '/chat/api/a/chat/lee/decision', {
+        user,
+        body: '{"call":"c1","approved":false,"by":"boss","note":"too much"}',
+      });
+    // Neither owns the agent.
+    expect(await decide('mallory')).toEqual(
+      problem(403, 'decision_not_allowed', 'You may not decide this.'),
+    );
+    expect((await decide('boss')).status).toBe(202);
+    const call = { agent: 'chat/lee', call: 'c1', approved: false, note: 'too much' };
+    expect(judged).toEqual([
+      [call, 'mallory'],
+      [call, 'boss'],
+    ]);
+    const { body } = await recording.firstRun('lee');
+    expect(JSON.parse(body.toString('utf8'))).toEqual({
+      kind: 'decision',
+      call: 'c1',
+      approved: false,
+      by: 'boss',
+      note: 'too much',
+    });
     await server.stop();
   });
 
@@ -292,13 +433,21 @@ describe('the back end of a chat', () => {
   it('answers 500 where authorize fails or names what is no agent, and tells only the log', async () => {
     const wanted = problem(500, 'internal_error', 'The back end of this page has a fault.');
     const secret = 'postgres://user:password@10.0.0.1/';
+    const owns = (): boolean => true;
     for (const authorize of [
       () => Promise.reject(new Error(secret)),
-      () => ({ subject: 'ada', agents: ['chat/ada', '../x'] }),
-      () => ({ subject: 'ada', agents: ['/t/other/a/chat/ada'] }),
+      // Its read tokens would have no subject, and each would count by itself.
+      () => ({ owns }) as unknown as ChatUser,
+      () => ({ subject: '', owns }),
+      () => ({ subject: 7, owns }) as unknown as ChatUser,
+      () => ({ subject: 'ada' }) as unknown as ChatUser,
+      () => ({ subject: 'ada', owns: () => Promise.reject(new Error(secret)) }),
+      () => ({ subject: 'ada', owns, parent: '/t/other/a/user/ada' }),
+      () => ({ subject: 'ada', owns, parent: 'user/ada' }),
     ]) {
       const server = await startChatServer(gateway.url, 'node', { authorize });
-      expect(await ask(server, '/chat/token')).toEqual(wanted);
+      const body = '{"agents":["chat/ada"]}';
+      expect(await ask(server, '/chat/token', { body })).toEqual(wanted);
       expect(server.faults).toEqual([expect.any(Error)]);
       await server.stop();
     }
@@ -333,7 +482,7 @@ describe('the back end of a chat, whose gateway answers oddly', () => {
       response.end(typeof body === 'string' ? body : JSON.stringify(body));
     });
     const server = await startChatServer(odd.url);
-    const answered = await ask(server, '/chat/api/a/chat/ada/send');
+    const answered = await ask(server, '/chat/api/a/chat/ada/send', { body: HELLO });
     expect(answered).toEqual(wanted);
     expect(JSON.stringify(answered)).not.toMatch(/10\.1\.2\.3|x-secret/);
     expect(answered.headers['retry-after']).toBe(status === 503 ? '3' : undefined);

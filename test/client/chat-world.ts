@@ -17,10 +17,13 @@ export interface ChatServer extends Listening {
   faults: unknown[];
 }
 
-/** The user of the cookie `user=…`, with the agents that `agentsOf` names. */
+/** The user of the cookie `user=…`, who owns the agent `chat/<user>` and those whose ids begin with `<user>.`. */
 export function userOf(request: Request, more: Partial<ChatUser> = {}): ChatUser | undefined {
   const [, subject] = /(?:^|; )user=([\w.-]+)/.exec(request.headers.get('cookie') ?? '') ?? [];
-  return subject === undefined ? undefined : { subject, agents: [`chat/${subject}`], ...more };
+  if (subject === undefined) return undefined;
+  const owns = (agent: string): boolean =>
+    agent === `chat/${subject}` || agent.startsWith(`chat/${subject}.`);
+  return { subject, owns, ...more };
 }
 
 /** A program with a chat's back end, on a free port, by Node's server alone or below Express. */

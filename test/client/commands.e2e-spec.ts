@@ -19,6 +19,9 @@ const gateway = forAllTests(() => startTestGateway(restateSettings()));
 const client = (url = gateway.url, more = {}): AgentGateway =>
   new AgentGateway({ url, apiKey: API_KEY, ...more });
 
+/** The gateway names the request in every answer. */
+const GATEWAYS = { 'x-request-id': 'r1' };
+
 describe('commands of the client, at Restate', () => {
   it('spawn, send and control reach the agent as they are', async () => {
     const { agents: commands } = client();
@@ -207,7 +210,9 @@ describe('a request of the client that fails', () => {
   );
 
   it.each([400, 401, 403, 404, 409, 413])('with %d is refused for good', async (status) => {
-    const { server, gateway: it } = await at((_, response) => response.writeHead(status).end('no'));
+    const { server, gateway: it } = await at((_, response) =>
+      response.writeHead(status, GATEWAYS).end('no'),
+    );
     await expect(it.agents.send('x/1', 'hello')).rejects.toMatchObject({
       message: `${status} no`,
       code: `http_${status}`,
@@ -341,7 +346,7 @@ describe('a request of the client that fails', () => {
   });
 
   it('never shows the key', async () => {
-    const { gateway: it } = await at((_, response) => response.writeHead(400).end('no'));
+    const { gateway: it } = await at((_, response) => response.writeHead(400, GATEWAYS).end('no'));
     const gone = client(`http://127.0.0.1:${await freePort()}`, { retryForMs: 0 });
     for (const { agents: commands } of [it, gone]) {
       const seen: unknown = await commands.send('x/1', 'hello').catch((thrown: unknown) => thrown);

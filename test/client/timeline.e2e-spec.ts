@@ -248,6 +248,44 @@ describe('a timeline of the client', () => {
     expect(gaps).toEqual([{ expectedSeq: 4, receivedSeq: 6 }]);
   });
 
+  // The reader waited behind the end of the restored store, live, and missed what came until that was as long as before.
+  it.each(['sse', 'long-poll'] as const)(
+    'comes again from the start when the store went back, by %s',
+    async (live) => {
+      const id = `restored-${live}`;
+      const writer = await written(id, 5);
+      const url = `${history.url}/t/default/agents/chat/${id}/timeline`;
+      const resets: number[][] = [];
+      let seqs: number[] = [];
+      let restored: Promise<unknown> | undefined;
+      const restore = async (): Promise<void> => {
+        link.goDown();
+        await fetch(url, { method: 'DELETE' });
+        const again = new EventWriter(url);
+        await again.create();
+        await again.append(3);
+        link.resume();
+      };
+      const timeline = withKey().timeline(`chat/${id}`, {
+        live,
+        onState: ({ name }) => {
+          if (name === 'live') restored ??= restore();
+        },
+        onReset: () => {
+          resets.push(seqs);
+          seqs = [];
+          expect(timeline.bookmark).toEqual({ offset: '-1', seq: -1 });
+        },
+      });
+      for await (const { seq } of timeline) {
+        seqs.push(seq);
+        if (resets.length > 0 && seq === 2) break;
+      }
+      await restored;
+      expect([resets, seqs, writer.count]).toEqual([[upTo(5)], upTo(3), 5]);
+    },
+  );
+
   it('waits for a consumer that is slow, and is read by one at a time', async () => {
     await written('slow', 2);
     const timeline = withKey().timeline('chat/slow', { live: false });

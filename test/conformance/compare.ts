@@ -2,17 +2,18 @@ import type { ExpectedDifference } from './differences.ts';
 import type { Outcomes, TestOutcome } from './suite-run.ts';
 
 export interface Comparison {
-  /** Tests that ran and have the outcome that they have to have through the gateway. */
+  /** Tests that ran and have the outcomes that they have to have. */
   passed: number;
-  /** Each failure in words: an unexplained difference, or an expected one that did not occur. */
+  /** Each failure in words: a test that does not pass through the gateway, or an expected difference that did not occur. */
   failures: string[];
 }
 
 const ABSENT: TestOutcome = { status: 'absent', reason: '' };
 
 /**
- * Holds the suite's outcomes through the gateway against those without it: each test has to have the
- * same, or just the difference that is expected of it. A test skipped in both runs does not count.
+ * Holds the suite's outcomes without the gateway and through it against what is expected: each test has to pass through
+ * the gateway, or to have just the difference that is expected of it. A test skipped in both runs does not count. One that
+ * fails only without the gateway is about the server: a busy machine makes its short times run out.
  */
 export function compare(
   without: Outcomes,
@@ -32,7 +33,7 @@ export function compare(
     if (!difference && before.status === 'skipped' && after.status === 'skipped') continue;
     const isAsItHasToBe = difference
       ? before.status === difference.without && after.status === difference.through
-      : before.status === after.status;
+      : after.status === 'passed';
     if (isAsItHasToBe) comparison.passed++;
     else comparison.failures.push(inWords(name, before, after, difference));
   }

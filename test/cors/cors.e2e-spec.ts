@@ -26,9 +26,10 @@ const EXPOSED =
   'ETag, Stream-Next-Offset, Stream-Cursor, Stream-Up-To-Date, Stream-Closed, ' +
   'Stream-SSE-Data-Encoding, electric-handle, electric-offset, electric-schema, electric-cursor, ' +
   'electric-up-to-date, electric-has-data, Retry-After, WWW-Authenticate, X-Request-Id';
-const ALLOWED =
-  'Authorization, Content-Type, If-None-Match, Last-Event-ID, Cache-Control, X-Request-Id, ' +
-  'traceparent, tracestate';
+/** What libraries of a page add to its reads. `baggage` once made every read fail. */
+const ASKED =
+  'authorization,baggage,cache-control,content-type,pragma,sentry-trace,traceparent,x-requested-with';
+const ASKS = 'Access-Control-Request-Headers';
 
 /** Every CORS header of a response, line by line, and `Vary`. */
 function corsLines({ status, head }: { status: number; head: string }) {
@@ -203,7 +204,7 @@ describe('CORS', () => {
       for (const line of ['GET /streams/t/x', 'GET /shapes/v1/shape', 'POST /streams/t/x']) {
         expect((await ask(pinned, line)).vary).toEqual(['Origin']);
       }
-      expect((await ask(pinned, 'OPTIONS /streams/t/x')).vary).toEqual(['Origin']);
+      expect((await ask(pinned, 'OPTIONS /streams/t/x')).vary).toEqual([`Origin, ${ASKS}`]);
     });
 
     it('gives no header to two Origin headers', async () => {
@@ -214,8 +215,8 @@ describe('CORS', () => {
 
   describe('in a preflight', () => {
     const preflight = (method: string): string => `Access-Control-Request-Method: ${method}`;
-    const granted = (origin: string): string[] => [
-      `Access-Control-Allow-Headers: ${ALLOWED}`,
+    const granted = (origin: string, names = ASKED): string[] => [
+      `Access-Control-Allow-Headers: ${names}`,
       'Access-Control-Allow-Methods: GET, HEAD',
       `Access-Control-Allow-Origin: ${origin}`,
       'Access-Control-Max-Age: 7200',
@@ -228,19 +229,19 @@ describe('CORS', () => {
           const headers = [
             from(PAGE),
             preflight(method),
-            'Access-Control-Request-Headers: authorization',
+            `${ASKS}: ${ASKED}`,
             // Which is not granted.
             'Access-Control-Request-Private-Network: true',
           ];
           expect(await ask(open, `OPTIONS ${path}`, ...headers)).toEqual({
             status: 204,
             cors: granted('*'),
-            vary: [],
+            vary: [ASKS],
           });
           expect(await ask(pinned, `OPTIONS ${path}`, ...headers)).toEqual({
             status: 204,
             cors: granted(PAGE),
-            vary: ['Origin'],
+            vary: [`Origin, ${ASKS}`],
           });
         }
         expect(upstream.seen).toEqual([]);
@@ -262,9 +263,85 @@ describe('CORS', () => {
       expect(await ask(pinned, 'OPTIONS /streams/t/x', ...headers)).toEqual({
         status: 204,
         cors: [],
-        vary: ['Origin'],
+        vary: [`Origin, ${ASKS}`],
       });
     });
+
+    const read = [from(PAGE), preflight('GET')];
+    const longest = 'x'.repeat(2_048);
+
+    it.each([
+      ['one name', 'x-a', 'x-a'],
+      ['names with spaces between', 'X-A ,\tx_b|~', 'X-A ,\tx_b|~'],
+      ['names in two lines', `x-a\r\n${ASKS}: x-b`, 'x-a, x-b'],
+      ['2 KiB of them', longest, longest],
+    ])('allows %s', async (_, asked, names) => {
+      const answer = await ask(open, 'OPTIONS /streams/t/x', ...read, `${ASKS}: ${asked}`);
+      expect(answer).toEqual({ status: 204, cors: granted('*', names), vary: [ASKS] });
+    });
+
+    it.each([
+      ['no names', []],
+      ['an empty list', [`${ASKS}:`]],
+    ])('allows no header to a page that asks for %s', async (_, asked) => {
+      const { cors } = await ask(open, 'OPTIONS /streams/t/x', ...read, ...asked);
+      expect(cors).toEqual(granted('*').slice(1));
+    });
+
+    it.each(['a b', 'x-a,,x-b', 'x-a,', 'x:y', '"x"', 'x-ä', `${longest}x`])(
+      'grants nothing for %j, which is no list of names or too long',
+      async (asked) => {
+        const { status, cors } = await ask(
+          open,
+          'OPTIONS /streams/t/x',
+          ...read,
+          `${ASKS}: ${asked}`,
+        );
+        expect([status, cors]).toEqual([204, []]);
+      },
+    );
+  });
+
+  // A page that cannot read the refusal tries again for ever, as after a lost network.
+  describe('on a head over 32 KiB', () => {
+    const long = `X-Long: ${'x'.repeat(33_000)}`;
+    const query = `?where=${'x'.repeat(33_000)}`;
+
+    it.each([
+      ['GET /streams/t/x', [long]],
+      [`GET /shapes/v1/shape${query}`, []],
+      [`HEAD /shapes/v1/shape${query}`, []],
+    ])('is there, whatever is long: %#', async (line, headers) => {
+      expect(await ask(open, line, authorized, from(PAGE), ...headers)).toEqual({
+        status: 431,
+        cors: open200,
+        vary: [],
+      });
+      expect(await ask(pinned, line, authorized, from(PAGE), ...headers)).toEqual({
+        status: 431,
+        cors: [`Access-Control-Allow-Origin: ${PAGE}`, open200[1]],
+        vary: ['Origin'],
+      });
+      expect(upstream.seen).toEqual([]);
+    });
+
+    // No page learns the status of a preflight. With a refusal it would never send the read whose refusal it can read.
+    it('is there in its preflight, so that the page sends the read and can read the refusal', async () => {
+      const headers = [from(PAGE), 'Access-Control-Request-Method: GET', `${ASKS}: authorization`];
+      const answer = await ask(open, `OPTIONS /shapes/v1/shape${query}`, ...headers);
+      expect(answer).toMatchObject({
+        status: 204,
+        cors: expect.arrayContaining(['Access-Control-Allow-Origin: *']),
+      });
+    });
+
+    it.each(['GET /health', 'GET /registry/deployments', 'POST /streams/t/x', 'POST /api/spawn'])(
+      'is not there on %s',
+      async (line) => {
+        const answer = await ask(open, line, authorized, from(PAGE), long);
+        expect(answer).toEqual({ status: 431, cors: [], vary: [] });
+      },
+    );
   });
 
   describe('is not there', () => {

@@ -16,12 +16,13 @@ const RUN = [
   'mint.ts',
   'mint.py',
   'mint.go',
-  'ask.py',
   'watch.html',
   'nginx.conf',
   'reply.ts',
   'agent.ts',
   'report.ts',
+  'shop.ts',
+  'desk.ts',
 ];
 /** `test/client/openapi-client.e2e-spec.ts` compiles and runs it, with the output of the command before it. */
 const OF_OPENAPI = 'spawn.ts';
@@ -43,10 +44,22 @@ const TYPES_ONLY = [
   'idle-agents.ts',
   // `test/telemetry/trace-through-agent.e2e-spec.ts` tests what it does.
   'traced.ts',
+  // `test/client/ask-again.e2e-spec.ts` tests what these do.
+  'again.ts',
+  // `packages/react/src/agent-store.spec.ts` tests what it calls.
+  'answer.tsx',
+  // `test/browser/ai-sdk/ai-sdk.ts` tests what it calls.
+  'approvals.tsx',
+  // `test/client/ag-ui.e2e-spec.ts` tests what it does.
+  'ag-ui.ts',
+  'export.ts',
   'turns.ts',
   'watch.ts',
   'token-route.ts',
+  'decide.tsx',
 ];
+/** Run by `npm run test:python`, in the environment that it makes. */
+const OF_PYTHON = ['ask.py', 'shop.py', 'desk.py', 'register.py', 'model.py', 'back_end.py'];
 /** Run in a real browser, with an agent. */
 const IN_BROWSER = [
   // `test/browser/chat/docs-page.ts`
@@ -62,7 +75,15 @@ const IN_BROWSER = [
 
 describe('files in the pages', () => {
   it('are all known to a test that runs or holds them', () => {
-    const known = [...RUN, ...OF_MONITORING, ...TYPES_ONLY, ...IN_BROWSER, OF_OPENAPI, VALUES];
+    const known = [
+      ...RUN,
+      ...OF_MONITORING,
+      ...TYPES_ONLY,
+      ...IN_BROWSER,
+      ...OF_PYTHON,
+      OF_OPENAPI,
+      VALUES,
+    ];
     const unknown = files.filter(({ name = '' }) => !known.includes(name));
     expect(unknown.map(({ page, line, name }) => `${page}:${line}: ${name}`)).toEqual([]);
   });
@@ -100,6 +121,8 @@ describe('the agent in the pages', () => {
   });
 });
 
+const MODEL_FILES = ['model.ts', 'openai.ts', 'anthropic.ts', 'event-stream.ts', 'stand-in.ts'];
+
 describe('TypeScript in the pages', () => {
   const typed = files.filter(
     ({ language, name }) => /^tsx?$/.test(language) && name !== OF_OPENAPI,
@@ -112,7 +135,7 @@ describe('TypeScript in the pages', () => {
       mkdirSync(join(folder, basename(page, '.md')), { recursive: true });
       writeFileSync(join(folder, basename(page, '.md'), name), text);
     }
-    for (const name of ['model.ts', 'stand-in.ts']) {
+    for (const name of MODEL_FILES) {
       const text = readProjectFile(`examples/llm-agent/${name}`);
       writeFileSync(join(folder, 'agent-with-a-model', name), text);
     }

@@ -22,6 +22,7 @@ describe('the examples of --help', () => {
     await writeFile(join(folder.path, 'message.json'), '{"kind":"message","content":[]}');
     for (const step of [
       'agent-gateway spawn assistant/ada',
+      'agent-gateway spawn assistant/old',
       'mkdir -p ~/.config/agent-gateway',
       'agent-gateway keys generate --name x > key-file 2> entry',
       "sed 's/.*: //' entry > api-keys",
@@ -80,7 +81,7 @@ function asItCanRun(example: string): { command: string; code: number } {
     .replaceAll('http://127.0.0.1:8787', system.baseUrl);
   if (isEndless) return { command: `timeout -k 60 -s INT 2 bash -c ${quoted(command)}`, code: 124 };
   // These name an invocation, a deployment and an address that nobody has.
-  const isOfNobody = /inv_1jH|dp_14L/.test(example);
+  const isOfNobody = /cancel .*inv_1jH|dp_14L/.test(example);
   const isOfNoAddress = example.includes('127.0.0.1:9080');
   return { command, code: isOfNobody ? 4 : isOfNoAddress ? 1 : 0 };
 }

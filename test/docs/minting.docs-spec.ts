@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
+import { decodeJwt } from 'jose';
 import { READ_TOKEN_SECRET } from '../support/gateway.ts';
 import { scriptedGateway } from '../support/scripted-gateway.ts';
 import { forAllTests } from '../support/for-this-test.ts';
@@ -36,14 +37,14 @@ const LANGUAGES: Language[] = [
     file: 'mint.ts',
     tool: process.execPath,
     probe: ['--version'],
-    program: (code) => `${code}\nconsole.log(await mintReadToken('${PREFIX}', 300));\n`,
+    program: (code) => `${code}\nconsole.log(await mintReadToken('${PREFIX}', 'ada', 300));\n`,
     args: (_, program) => ['--input-type=module-typescript', '--eval', program],
   },
   {
     file: 'mint.py',
     tool: 'python3',
     probe: ['--version'],
-    program: (code) => `${code}\nprint(mint_read_token("${PREFIX}", 300))\n`,
+    program: (code) => `${code}\nprint(mint_read_token("${PREFIX}", "ada", 300))\n`,
     args: (path) => [path],
   },
   {
@@ -51,7 +52,7 @@ const LANGUAGES: Language[] = [
     tool: 'go',
     probe: ['version'],
     program: (code) =>
-      `package main\n\n${code}\nfunc main() { println(mintReadToken("${PREFIX}", 5*time.Minute)) }\n`,
+      `package main\n\n${code}\nfunc main() { println(mintReadToken("${PREFIX}", "ada", 5*time.Minute)) }\n`,
     args: (path) => ['run', path],
   },
 ];
@@ -68,7 +69,9 @@ describe('docs/browser.md', () => {
         const path = join(folder.path, file);
         const code = program(snippet(file));
         await writeFile(path, code);
-        const env = { ...process.env, READ_TOKEN_SECRET, GOFLAGS: '', NODE_OPTIONS: '' };
+        // A Secret that was made from a file often ends with a line end.
+        const secret = `\uFEFF ${READ_TOKEN_SECRET}\r\n`;
+        const env = { ...process.env, READ_TOKEN_SECRET: secret, GOFLAGS: '', NODE_OPTIONS: '' };
         const { stdout, stderr } = await promisify(execFile)(tool, args(path, code), {
           // Where the TypeScript one finds its import.
           cwd: ROOT,
@@ -76,6 +79,7 @@ describe('docs/browser.md', () => {
         });
         // Go's println writes to stderr.
         const token = (stdout || stderr).trim();
+        expect(decodeJwt(token).sub).toBe('ada');
         const read = async (target: string) => {
           const headers = { authorization: `Bearer ${token}` };
           const response = await fetch(`${gateway.url}${target}`, { headers });

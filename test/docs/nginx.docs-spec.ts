@@ -14,7 +14,7 @@ const EVENT = 'event: data\ndata: 1\n\n';
 
 function shownConfiguration(port: number, gatewayPort: number): string {
   const block = readPages()
-    .find(({ path }) => path === 'docs/proxies.md')
+    .find(({ path }) => path === 'docs/production.md')
     ?.blocks.find(({ name }) => name === 'nginx.conf');
   return (block?.text ?? '')
     .replace('listen 8080;', `listen 127.0.0.1:${port};`)
@@ -22,7 +22,7 @@ function shownConfiguration(port: number, gatewayPort: number): string {
 }
 
 (nginx !== undefined || process.env.CI !== undefined ? describe : describe.skip)(
-  'the nginx of docs/proxies.md, before a gateway',
+  'the nginx of docs/production.md, before a gateway',
   () => {
     // An event, and never an end.
     const { gateway, upstream: history } = scriptedGateway(
@@ -68,6 +68,30 @@ function shownConfiguration(port: number, gatewayPort: number): string {
         400,
         expect.objectContaining({ code: 'malformed_path' }),
       ]);
+    });
+
+    // A page could not read nginx's own 414.
+    it('takes a head as long as the gateway does', async () => {
+      const answer = await ask('GET', `/health?${'x'.repeat(30_000)}`);
+      expect([answer.statusCode, await text(answer)]).toEqual([
+        200,
+        expect.stringMatching(/^{"status":"ok"/),
+      ]);
+    });
+
+    // Its default has room for 4 KiB, and it answered 502.
+    it('hands on the head of a response that is longer than its page of memory', async () => {
+      const server = await startScriptedUpstream((_, response) => {
+        response.writeHead(200, { 'x-long': 'x'.repeat(12_000) }).end('ok');
+      });
+      const other = await startNginx(nginx ?? '', (_, port) =>
+        shownConfiguration(port, server.port),
+      );
+      const answer = await ask('GET', '/a', '', other.url);
+      const body = await text(answer);
+      await other.stop();
+      await server.stop();
+      expect([answer.statusCode, body]).toEqual([200, 'ok']);
     });
 
     // Without `keepalive` nginx opened a connection for each request.

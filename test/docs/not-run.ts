@@ -26,6 +26,8 @@ export const NOT_RUN: Record<Check, (block: Block, context: Context) => string[]
   // `test/units` verifies drop-ins together with the units.
   machine: ({ language, text }) =>
     language === 'ini' ? [] : commandsOf(text, MACHINE_TOOLS).flatMap(machineProblems),
+  // `test/python/run.ts` installs the package, with its extras.
+  python: ({ text }) => commandsOf(text, ['python3', '.', 'pip']).flatMap(pipProblems),
   printed: ({ text }, { said }) =>
     isPartAsShown(text, said) ? [] : [`not printed, but:\n${said}`],
 };
@@ -68,15 +70,24 @@ function scriptProblems(words: string[]): string[] {
   return isScript ? [] : [`${words.join(' ')} is no script`];
 }
 
+/** What is installed from the project is a package of it, with the extras that it has. */
+function pipProblems([tool, ...words]: string[]): string[] {
+  const [, path = '', extras = ''] = /^\.\/([\w/]+)(?:\[([\w,]+)\])?$/.exec(words[1] ?? '') ?? [];
+  if (tool !== 'pip' || path === '') return [];
+  const project = readProjectFile(join(path, 'pyproject.toml'));
+  const unknown = extras.split(',').filter((extra) => !project.includes(`\n${extra} = [`));
+  return extras === '' ? [] : unknown.map((extra) => `${path} has no extra ${extra}`);
+}
+
 /** Commands that change a machine, or ask what runs there. */
 const MACHINE_TOOLS = ['curl', 'docker', 'ls', 'npm', 'sudo'];
 
 /** Every file and unit that they name must be of the project. */
 function machineProblems(words: string[]): string[] {
   if (words[0] === 'npm') return scriptProblems(words);
-  const missing = words.filter(
-    (word) => word.startsWith('deploy/') && !existsSync(join(ROOT, word)),
-  );
+  // A hook is one word: the script and what it gets.
+  const files = words.flatMap((word) => /^deploy\/\S+/.exec(word) ?? []);
+  const missing = files.filter((file) => !existsSync(join(ROOT, file)));
   const unknown = words.filter(
     (word) => /^agent-gateway[@.]/.test(word) && !existsSync(join(ROOT, unitFile(word))),
   );

@@ -106,6 +106,7 @@ export class PageRun {
 
   async end(): Promise<void> {
     await this.session.stop();
+    await this.world.forgetAgents();
     rmSync(this.folder, { recursive: true });
   }
 }

@@ -68,12 +68,12 @@ function commentsIn(folder: string): string {
   return comments.join('\n\n');
 }
 
-// docs/style.md has the rules; test/docs/prose.yml has the words.
+// CONTRIBUTING.md has the rules; test/docs/prose.yml has the words.
 describe('the prose of', () => {
   it.each(PAGES)('%s has short sentences and common words', async (path) => {
     // The page that shows both sides holds the words of the one.
     const text = readProjectFile(path).replaceAll(/^\|.*$/gm, (row) =>
-      path === 'docs/style.md' ? '' : row,
+      path === 'CONTRIBUTING.md' ? '' : row,
     );
     expect(await complaints(path, text)).toEqual([]);
   });

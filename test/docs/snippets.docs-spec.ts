@@ -8,7 +8,13 @@ import { readPages } from './pages.ts';
 import { treatmentOf, type Treatment } from './treatment.ts';
 import { startWorld, type World } from './world.ts';
 
-const pages = readPages().filter(({ blocks }) => blocks.some(hasTest));
+const PYTHON_PAGE = 'docs/from-python.md';
+/** `npm run test:python`, which has an environment of Python, tests its page by this file, too. */
+const isForPython = process.env.PYTHON_BIN !== undefined;
+
+const pages = readPages().filter(
+  ({ path, blocks }) => blocks.some(hasTest) && (path === PYTHON_PAGE) === isForPython,
+);
 const firstLine = ({ text }: Block): string => (text.split('\n', 1)[0] ?? '').slice(0, 60);
 
 function hasTest(block: Block): boolean {

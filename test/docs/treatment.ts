@@ -6,7 +6,7 @@ export type Treatment =
   | { kind: 'not run'; check: Check; reason: string };
 
 /** How a test checks a block that is not run; see `not-run.ts`. */
-export const CHECKS = ['ci', 'cli', 'cluster', 'machine', 'printed', 'script'] as const;
+export const CHECKS = ['ci', 'cli', 'cluster', 'machine', 'printed', 'python', 'script'] as const;
 export type Check = (typeof CHECKS)[number];
 
 const BY_LANGUAGE: Readonly<Record<string, Treatment['kind']>> = {

@@ -1,7 +1,9 @@
 import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { AgentGateway } from '../../packages/client/src/index.ts';
 import { startSystemByNpm } from '../support/local-system.ts';
+import { queryRestate } from '../support/query-restate.ts';
 import { ROOT } from './pages.ts';
 
 /** The addresses that the pages show: those of a system on its default ports. */
@@ -16,6 +18,8 @@ export interface World {
   apiKey: string;
   /** The line to paste that it printed. */
   exportLine: string;
+  /** Removes the agents of a page that has ended: they are gone, which `doctor` would say on the next page. */
+  forgetAgents(): Promise<void>;
   /** Commands with the addresses of this system in place of those shown. */
   toReal(commands: string): string;
   /** Output the other way. */
@@ -42,6 +46,18 @@ export async function startWorld(): Promise<World> {
     gatewayUrl,
     apiKey,
     exportLine: printed(/^ {2}(export .*)$/),
+    forgetAgents: async () => {
+      const { deployments, invocations } = new AgentGateway({ url: gatewayUrl, apiKey });
+      const gone = (await deployments.list()).filter(({ uri }) => !uri?.startsWith(agentsUrl));
+      if (gone.length === 0) return;
+      for (const { id } of gone) await deployments.remove(id, { force: true });
+      // What they had begun would be retried for good. The library's own list leaves watchers out.
+      const targets = gone.flatMap(({ services }) => services.map(({ name }) => `'${name}'`));
+      const query = `SELECT id FROM sys_invocation WHERE status <> 'completed' AND target_service_name IN (${targets.join()})`;
+      const authorized = { authorization: `Bearer ${apiKey}` };
+      const left = await queryRestate<{ id: string }>(gatewayUrl, authorized, query);
+      for (const { id } of left) await invocations.kill(id);
+    },
     toReal: (commands: string) =>
       replaceAll(commands, (name) => [
         new RegExp(`(127\\.0\\.0\\.1|localhost):${SHOWN_PORTS[name]}\\b`, 'g'),

@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { problem } from '../support/ask-raw.ts';
 import { afterThisTest, forThisTest } from '../support/for-this-test.ts';
-import { API_KEY, AUTHORIZED } from '../support/gateway.ts';
+import { API_KEY, AUTHORIZED, READ_TOKEN_SECRET } from '../support/gateway.ts';
 import { startMeasuredGateway, type MeasuredGateway } from '../support/measured-gateway.ts';
+import { mintReadToken } from '../support/read-tokens.ts';
 import { openSocket } from '../support/open-socket.ts';
 import { startScriptedUpstream, type ScriptedUpstream } from '../support/scripted-upstream.ts';
 import { until } from '../support/until.ts';
@@ -107,6 +109,68 @@ describe('limits', () => {
     expect((await read('second', OTHER_KEY)).status).toBe(200);
     for (const finish of parked) finish();
     expect(await (await open).text()).toBe('in the end');
+  });
+
+  // With four tokens, each of which had a quarter of the open reads, one user kept everybody else out.
+  it('turns a read beyond the cap of its subject away, whichever token it has, and lets other users read', async () => {
+    await start({
+      GATEWAY_MAX_OPEN_READS: '12',
+      GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
+      GATEWAY_LOG_LEVEL: 'info',
+    });
+    const tokenOf = (subject: string | undefined, ttlSeconds: number) =>
+      mintReadToken(READ_TOKEN_SECRET, { prefix: '/streams', ttlSeconds, subject });
+    const tokens = await Promise.all([60, 61, 62, 63].map((ttl) => tokenOf('user-4711', ttl)));
+    const open = tokens.slice(0, 3).map((token, index) => read(`parked/${index}`, token));
+    await untilParked(3);
+
+    const tooMany =
+      'The subject of this read token has 3 reads open, as many as one may have. Mint the tokens of each user with a sub of that user alone, and close reads that nobody needs; try again in a moment.';
+    for (const token of tokens) await expectOverload(await read('fourth', token), tooMany);
+    for (const other of ['grace', undefined]) {
+      expect((await read('fourth', await tokenOf(other, 60))).status).toBe(200);
+    }
+    expect((await read('fourth')).status).toBe(200);
+    expect(await gateway.value('gateway_open_reads_of_busiest_subject')).toBe(3);
+    expect(await gateway.value('gateway_open_reads_per_subject_limit')).toBe(3);
+    const limit = 'open_reads_per_subject';
+    expect(await gateway.value('gateway_limit_refusals_total', { limit })).toBe(4);
+    // Who it is stands in one line, and in no label.
+    const lines = gateway.logLines.filter((line) => line.includes('as many reads open'));
+    expect(
+      lines.filter((line) => line.includes('"subSha256"')).map((line) => JSON.parse(line)),
+    ).toEqual([
+      expect.objectContaining({
+        level: 'warn',
+        subSha256: createHash('sha256').update('user-4711').digest('hex'),
+        openReads: 3,
+        setting: 'GATEWAY_MAX_OPEN_READS_PER_SUBJECT',
+      }),
+    ]);
+    expect(JSON.stringify(await gateway.metrics())).not.toContain('user-4711');
+
+    for (const finish of parked) finish();
+    for (const answer of open) expect(await (await answer).text()).toBe('in the end');
+    expect((await read('fourth', tokens[0])).status).toBe(200);
+  });
+
+  it('counts the requests of all tokens of one subject against one rate', async () => {
+    await start({
+      GATEWAY_RATE_LIMIT_PER_SECOND: '1',
+      GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
+    });
+    const token = (subject: string, ttlSeconds: number) =>
+      mintReadToken(READ_TOKEN_SECRET, { prefix: '/streams', ttlSeconds, subject });
+    const tokens = await Promise.all(Array.from({ length: 10 }, (_, i) => token('ada', 60 + i)));
+    const answers = await Promise.all(tokens.map((each) => read('a', each)));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.length).toBeGreaterThan(0);
+    const detail =
+      'Too many requests of the subject of this read token; wait as long as Retry-After says.';
+    for (const answer of refused) {
+      await expectRefusal(answer, 429, 'rate_limited', 'Too many requests', detail);
+    }
+    expect((await read('a', await token('grace', 60))).status).toBe(200);
   });
 
   it('answers a connection beyond the cap 503 and closes it where none is idle, and serves those that are open', async () => {

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/credentials.ts';
@@ -64,8 +66,15 @@ describe('the names of upstreams (needs root)', () => {
 
   const at = (name: string): string => `http://${name}:${upstream.port}`;
 
-  async function statusOf(path: string, init: RequestInit = {}): Promise<number> {
-    const response = await fetch(`${gateway.url}${path}`, { ...init, headers: AUTHORIZED });
+  async function statusOf(
+    path: string,
+    init: RequestInit = {},
+    headers: Record<string, string> = {},
+  ): Promise<number> {
+    const response = await fetch(`${gateway.url}${path}`, {
+      ...init,
+      headers: { ...AUTHORIZED, ...headers },
+    });
     await response.arrayBuffer();
     return response.status;
   }
@@ -171,6 +180,40 @@ describe('the names of upstreams (needs root)', () => {
     expect(await statusOf('/streams/s?offset=-1')).toBe(200);
     expect(await statusOf('/streams/s', { method: 'POST', body: 'x' })).toBe(200);
     expect(await spawn()).toBe(202);
+  });
+
+  // Only the first usable address was ever used: five connections went to the silent server, none to the other one, and
+  // each of them cost a read or a command 15 s.
+  itWithOwnFiles('have a probe at the other address where a server is silent', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined).resume());
+    silent.listen(upstream.port, '127.9.9.8');
+    await once(silent, 'listening');
+    afterThisTest(() => void silent.close());
+    let silentConnections = 0;
+    silent.on('connection', (socket) => {
+      silentConnections++;
+      afterThisTest(() => void socket.destroy());
+    });
+    names.known.set('history.test', ['127.9.9.8', '127.0.0.1']);
+    names.known.set('runtime.test', ['127.9.9.8', '127.0.0.1']);
+    await start({
+      GATEWAY_HISTORY_URL: at('history'),
+      GATEWAY_RUNTIME_INGRESS_URL: at('runtime'),
+      GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: '8000',
+    });
+    const keyed = (id: number): Promise<number> =>
+      statusOf(
+        `/api/a/chat/a${id}/send`,
+        { method: 'POST', body: 'x' },
+        { 'idempotency-key': 'k' },
+      );
+    // Connections of their own, each to a random one of the two.
+    for (let i = 0; i < 20; i++) {
+      expect([await statusOf(`/streams/s${i}?offset=-1`), await keyed(i)]).toEqual([200, 202]);
+      for (const socket of upstream.openSockets) socket.destroy();
+    }
+    // After the first one, that address comes last for a while.
+    expect(silentConnections).toBeLessThan(8);
   });
 
   itWithOwnFiles(

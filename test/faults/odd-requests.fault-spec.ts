@@ -57,10 +57,15 @@ describe('requests that HTTP allows and nobody sends', () => {
     },
   );
 
-  it('answers headers of 17 KiB together by 431 and closes', async () => {
-    const headers = Array.from({ length: 900 }, (_, i) => `X-${i}: ${'y'.repeat(18)}`);
-    const { status } = await send(rawRequest('GET /streams/a', [KEY, ...headers]));
+  it.each([
+    ['33 KiB', 33, 'head_too_large'],
+    ['65 KiB', 69, undefined],
+  ])('answers headers of %s together by 431 and closes', async (_, length, code) => {
+    const headers = Array.from({ length: 900 }, (_, i) => `X-${i}: ${'y'.repeat(length)}`);
+    const { status, body } = await send(rawRequest('GET /streams/a', [KEY, ...headers]));
     expect(status).toBe(431);
+    if (code === undefined) expect(body).toBe('');
+    else expect(JSON.parse(body)).toMatchObject({ code });
     expect(upstream.seen).toEqual([]);
   });
 
@@ -79,10 +84,10 @@ describe('requests that HTTP allows and nobody sends', () => {
     expect((await fetch(`${gateway.url}/health`)).status).toBe(200);
   });
 
-  it('answers a target of 17 KiB by 431, and one of 14 KiB', async () => {
-    const long = await send(rawRequest(`GET /streams/${'a'.repeat(17_408)}`, [KEY]));
+  it('answers a target of 33 KiB by 431, and one of 15 KB', async () => {
+    const long = await send(rawRequest(`GET /streams/${'a'.repeat(33_792)}`, [KEY]));
     expect(long.status).toBe(431);
-    const fits = await send(rawRequest(`GET /streams/${'a'.repeat(14_336)}`, [KEY]));
+    const fits = await send(rawRequest(`GET /streams/${'a'.repeat(15_000)}`, [KEY]));
     expect(fits.status).toBe(200);
   });
 

@@ -103,7 +103,7 @@ describe('one upstream that answers nothing', () => {
               body: '{}',
             }),
       sync: () =>
-        fetch(`${gateway.url}/shapes/v1/shape?table=entities&offset=-1&cache-buster=${number}`, {
+        fetch(`${gateway.url}/shapes/v1/shape?table=entities&offset=-1&handle=${number}`, {
           headers: AUTHORIZED,
         }),
       runtime: () =>

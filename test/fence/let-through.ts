@@ -31,7 +31,7 @@ export function letThrough(query: string, shape?: object): string | undefined {
     expiresAtSeconds: Number.MAX_SAFE_INTEGER,
     subject: undefined,
     signedBy: 'secret:x',
-    credentialId: '',
+    caller: { id: '', isSubject: false },
   };
   const shapes = { tables: ['entities'], tenantColumn: 'tenant' };
   try {

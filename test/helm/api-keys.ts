@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseApiKeys } from '../../src/platform/config/secret-lists.ts';
+import { parseApiKeys } from '../../src/contract/secret-lists.ts';
 import type { Checks } from '../support/checks.ts';
 import { minimal, refusal, render } from './chart.ts';
 import { parseYaml } from './yaml.ts';

@@ -50,6 +50,22 @@ export class ApiServer {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** What a client such as Helm needs to know, as a file of `KUBECONFIG`. */
+  kubeconfig(): string {
+    const cluster = {
+      server: `https://${LOOPBACK}:${this.port}`,
+      'insecure-skip-tls-verify': true,
+    };
+    return JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'test', cluster }],
+      users: [{ name: 'admin', user: { token: TOKEN } }],
+      contexts: [{ name: 'test', context: { cluster: 'test', user: 'admin' } }],
+      'current-context': 'test',
+    });
+  }
+
   readonly call = (
     method: string,
     path: string,

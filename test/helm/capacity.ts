@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
+import { memoryPlan } from '../../src/contract/memory-plan.ts';
 import type { Checks } from '../support/checks.ts';
 
 const DOCS = join(import.meta.dirname, '../../docs');
@@ -9,7 +9,7 @@ const KIB = 1_024;
 const MIB = 1_048_576;
 const GIB = 1_073_741_824;
 const CORE_SHARE = 0.7;
-const READERS = [10_000, 100_000, 1_000_000];
+const READERS = [10_000, 50_000, 100_000, 1_000_000];
 const RATES = new Map([
   ['one in 10 s', 0.1],
   ['1 a second', 1],

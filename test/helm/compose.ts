@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Tree } from './chart.ts';
-import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
+import { memoryPlan } from '../../src/contract/memory-plan.ts';
 import type { Checks } from '../support/checks.ts';
 import { report } from './report.ts';
 import { moduleFolder } from './schemas.ts';
@@ -12,6 +12,7 @@ import { parseYaml } from './yaml.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FILE = join(ROOT, 'deploy/compose.yaml');
+const CLUSTER = join(ROOT, 'deploy/compose.cluster.yaml');
 const COMPOSE = 'github.com/compose-spec/compose-go/v2@v2.16.2';
 const SECRETS = [
   'API_KEY',
@@ -138,7 +139,56 @@ export async function checkCompose(checks: Checks): Promise<void> {
       assert.ok(script.includes(`for name in ${SECRETS.join(' ')}; do`));
     },
   );
+  await checkCluster(checks, project.services);
   await checkConfig(checks);
+}
+
+/** Checks the file that is laid over the other one for three nodes of Restate. */
+async function checkCluster(checks: Checks, single: Record<string, Service>): Promise<void> {
+  // Compose's own tag, which says that a list replaces another one.
+  const text = readFileSync(CLUSTER, 'utf8').replaceAll('!override ', '');
+  const { services, volumes } = parseYaml(text) as Tree & {
+    services: Record<string, Service>;
+    volumes: Tree;
+  };
+  const nodes = Object.entries(services).filter(([name]) => name.startsWith('restate'));
+
+  await checks.check('compose.cluster.yaml is valid by Compose’s own schema', () => {
+    const schema = join(moduleFolder(COMPOSE), 'schema/compose-spec.json');
+    const validate = validator(JSON.parse(readFileSync(schema, 'utf8')) as Tree);
+    assert.deepEqual(validate(parseYaml(text)), []);
+  });
+  await checks.check('three nodes have one cluster, a disk each, and one that begins it', () => {
+    assert.deepEqual(
+      nodes.map(([name]) => name),
+      ['restate', 'restate-2', 'restate-3'],
+    );
+    const addresses = JSON.stringify(nodes.map(([name]) => `http://${name}:5122`));
+    for (const [name, { environment, image, volumes: own = [] }] of nodes) {
+      assert.equal(image, single.restate?.image);
+      assert.equal(environment.RESTATE_NODE_NAME, name);
+      assert.equal(environment.RESTATE_ADVERTISED_ADDRESS, `http://${name}:5122`);
+      assert.equal(environment.RESTATE_METADATA_CLIENT__ADDRESSES?.replaceAll(' ', ''), addresses);
+      assert.equal(environment.RESTATE_DEFAULT_REPLICATION, '2');
+      assert.match(environment.RESTATE_WORKER__SNAPSHOTS__DESTINATION ?? '', /^\$\{SNAPSHOTS:\?/);
+      assert.deepEqual(own, [`${name}:/restate-data`]);
+    }
+    const first = nodes.filter(([, { environment: e }]) => e.RESTATE_AUTO_PROVISION === 'true');
+    assert.deepEqual(
+      first.map(([name]) => name),
+      ['restate'],
+    );
+    assert.deepEqual(Object.keys(volumes), ['restate-2', 'restate-3']);
+  });
+  await checks.check('the gateways reach the nodes by one name of all', () => {
+    const { gateway } = services;
+    assert.equal(gateway?.environment.GATEWAY_RUNTIME_INGRESS_URL, 'http://restate-nodes:8080');
+    assert.equal(gateway?.environment.GATEWAY_RUNTIME_ADMIN_URL, 'http://restate-nodes:9070');
+    for (const [name, { networks }] of nodes) {
+      const { default: inner } = networks as unknown as Record<string, { aliases: string[] }>;
+      assert.deepEqual(inner?.aliases, ['restate-nodes'], name);
+    }
+  });
 }
 
 /** Whether a service has its work done at some time, and is not started again then. */

@@ -41,6 +41,19 @@ export async function checkCopies(checks: Checks): Promise<void> {
     const says = /5 copies run, and this upgrade would stop all but one/;
     await assert.rejects(scaledAbove(5, {}, '--is-upgrade'), says);
   });
+  // A scaler was switched off, and Helm took eleven copies to the two of the values.
+  await checks.check('an upgrade that takes a scaler and its copies away is refused', async () => {
+    const upgraded = (...flags: string[]): Promise<KubernetesObject> =>
+      renderedAbove(11, { 'agent-gateway/copies': 'scaled' }, '--is-upgrade', ...flags);
+    const says = /11 copies run, as a scaler set them, .* leave 2\. Set replicaCount to 11/;
+    await assert.rejects(upgraded(), says);
+    const found = await upgraded('--set=replicaCount=11');
+    assert.equal(at(found, 'spec.replicas'), 11);
+    assert.equal(at(found, 'metadata.annotations'), undefined);
+  });
+  await checks.check('without a scaler a release takes any number of copies', async () => {
+    assert.equal(at(await renderedAbove(11, {}, '--is-upgrade'), 'spec.replicas'), 2);
+  });
   await checks.check('a scaler switched on by docs/kubernetes.md keeps every copy', async () => {
     // Helm has been made to forget the release, and installs it again.
     const found = await scaledAbove(5, {});
@@ -52,8 +65,12 @@ function deploymentIn(objects: KubernetesObject[]): KubernetesObject {
   return objectOf(objects, 'Deployment');
 }
 
-/** The Deployment of minimal values with a scaler, rendered where there is one already with these copies. */
-async function scaledAbove(
+function scaledAbove(replicas: number, annotations: Tree, ...flags: string[]) {
+  return renderedAbove(replicas, annotations, '--set=autoscaling.enabled=true', ...flags);
+}
+
+/** The Deployment of minimal values, rendered where there is one already with these copies. */
+async function renderedAbove(
   replicas: number,
   annotations: Tree,
   ...flags: string[]
@@ -86,7 +103,6 @@ async function scaledAbove(
         '--namespace=agents',
         `--kube-version=${KUBERNETES_VERSION}`,
         `--values=${join(CHART, 'ci/minimal-values.yaml')}`,
-        '--set=autoscaling.enabled=true',
         '--dry-run=server',
         `--kube-apiserver=${server.url}`,
         ...flags,

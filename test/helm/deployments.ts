@@ -25,6 +25,7 @@ const TENANT = [
 /** The objects that each supported deployment has, beyond the basics. */
 const KINDS: Record<string, string[]> = {
   'minimal-values.yaml': ['Secret'],
+  'cluster-values.yaml': ['Secret'],
   'ingress-values.yaml': ['Secret', 'Ingress', 'Ingress', 'ServersTransport'],
   'httproute-values.yaml': ['Secret', 'HTTPRoute', 'HTTPRoute', 'BackendTrafficPolicy'],
   'keda-values.yaml': ['Secret', 'ScaledObject'],
@@ -33,6 +34,7 @@ const KINDS: Record<string, string[]> = {
   'eks-values.yaml': ['Ingress'],
   'eks-nlb-values.yaml': [],
   'aks-values.yaml': ['Ingress'],
+  'openshift-values.yaml': ['Ingress', 'NetworkPolicy', 'ServiceMonitor', 'PrometheusRule'],
   'tenant-acme-values.yaml': TENANT,
   'tenant-globex-values.yaml': TENANT,
 };

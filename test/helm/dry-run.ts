@@ -79,6 +79,7 @@ async function checkRefusals(checks: Checks, server: ApiServer): Promise<void> {
 }
 
 async function prepare(server: ApiServer): Promise<void> {
+  await prepareCluster(server);
   const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
   const namespace = {
     apiVersion: 'v1',
@@ -86,6 +87,10 @@ async function prepare(server: ApiServer): Promise<void> {
     metadata: { name: RELEASE.namespace, labels },
   };
   await made(server.call('POST', '/api/v1/namespaces', namespace));
+}
+
+/** The definitions of all custom resources, and the priority class of the deployments. */
+export async function prepareCluster(server: ApiServer): Promise<void> {
   const priority = { metadata: { name: 'front-door' }, value: 1000 };
   await made(server.call('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', priority));
   const definitions = new Set(customResources().map(({ definition }) => definition));

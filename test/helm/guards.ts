@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
+import { memoryPlan } from '../../src/contract/memory-plan.ts';
 import { minimal, overlay, refusal, render, treeOf, type Tree } from './chart.ts';
 import type { Checks } from '../support/checks.ts';
 import { documentedValues, schemaOf } from './documented-values.ts';
@@ -25,6 +25,11 @@ const REFUSED: [values: string, says: RegExp][] = [
   [
     'secrets: {apiKeys: [], existingSecret: a, existingKeys: {apiKeys: ""}}',
     /there are no API keys/,
+  ],
+  // Helm deleted the Secret that the chart had made, in the upgrade that names it.
+  [
+    'secrets: {apiKeys: [], existingSecret: gw-agent-gateway}',
+    /secrets\.existingSecret is gw-agent-gateway, as the chart calls a Secret of its own/,
   ],
   ['settings: {port: 9000, managementPort: 9000}', /must be two ports/],
   ['settings: {host: 127.0.0.1}', /settings\.host is 127\.0\.0\.1, where no probe and no Service/],
@@ -94,6 +99,21 @@ const REFUSED: [values: string, says: RegExp][] = [
     'service: {loadBalancerSourceRanges: [10.0.0.0/8]}',
     /loadBalancerSourceRanges needs service\.type LoadBalancer/,
   ],
+  ['service: {type: NodePort, clusterIP: None}', /clusterIP None needs service\.type ClusterIP/],
+  ['service: {clusterIP: none}', /at '\/service\/clusterIP'/],
+  ['service: {loadBalancerIP: 192.0.2.1}', /loadBalancerIP needs service\.type LoadBalancer/],
+  // The probes of pods with an IPv6 address reached nothing.
+  [
+    'service: {ipFamilies: [IPv6]}, settings: {host: 0.0.0.0}',
+    /ipFamilies has IPv6, and settings\.host is 0\.0\.0\.0, .* Leave it out/,
+  ],
+  [
+    'service: {ipFamilyPolicy: PreferDualStack}, settings: {host: 0.0.0.0}',
+    /service\.ipFamilyPolicy is PreferDualStack, and settings\.host is 0\.0\.0\.0/,
+  ],
+  // The drain needs the chart's own.
+  ['lifecycle: {preStop: {sleep: {seconds: 1}}}', /at '\/lifecycle'.*'preStop' not allowed/],
+  ['lifecycle: {postStart: {exec: {}}}', /at '\/lifecycle\/postStart\/exec'/],
   ['service: {ipFamilies: [IPv4, IPv6]}', /ipFamilies has two families, which needs/],
   ['extraEnv: [{name: A}, {name: B}, {name: A}]', /extraEnv have A twice/],
   ['extraVolumes: [{name: secrets}]', /extraVolumes, beside the chart's own, have secrets twice/],
@@ -129,12 +149,32 @@ const REFUSED: [values: string, says: RegExp][] = [
   ['ingress: {preset: nginx}', /at '\/ingress\/preset'/],
   ['networkPolicy: {enabled: true}', /networkPolicy\.clients is required/],
   [`${POLICY}, dns: []}`, /networkPolicy\.dns is required/],
+  // Each let everyone in, or the gateway out to everywhere.
+  ...['{ports: [{port: 25}]}', '{to: [], ports: [{port: 25}]}', '{to: null}'].map(
+    (rule): [string, RegExp] => [
+      `${POLICY}, extraEgress: [{to: [{podSelector: {}}]}, ${rule}]}`,
+      /networkPolicy\.extraEgress\[1\] has nothing in "to"|at '\/networkPolicy\/extraEgress\/1\/to'/,
+    ],
+  ),
+  ...['{ports: [{port: http}]}', '{from: []}', '{}'].map((rule): [string, RegExp] => [
+    `${POLICY}, extraIngress: [${rule}]}`,
+    /networkPolicy\.extraIngress\[0\] has nothing in "from", which opens its ports to everyone/,
+  ]),
+  ...['clients', 'monitoring', 'dns'].map((peers): [string, RegExp] => [
+    `networkPolicy: {${peers}: [{}]}`,
+    new RegExp(`at '/networkPolicy/${peers}/0'`),
+  ]),
   // The targets were down, and nothing said why.
   [
     `${POLICY}}, serviceMonitor: {enabled: true}`,
     /networkPolicy\.monitoring is required where both/,
   ],
-  ['prometheusRule: {enabled: true}', /prometheusRule\.enabled needs serviceMonitor\.enabled/],
+  [
+    `${POLICY}}, podMonitor: {enabled: true}`,
+    /networkPolicy\.monitoring .* and podMonitor\.enabled/,
+  ],
+  ['prometheusRule: {enabled: true}', /prometheusRule\.enabled needs serviceMonitor\.enabled or/],
+  ['serviceMonitor: {enabled: true}, podMonitor: {enabled: true}', /pod would be scraped twice/],
 
   // What extraEnv changes behind the back of the chart.
   ['extraEnv: [{name: GATEWAY_TENANT, value: other}]', /extraEnv sets GATEWAY_TENANT, which the/],
@@ -180,6 +220,25 @@ const REFUSED: [values: string, says: RegExp][] = [
   ['updateStrategy: {rollingUpdate: {maxSurg: 1}}', /at '\/updateStrategy/],
   ['podSecurityContext: {runAsNonroot: true}', /additional properties 'runAsNonroot' not allowed/],
   ['containerSecurityContext: {capabilities: {dropp: [ALL]}}', /at '\/containerSecurityContext/],
+  ...[
+    ['affinity: {podAntiAfinity: {}}', '/affinity'],
+    [
+      'affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologykey: a}}]}}',
+      '/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/0/podAffinityTerm',
+    ],
+    [
+      'affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpression: []}]}}}',
+      '/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0',
+    ],
+    ['tolerations: [{key: a, efect: NoSchedule}]', '/tolerations/0'],
+    ['tolerations: [{key: a, effect: NoExec}]', '/tolerations/0/effect'],
+    ['hostAliases: [{ip: 192.0.2.1, hostname: [a]}]', '/hostAliases/0'],
+    ['dnsConfig: {nameserver: [192.0.2.1]}', '/dnsConfig'],
+    ['dnsConfig: {options: [{name: ndots, valu: "2"}]}', '/dnsConfig/options/0'],
+    ['ingress: {tls: [{secretname: t}]}', '/ingress/tls/0'],
+    ['ingress: {registry: {tls: [{host: [h]}]}}', '/ingress/registry/tls/0'],
+    ['networkPolicy: {clients: [{namespaceSelectr: {}}]}', '/networkPolicy/clients/0'],
+  ].map(([values = '', where]): [string, RegExp] => [values, new RegExp(`at '${where}'`)]),
   [
     'settings: {maxBodyByte: 1}',
     /at '\/settings': additional properties 'maxBodyByte' not allowed/,

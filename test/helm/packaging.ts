@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packChart } from '../../tools/release/packages.ts';
@@ -9,6 +9,7 @@ import type { Checks } from '../support/checks.ts';
 import {
   CHART,
   ciValues,
+  environmentIn,
   CI_FILES,
   gatewayIn,
   minimal,
@@ -46,11 +47,79 @@ export async function checkPackaging(checks: Checks): Promise<void> {
       }
     }
   });
+  // A Service may not have a dot in its name.
+  await checks.check('a release may be called a.b', () => {
+    for (const file of CI_FILES) {
+      for (const { kind, metadata, spec } of render(ciValues(file), {
+        name: 'a.b',
+        namespace: 'c',
+      })) {
+        if (['ConfigMap', 'BackendConfig'].includes(kind)) continue;
+        assert.match(metadata.name, /^a-b-agent-gateway/, `${file}: ${kind}`);
+        assert.doesNotMatch(JSON.stringify(spec ?? {}), /a\.b-agent-gateway/);
+      }
+    }
+  });
+  await checkReused(checks);
 }
 
-async function checkReleased(checks: Checks, folder: string): Promise<void> {
-  const chart = join(folder, packChart(ROOT, folder, VERSION, DIGEST));
+/** What `helm upgrade --reuse-values` does: the values of the last revision's chart in the place of this chart's own. */
+async function checkReused(checks: Checks): Promise<void> {
+  const chart = mkdtempSync(join(tmpdir(), 'helm-reused-'));
+  try {
+    cpSync(CHART, chart, { recursive: true });
+    cpSync(join(import.meta.dirname, 'values-0.2.0.yaml'), join(chart, 'values.yaml'));
+    const objects = (values: Tree, from?: string): KubernetesObject[] =>
+      render(minimal(values), undefined, from).map((object) => {
+        const { apiVersion, kind, metadata } = object;
+        return { apiVersion, kind, metadata: { name: metadata.name } };
+      });
+    // The schema missed `enabled` and fields of `keda`.
+    await checks.check('an upgrade from 0.2.0 may reuse its values', () => {
+      const triggers = [{ type: 'cpu', metadata: { value: '60' } }];
+      for (const values of [{}, { keda: { enabled: true, triggers } }, EVERYTHING]) {
+        assert.deepEqual(objects(values, chart), objects(values));
+      }
+      const before = render(minimal(), undefined, chart);
+      assert.equal(environmentIn(before).get('GATEWAY_RUNTIME_API'), undefined);
+    });
+  } finally {
+    rmSync(chart, { recursive: true });
+  }
+}
 
+/** Every object that values of 0.2.0 can ask for. */
+const EVERYTHING: Tree = {
+  ingress: { enabled: true, hosts: ['h.example'], registry: { enabled: true } },
+  httpRoute: { enabled: true, parentRefs: [{ name: 'g' }], preset: 'envoy-gateway' },
+  networkPolicy: {
+    enabled: true,
+    clients: [{ podSelector: {} }],
+    monitoring: [{ podSelector: {} }],
+  },
+  autoscaling: { enabled: true },
+  serviceMonitor: { enabled: true },
+  prometheusRule: { enabled: true },
+  dashboard: { enabled: true },
+};
+
+async function checkReleased(checks: Checks, folder: string): Promise<void> {
+  const chart = join(folder, packChart(ROOT, folder, VERSION, DIGEST, 1_700_000_000));
+
+  // Helm writes the time at which it packs.
+  await checks.check('the package has the same bytes again', () => {
+    const again = join(folder, 'again');
+    mkdirSync(again);
+    const other = join(again, packChart(ROOT, again, VERSION, DIGEST, 1_700_000_000));
+    assert.ok(readFileSync(chart).equals(readFileSync(other)));
+    const times = execFileSync('tar', ['--list', '-v', '--utc', '--file', chart], {
+      encoding: 'utf8',
+    });
+    assert.deepEqual(
+      new Set(times.match(/\d{4}-\d\d-\d\d \d\d:\d\d/g)),
+      new Set(['2023-11-14 22:13']),
+    );
+  });
   await checks.check('the package has the values of ci/ as examples', () => {
     const listed = execFileSync('tar', ['--list', '--file', chart], { encoding: 'utf8' }).split(
       '\n',

@@ -100,6 +100,14 @@ export const SCENES: Scene[] = [
           ]),
         ),
         ['preStopSleepSeconds', 9, `${GATEWAY}.lifecycle.preStop.sleep.seconds`],
+        [
+          'lifecycle',
+          { postStart: { exec: { command: ['true'] } } },
+          `${GATEWAY}.lifecycle`,
+          { postStart: { exec: { command: ['true'] } }, preStop: { sleep: { seconds: 9 } } },
+        ],
+        ['shareProcessNamespace', false, `${POD}.shareProcessNamespace`],
+        ['hostUsers', false, `${POD}.hostUsers`],
         ['terminationGracePeriodSeconds', 77, `${POD}.terminationGracePeriodSeconds`],
         ['minReadySeconds', 8, 'spec.minReadySeconds'],
         ['revisionHistoryLimit', 3, 'spec.revisionHistoryLimit'],
@@ -161,6 +169,7 @@ export const SCENES: Scene[] = [
       ServiceAccount: [
         ['serviceAccount.name', 'sa', 'metadata.name'],
         ['serviceAccount.annotations', { a: 'b' }, 'metadata.annotations'],
+        ['serviceAccount.labels', { p: 'q' }, 'metadata.labels.p', 'q'],
       ],
       PodDisruptionBudget: [
         ['pdb.maxUnavailable', '40%', 'spec.maxUnavailable'],
@@ -170,7 +179,7 @@ export const SCENES: Scene[] = [
   },
   {
     name: 'services and doors',
-    base: { pdb: { maxUnavailable: null } },
+    base: { pdb: { maxUnavailable: null }, settings: { host: '::' } },
     effects: {
       Deployment: [
         ['nameOverride', 'door', 'metadata.labels.app\\.kubernetes\\.io/name', 'door'],
@@ -190,6 +199,10 @@ export const SCENES: Scene[] = [
         ['service.type', 'LoadBalancer', 'spec.type'],
         ['service.port', 8080, 'spec.ports.0.port'],
         ['service.annotations', { a: 'b' }, 'metadata.annotations'],
+        ['service.labels', { p: 'q' }, 'metadata.labels.p', 'q'],
+        ['service.clusterIP', '10.0.0.9', 'spec.clusterIP'],
+        ['service.loadBalancerIP', '192.0.2.9', 'spec.loadBalancerIP'],
+        ['service.internalTrafficPolicy', 'Local', 'spec.internalTrafficPolicy'],
         ['service.nodePort', 30_080, 'spec.ports.0.nodePort'],
         ['service.loadBalancerClass', 'c', 'spec.loadBalancerClass'],
         ['service.loadBalancerSourceRanges', ['192.0.2.0/24'], 'spec.loadBalancerSourceRanges'],
@@ -206,8 +219,15 @@ export const SCENES: Scene[] = [
         ['ingress.hosts', ['h.example'], 'spec.rules.0.host', 'h.example'],
         ['ingress.paths', ['/api'], 'spec.rules.0.http.paths.0.path', '/api'],
         ['ingress.tls', [{ secretName: 't' }], 'spec.tls'],
+        [
+          'ingress.pathType',
+          'ImplementationSpecific',
+          'spec.rules.0.http.paths.0.pathType',
+          'ImplementationSpecific',
+        ],
       ],
       'Ingress/front-registry': [
+        ['ingress.labels', { p: 'q' }, 'metadata.labels.p', 'q'],
         ['ingress.registry.enabled', true, 'spec.rules.0.http.paths.0.path', '/registry'],
         ['ingress.registry.className', 'inner', 'spec.ingressClassName'],
         ['ingress.registry.hosts', ['i.example'], 'spec.rules.0.host', 'i.example'],
@@ -238,6 +258,7 @@ export const SCENES: Scene[] = [
         ['httpRoute.preset', 'envoy-gateway', 'spec.targetRefs.1.name', 'front-registry'],
       ],
       'HTTPRoute/front-registry': [
+        ['httpRoute.labels', { p: 'q' }, 'metadata.labels.p', 'q'],
         [
           'httpRoute.registry.enabled',
           true,
@@ -351,6 +372,7 @@ export const SCENES: Scene[] = [
           [{ action: 'keep' }],
           'spec.endpoints.0.metricRelabelings',
         ],
+        ['serviceMonitor.honorLabels', true, 'spec.endpoints.0.honorLabels'],
       ],
       PrometheusRule: [
         ['prometheusRule.enabled', true, 'spec.groups.1.rules.0.alert', 'AgentGatewayDown'],
@@ -385,6 +407,34 @@ export const SCENES: Scene[] = [
         ['dashboard.enabled', true, 'metadata.name', 'gw-agent-gateway-dashboard'],
         ['dashboard.labels', { p: 'q' }, 'metadata.labels.p', 'q'],
         ['dashboard.annotations', { folder: 'Agents' }, 'metadata.annotations.folder', 'Agents'],
+      ],
+    },
+  },
+  {
+    name: 'watched by a PodMonitor',
+    base: {},
+    effects: {
+      PodMonitor: [
+        ['podMonitor.enabled', true, 'spec.podMetricsEndpoints.0.port', 'management'],
+        ['podMonitor.labels', { p: 'q' }, 'metadata.labels.p', 'q'],
+        ['podMonitor.interval', '7s', 'spec.podMetricsEndpoints.0.interval'],
+        ['podMonitor.scrapeTimeout', '6s', 'spec.podMetricsEndpoints.0.scrapeTimeout'],
+        [
+          'podMonitor.relabelings',
+          [{ action: 'drop' }],
+          'spec.podMetricsEndpoints.0.relabelings',
+          // The first is how alerts and dashboards know the release.
+          [
+            { targetLabel: 'service', replacement: 'gw-agent-gateway-management' },
+            { action: 'drop' },
+          ],
+        ],
+        [
+          'podMonitor.metricRelabelings',
+          [{ action: 'keep' }],
+          'spec.podMetricsEndpoints.0.metricRelabelings',
+        ],
+        ['podMonitor.honorLabels', true, 'spec.podMetricsEndpoints.0.honorLabels'],
       ],
     },
   },

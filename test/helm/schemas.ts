@@ -11,7 +11,7 @@ const CRD_SOURCES = [
     'config/crd/standard',
     'gateway.networking.k8s.io_httproutes.yaml',
   ],
-  ...['servicemonitors', 'prometheusrules'].map((name) => [
+  ...['servicemonitors', 'podmonitors', 'prometheusrules'].map((name) => [
     'github.com/prometheus-operator/prometheus-operator@v0.85.0',
     'example/prometheus-operator-crd',
     `monitoring.coreos.com_${name}.yaml`,

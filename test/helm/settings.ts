@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { traceConfig } from '../../src/platform/config/trace-config.ts';
+import { traceConfig } from '../../src/contract/trace-settings.ts';
 import {
   at,
   CHART,
@@ -40,7 +40,12 @@ const UPSTREAM_URLS = ['runtimeIngressUrl', 'runtimeAdminUrl', 'historyUrl', 'sy
 /** Defaults of the chart's own: behind a load balancer of a cloud the gateway tells it that it drains. */
 const OWN_DEFAULTS = new Map<string, unknown>([['GATEWAY_HEALTH_FAILS_ON_DRAIN', true]]);
 /** Numbers that the gateway derives from the container's memory if they are not set. */
-const CAPS_BY_MEMORY = ['maxConnections', 'maxOpenReads', 'maxOpenReadsPerCredential'];
+const CAPS_BY_MEMORY = [
+  'maxConnections',
+  'maxOpenReads',
+  'maxOpenReadsPerCredential',
+  'maxOpenReadsPerSubject',
+];
 
 export async function checkSettings(checks: Checks): Promise<void> {
   const settings = DEFAULT_VALUES.settings as Tree;
@@ -166,7 +171,9 @@ function sample(setting: string, value: unknown): unknown {
   if (setting.endsWith('Url')) return `https://${setting.toLowerCase()}.example/base`;
   if (setting === 'host') return '::';
   if (setting === 'logLevel') return 'debug';
-  if (setting === 'runtimeApi') return 'restate';
+  if (setting === 'runtimeApi') return 'classic';
+  if (setting === 'auditFile') return '/var/log/audit.log';
+  if (setting === 'trustedProxies') return '10.0.0.0/8, fd00::/8';
   if (setting === 'runtimeKeyTemplate') return '{tenant}/{id}';
   return 'other';
 }

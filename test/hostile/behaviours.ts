@@ -109,7 +109,7 @@ export const BEHAVIOURS = {
   },
   'huge head': {
     kind: 'refused',
-    text: ({ id }) => head(id, `Content-Length: 0\r\nX-Huge: ${'x'.repeat(20_000)}`),
+    text: ({ id }) => head(id, `Content-Length: 0\r\nX-Huge: ${'x'.repeat(70_000)}`),
   },
   switching: {
     kind: 'refused',

@@ -58,7 +58,7 @@ const READS = [
   `GET /streams/t/${ID}?offset=1_1&live=long-poll`,
   `GET /streams/t/${ID}?offset=1_1&live=sse`,
   `GET /streams/t/${ID}?offset=now&live=sse`,
-  `GET /shapes/v1/shape?table=entities&offset=-1&cache-buster=${ID}`,
+  `GET /shapes/v1/shape?table=entities&offset=-1&handle=${ID}`,
   `GET /registry/deployments/${ID}`,
 ];
 const WRITES = [`POST /streams/t/${ID}`, `PUT /streams/t/${ID}`, `PATCH /registry/x/${ID}`];

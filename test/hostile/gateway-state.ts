@@ -9,6 +9,7 @@ const GAUGES = [
   'gateway_open_reads',
   'gateway_parked_reads',
   'gateway_open_reads_of_busiest_credential',
+  'gateway_open_reads_of_busiest_subject',
   'gateway_connections',
   'gateway_held_bytes',
   'http_server_active_requests',

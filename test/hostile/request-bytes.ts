@@ -1,6 +1,6 @@
 import { HTTPParser, methods as METHODS } from 'node:_http_common';
 
-const MAX_HEAD_BYTES = 16_384;
+const MAX_HEAD_BYTES = 65_536;
 /** Node's parser calls it a tunnel: the bytes after this head are no longer HTTP. */
 const IS_TUNNEL = 2;
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { openFileLimit } from '../../src/platform/memory/open-files.ts';
+import { openFileLimit } from '../../src/contract/open-files.ts';
 import { AUTHORIZED } from '../support/credentials.ts';
 import { MIB, startLimitedGateway, type LimitedGateway } from './limited-gateway.ts';
 import { Readers } from '../support/readers.ts';

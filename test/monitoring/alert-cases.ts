@@ -10,6 +10,8 @@ export interface AlertCase {
   /** Of the series and of the evaluation; 1 where it is not given. */
   stepMinutes?: number;
   quiet: Series;
+  /** The same fault once, within an hour: it must not fire at any time of it. */
+  once?: Series;
   /** Labels of the alert beside those of the copy or the release. */
   labels?: Record<string, string>;
   /** What it is about, where that is not the release as a whole. */
@@ -17,6 +19,27 @@ export interface AlertCase {
 }
 
 const HOURS = 60;
+/** An event of which there is one, in the tenth minute. */
+const ONCE = '0+0x9 1+0x50';
+
+/** Reads with a token, of which so many a minute are refused. */
+const tokens = (refusals: string, refused: string, opened: string): Series => ({
+  [refusals]: refused,
+  'gateway_credential_requests_total{credential="read-token",outcome="2xx"}': opened,
+});
+const NOT_YET_VALID = 'gateway_auth_refusals_total{reason="not_yet_valid"}';
+const NOT_JUDGED = 'gateway_auth_refusals_total{reason="keys_unavailable"}';
+const EXPIRED = 'gateway_token_expiries_total{when="before"}';
+
+/** A store that answers reads, and so many of its appends a minute with 5xx. */
+const appends = (failed: string, all: string): Series => ({
+  'gateway_upstream_failures_total{upstream="history",kind="status_5xx",http_request_method="GET"}':
+    '0+0x60',
+  'gateway_upstream_requests_total{upstream="history",http_request_method="GET"}': '0+9000x60',
+  'gateway_upstream_failures_total{upstream="history",kind="status_5xx",http_request_method="POST"}':
+    failed,
+  'gateway_upstream_requests_total{upstream="history",http_request_method="POST"}': all,
+});
 
 /** Series of requests of which this share fails, over this many steps. */
 function failing(share: number, steps: number): Series {
@@ -68,9 +91,11 @@ const nearLimit = (
 const turnsAway = (limit: string, quiet: string): AlertCase => ({
   alert: 'AgentGatewayTurnsAway',
   labels: { limit },
-  fires: refused(limit, 1),
+  fires: refused(limit, 9),
   quiet: refused(quiet, 9),
-  atMinutes: 10,
+  // One 503 was critical.
+  once: { [`gateway_limit_refusals_total{limit="${limit}"}`]: ONCE },
+  atMinutes: 5,
 });
 
 const burn = (window: string, fires: number, quiet: number, atHours: number): AlertCase => {
@@ -95,6 +120,7 @@ const held = (ofEach: number): Series => ({
 });
 
 const slow = (aboveTwoAndAHalf: number): Series => ({
+  http_server_request_duration_seconds_count: '0+100x60',
   'http_server_request_duration_seconds_bucket{http_route="/health",le="2.5"}': '0+9000x60',
   'http_server_request_duration_seconds_bucket{http_route="/health",le="+Inf"}': '0+9000x60',
   'http_server_request_duration_seconds_bucket{le="2.5"}': `0+${100 - aboveTwoAndAHalf}x60`,
@@ -103,8 +129,8 @@ const slow = (aboveTwoAndAHalf: number): Series => ({
 });
 
 const failures = (kind: string, aMinute: number): Series => ({
-  [`gateway_upstream_failures_total{upstream="history",kind="${kind}"}`]: `0+${aMinute}x60`,
-  'gateway_upstream_requests_total{upstream="history"}': '0+100x60',
+  [`gateway_upstream_failures_total{upstream="history",http_request_method="GET",kind="${kind}"}`]: `0+${aMinute}x60`,
+  'gateway_upstream_requests_total{upstream="history",http_request_method="GET"}': '0+100x60',
 });
 
 const credentials = (reason: string, aMinute: number): Series => ({
@@ -139,7 +165,16 @@ export const ALERT_CASES: readonly AlertCase[] = [
     of: 'copy',
   },
   // At 2 % a month's budget lasts a day and a half.
-  { ...burn('1h', 0.02, 0, 2), quiet: draining(0.02, 3 * HOURS) },
+  {
+    ...burn('1h', 0.02, 0, 2),
+    quiet: draining(0.02, 3 * HOURS),
+    // One of 20 requests in an hour is far more than 1.44 %, and nothing to wake somebody for.
+    once: {
+      'gateway_requests_total{http_response_status_class="2xx"}': '0+0.33x60',
+      'gateway_requests_total{http_response_status_class="5xx"}': ONCE,
+      'gateway_problems_total{code="draining"}': '0+0x60',
+    },
+  },
   burn('6h', 0.007, 0.005, 7),
   burn('1d', 0.004, 0.002, 30),
   burn('3d', 0.002, 0.0009, 80),
@@ -172,8 +207,18 @@ export const ALERT_CASES: readonly AlertCase[] = [
     of: 'copy',
   },
   {
+    // A full store failed every append. Its reads hid that, and nothing fired for a quarter of an hour.
+    alert: 'AgentGatewayUpstreamFails',
+    labels: { upstream: 'history', http_request_method: 'POST' },
+    fires: appends('0+30x60', '0+30x60'),
+    quiet: appends('0+3x60', '0+30x60'),
+    once: appends(ONCE, ONCE),
+    atMinutes: 5,
+  },
+  {
     alert: 'AgentGatewayUpstreamFailing',
-    labels: { upstream: 'history' },
+    labels: { upstream: 'history', http_request_method: 'GET' },
+    once: appends(ONCE, ONCE),
     fires: failures('timeout', 10),
     quiet: failures('stale', 10),
     atMinutes: 30,
@@ -199,23 +244,63 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'AgentGatewayTokensNotJudged',
-    fires: credentials('keys_unavailable', 1),
-    quiet: credentials('signature', 1),
-    atMinutes: 10,
+    fires: tokens(NOT_JUDGED, '0+10x60', '0+90x60'),
+    quiet: tokens(NOT_JUDGED, '0+10x60', '0+900x60'),
+    once: tokens(NOT_JUDGED, ONCE, '0+0x60'),
+    atMinutes: 5,
+  },
+  {
+    // The clock of a back end was 90 s fast: every read got 401, and nothing fired.
+    alert: 'AgentGatewayTokensNotYetValid',
+    fires: tokens(NOT_YET_VALID, '0+10x60', '0+90x60'),
+    quiet: tokens(NOT_YET_VALID, '0+10x60', '0+900x60'),
+    once: tokens(NOT_YET_VALID, ONCE, '0+0x60'),
+    atMinutes: 5,
+  },
+  {
+    // The same with a slow clock. Tokens also run out all the time, and clients fetch new ones.
+    alert: 'AgentGatewayTokensExpired',
+    fires: tokens(EXPIRED, '0+60x60', '0+40x60'),
+    quiet: tokens(EXPIRED, '0+40x60', '0+60x60'),
+    once: tokens(EXPIRED, ONCE, '0+0x60'),
+    atMinutes: 8,
   },
   {
     alert: 'AgentGatewayCredentialsRefused',
     fires: credentials('signature', 30),
+    once: {
+      'gateway_auth_refusals_total{reason="signature"}': ONCE,
+      'gateway_requests_total{http_response_status_class="4xx"}': ONCE,
+    },
     // Tokens run out all the time, and clients fetch new ones.
     quiet: credentials('expired', 90),
     atMinutes: 30,
+  },
+  {
+    alert: 'AgentGatewayCallerFloods',
+    labels: { credential: 'agents' },
+    fires: {
+      'gateway_credential_requests_total{credential="agents",outcome="2xx"}':
+        '0+600x120 78000+6000x60',
+    },
+    // Much, but as every day; and few, though more than before.
+    quiet: {
+      'gateway_credential_requests_total{credential="agents",outcome="2xx"}': '0+6000x180',
+      'gateway_credential_requests_total{credential="pages",outcome="2xx"}':
+        '0+60x120 9600+2400x60',
+    },
+    once: {
+      'gateway_credential_requests_total{credential="agents",outcome="2xx"}': '0+0x40 20000+0x20',
+    },
+    atMinutes: 132,
   },
   turnsAway('open_reads', 'requests_per_second'),
   turnsAway('open_commands', 'runtime'),
   turnsAway('memory', 'open_reads_per_credential'),
   {
     alert: 'AgentGatewayEndsClients',
-    fires: ended('memory', 1),
+    fires: ended('memory', 9),
+    once: { 'gateway_clients_ended_total{reason="memory"}': ONCE },
     // Clients vanish all the time, on phones above all.
     quiet: ended('stalled', 9),
     atMinutes: 10,
@@ -223,7 +308,8 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'AgentGatewayCallerAtLimit',
     labels: { limit: 'requests_per_second' },
-    fires: refused('requests_per_second', 1),
+    fires: refused('requests_per_second', 9),
+    once: { 'gateway_limit_refusals_total{limit="requests_per_second"}': ONCE },
     quiet: refused('runtime', 9),
     atMinutes: 25,
   },
@@ -231,6 +317,11 @@ export const ALERT_CASES: readonly AlertCase[] = [
     'AgentGatewayCallerNearLimit',
     'gateway_open_reads_of_busiest_credential',
     'gateway_open_reads_per_credential_limit',
+  ),
+  nearLimit(
+    'AgentGatewayCallerNearLimit',
+    'gateway_open_reads_of_busiest_subject',
+    'gateway_open_reads_per_subject_limit',
   ),
   nearLimit(
     'AgentGatewayConnectionNearLimit',
@@ -267,6 +358,15 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: { gateway_log_lines_dropped_total: '0x10 5x30' },
     quiet: { gateway_log_lines_dropped_total: '5x40' },
     atMinutes: 15,
+  },
+  {
+    alert: 'AgentGatewayAuditFails',
+    fires: { gateway_audit_file_good: '1+0x5 0+0x30' },
+    quiet: { gateway_audit_file_good: '1+0x40', gateway_audit_lines_dropped_total: '5+0x40' },
+    // A write that failed, and the next one did not.
+    once: { gateway_audit_file_good: '1+0x9 0 1+0x50' },
+    atMinutes: 10,
+    of: 'copy',
   },
   {
     alert: 'AgentGatewayEventLoopLag',

@@ -18,11 +18,11 @@ export function hasPrometheus(): boolean {
 
 export const ALERTS_PATH = join(ROOT, 'helm/agent-gateway/files/alerts.yaml');
 
-/** The configuration of docs/observability.md for one target, with a scrape every second. */
+/** The configuration of docs/metrics.md for one target, with a scrape every second. */
 export async function configurationOf(target: string): Promise<string> {
-  const page = await readFile(join(ROOT, 'docs/observability.md'), 'utf8');
+  const page = await readFile(join(ROOT, 'docs/metrics.md'), 'utf8');
   const shown = /^```yaml prometheus\.yml\n(.*?)^```$/ms.exec(page)?.[1];
-  if (shown === undefined) throw new Error('docs/observability.md shows no prometheus.yml');
+  if (shown === undefined) throw new Error('docs/metrics.md shows no prometheus.yml');
   const configuration = shown
     .replace(/targets: \[.*\]/, `targets: ['${target}']`)
     .replace(/- \S*alerts\.yaml/, `- ${ALERTS_PATH}`);
@@ -55,7 +55,6 @@ export async function startPrometheus(target: string): Promise<RunningPrometheus
       `--config.file=${configPath}`,
       `--storage.tsdb.path=${join(folder, 'data')}`,
       `--web.listen-address=127.0.0.1:${port}`,
-      '--enable-feature=exemplar-storage',
     ],
     env: { PATH: process.env.PATH },
   });

@@ -11,10 +11,6 @@ interface Vector {
 interface Targets {
   activeTargets: { health: string; lastError: string }[];
 }
-interface Exemplars {
-  seriesLabels: Record<string, string>;
-  exemplars: { labels: Record<string, string> }[];
-}
 interface Rules {
   groups: { rules: { name: string; health: string; lastError?: string; state?: string }[] }[];
 }
@@ -58,17 +54,6 @@ export async function checkQueries(
         [],
       );
     });
-  });
-  await checks.check('it keeps the traces of slow requests', async () => {
-    const nowSeconds = Date.now() / 1_000;
-    const { data } = await prometheus.ask<Exemplars[]>('query_exemplars', {
-      query: 'http_server_request_duration_seconds_bucket{http_route="/streams/{*path}"}',
-      start: String(nowSeconds - 600),
-      end: String(nowSeconds + 600),
-    });
-    const labels = data.flatMap(({ exemplars }) => exemplars.map((exemplar) => exemplar.labels));
-    assert.ok(labels.length > 0, 'no exemplars');
-    for (const { trace_id } of labels) assert.match(trace_id ?? '', /^[0-9a-f]{32}$/);
   });
   for (const { title, targets = [] } of readDashboard().panels) {
     for (const { refId, expr } of targets) {

@@ -34,6 +34,7 @@ export async function checkRules(checks: Checks): Promise<void> {
         tests: [
           testOf(alertCase, alertCase.fires, [{ labels: firing(alertCase), value: 1 }]),
           testOf(alertCase, alertCase.quiet, []),
+          ...(alertCase.once === undefined ? [] : [onceOf(alertCase, alertCase.once)]),
         ],
       };
       inFolder('test.yml', writeYaml(test), (path) => assertSuccess(['test', 'rules', path]));
@@ -62,6 +63,13 @@ function testOf(
       },
     ],
   };
+}
+
+/** An hour in which the alert never fires. */
+function onceOf(alertCase: AlertCase, series: Series) {
+  const test = testOf({ ...alertCase, atMinutes: 60, stepMinutes: 1 }, series, []);
+  for (const check of test.promql_expr_test) check.expr = `count_over_time(${check.expr}[1h])`;
+  return test;
 }
 
 /** The series of an alert that fires, with all its labels. */

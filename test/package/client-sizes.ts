@@ -13,6 +13,10 @@ export interface ClientSizes {
   timeline: number;
   /** When it reads the catalog for the first time, besides. */
   catalog: number;
+  /** When it lists runs for the first time, besides. */
+  runs: number;
+  /** When it asks for the first time what fails, besides. */
+  failures: number;
 }
 
 /** Bundles a page that imports the built client, as an application does. */
@@ -39,13 +43,19 @@ export async function measureClient(): Promise<ClientSizes> {
     };
     const holds = (name: string) => (chunk: Rolldown.OutputChunk) =>
       !chunk.isEntry && chunk.moduleIds.some((id) => id.includes(`node_modules/${name}/`));
+    const isOf =
+      (file: string) =>
+      ({ isEntry, moduleIds }: Rolldown.OutputChunk) =>
+        !isEntry && moduleIds.some((id) => id.endsWith(`/${file}.js`));
     const sizes = {
       own: bytesOf(({ isEntry }) => isEntry),
       timeline: bytesOf(holds('@durable-streams/client')),
       catalog: bytesOf(holds('@electric-sql/client')),
+      runs: bytesOf(isOf('run-listing')),
+      failures: bytesOf(isOf('failure-listing')),
     };
     const all = bytesOf(() => true);
-    if (sizes.own + sizes.timeline + sizes.catalog !== all) {
+    if (Object.values(sizes).reduce((sum, bytes) => sum + bytes) !== all) {
       throw new Error(`${JSON.stringify(sizes)} is not all: ${all}`);
     }
     return sizes;

@@ -82,6 +82,15 @@ transport
   .catch((error: Error) => console.log(error.message));
 `;
 
+const USE_OF_AG_UI = `
+import { agUiBackEnd } from '@agent-gateway/ag-ui';
+import { AgentGateway } from '@agent-gateway/client';
+
+const gateway = new AgentGateway({ url: 'https://gateway.example', apiKey: 'none' });
+const run = agUiBackEnd({ gateway, authorize: () => false });
+console.log((await run(new Request('http://app.example/ag-ui'))).status);
+`;
+
 interface Result {
   code: number;
   out: string;
@@ -174,6 +183,7 @@ async function startExample(
       GATEWAY_URL: system.baseUrl,
       GATEWAY_API_KEY: system.apiKey,
       CATALOG_URL: system.exported.CATALOG_URL,
+      CATALOG_TOKEN: system.exported.CATALOG_TOKEN,
       PORT: String(port),
     },
   });
@@ -280,8 +290,8 @@ async function askWriter(client: AgentGateway): Promise<void> {
     'weather called',
     'weather done',
     'The tool says {"city":"Rome","degrees":21}.',
-    'failing the model answers 503 out of order',
-    'failing the model answers 503 out of order',
+    'failing the model failed',
+    'failing the model failed',
     'running',
     'I am no model. You said: fail 2 times',
     'idle enough',
@@ -391,6 +401,14 @@ try {
     );
   }
 
+  await checks.check(
+    'the route of AG-UI packs, and works beside the client, with types',
+    async () => {
+      const said = await runBesideClient('ag-ui', ['@types/node@24'], USE_OF_AG_UI);
+      assert.equal(said, '405\n');
+    },
+  );
+
   await checks.check('the examples run in folders of their own, and answer', async () => {
     const system = await startLocalSystem(join(folder, 'data'));
     const examples: RunningProcess[] = [];
@@ -416,17 +434,17 @@ try {
         .map((path) => minifySync(readFileSync(join(dist, path), 'utf8'), { module: true }).code);
       return gzipSync(code.join('')).length;
     };
-    assert.ok(bytesOf('client') < 14 * 1024, `the client: ${bytesOf('client')} bytes`);
+    assert.ok(bytesOf('client') < 25 * 1024, `the client: ${bytesOf('client')} bytes`);
     assert.ok(bytesOf('react') < 3 * 1024, `the hooks: ${bytesOf('react')} bytes`);
     assert.ok(bytesOf('ai-sdk') < 3 * 1024, `the transport: ${bytesOf('ai-sdk')} bytes`);
   });
 
   await checks.check('docs/client.md says what a page loads of the client', async () => {
-    const { own, timeline, catalog } = await measureClient();
-    const kib = [own, timeline, catalog].map((bytes) => Math.ceil(bytes / 1024));
+    const { own, timeline, catalog, runs, failures } = await measureClient();
+    const kib = [own, timeline, catalog, runs, failures].map((bytes) => Math.ceil(bytes / 1024));
     const page = readFileSync(join(ROOT, 'docs/client.md'), 'utf8').replaceAll('\n', ' ');
     const said =
-      /Its own code has (\d+) KiB\. The first timeline loads (\d+) KiB more, and the catalog (\d+) KiB/;
+      /Its own code has (\d+) KiB\. The first timeline loads (\d+) KiB more, the catalog (\d+) KiB, a list of runs (\d+) KiB, and what fails (\d+) KiB/;
     assert.deepEqual(said.exec(page)?.slice(1).map(Number), kib);
   });
 

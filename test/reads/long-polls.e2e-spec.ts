@@ -128,11 +128,6 @@ describe.each(MODES)('$mode live reads', ({ isShared }) => {
       '/shapes/v1/shape?table=entities&live=true',
       ['&offset=1_0&cursor=1', '&offset=2_0&cursor=1', '&offset=1_0&cursor=x'],
     ],
-    [
-      'a stream that differ in their cursor',
-      '/streams/t/x?offset=1_1&live=long-poll',
-      ['&cursor=1', '&cursor=2'],
-    ],
   ])('of %s are not equal', async (_, read, rests) => {
     const { target, requests } = sharing.newRead((name) => `${read}&handle=${name}`);
     const readers = rests.map((rest) => sharing.read(target + rest));

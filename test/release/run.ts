@@ -1,6 +1,6 @@
 /**
- * Makes a release as `npm run release -- --dry-run` does, and installs what came out: `npm run test:release`. It builds twice
- * more, to see what stays the same; `-- --once` leaves that out. Needs root and what the release needs; without a container
+ * Makes a release twice as `npm run release -- --dry-run` does, compares, and installs what came out: `npm run test:release`. It builds
+ * the next version, too, to see what stays the same; `-- --once` leaves that out. Needs root and what the release needs; without a container
  * registry the base of the image is made as `test:image` makes it.
  */
 import assert from 'node:assert/strict';
@@ -36,6 +36,7 @@ const names = {
   client: `agent-gateway-client-${version}.tgz`,
   react: `agent-gateway-react-${version}.tgz`,
   aiSdk: `agent-gateway-ai-sdk-${version}.tgz`,
+  agUi: `agent-gateway-ag-ui-${version}.tgz`,
   cli: `agent-gateway-cli-${version}.tgz`,
   mcp: `agent-gateway-mcp-${version}.tgz`,
   chart: `agent-gateway-${version}.tgz`,
@@ -66,11 +67,6 @@ function release(...args: string[]): string {
 }
 
 const releaseTo = (to: string): string => release('--dry-run', '--out', to);
-
-/** A check that builds once more. */
-async function checkAgain(name: string, run: () => void | Promise<void>): Promise<void> {
-  if (!isOnce) await checks.check(name, run);
-}
 
 /** Installs an npm package in an empty folder and returns the output of a script there. */
 function installed(name: string, tarball: string, script: string): string {
@@ -110,23 +106,14 @@ try {
     run('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: out });
   });
 
-  await checkAgain('the same commit gives the same bytes again', async () => {
+  // The bundle's comments named a random folder, and the archives of image and chart held the time at which they were packed.
+  await checks.check('the same commit gives the same bytes again', async () => {
     const again = join(folder, 'again');
     releaseTo(again);
     const differing = readdirSync(out).filter(
       (name) => sha256(join(out, name)) !== sha256(join(again, name)),
     );
-    // The archives of image and chart hold the time at which they were written; the digest of the image is the same.
-    assert.deepEqual(
-      differing.filter(
-        (name) => !/\.oci\.tar\b|SHA256SUMS/.test(name) && !name.startsWith(names.chart),
-      ),
-      [],
-    );
-    assert.equal(
-      readFileSync(join(again, 'image.json'), 'utf8'),
-      readFileSync(join(out, 'image.json'), 'utf8'),
-    );
+    assert.deepEqual(differing, []);
     rmSync(again, { recursive: true });
   });
 
@@ -203,7 +190,8 @@ try {
   });
 
   // An upgrade pulled Node and all packages again.
-  await checkAgain('the next version of the image has the same layers but for the last', () => {
+  const nextVersion = 'the next version of the image has the same layers but for the last';
+  const checkNext = (): void => {
     const next = join(folder, 'next');
     mkdirSync(next);
     setVersion(clone, '99.0.0');
@@ -219,7 +207,8 @@ try {
     } finally {
       run('git', ['checkout', '--quiet', '--', '.'], { cwd: clone });
     }
-  });
+  };
+  if (!isOnce) await checks.check(nextVersion, checkNext);
 
   await checks.check(
     'the registry has every package of the lock file, for every platform',

@@ -41,7 +41,11 @@ describe('shapes through the gateway', () => {
     catalog = await startCatalog({ port: 0, databasePath, secret: CATALOG_SECRET });
     for (const values of [...OWN, ...OTHERS]) {
       const body = JSON.stringify(values);
-      const answer = await fetch(`${catalog.url}/rows/entities`, { method: 'PUT', body });
+      const answer = await fetch(`${catalog.url}/rows/entities`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${CATALOG_SECRET}` },
+        body,
+      });
       expect(answer.status).toBe(204);
     }
   });

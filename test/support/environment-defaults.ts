@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const SOURCE = join(import.meta.dirname, '../../src/platform/config/environment.ts');
+const SOURCE = join(import.meta.dirname, '../../src/contract/environment.ts');
 
 /** The variables in the gateway's source, each with its default, for suites that cannot load a class with decorators. */
 export function environmentDefaults(): Map<string, unknown> {

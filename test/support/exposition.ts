@@ -4,8 +4,6 @@ export interface Sample {
   name: string;
   labels: Record<string, string>;
   value: number;
-  /** The trace of its exemplar, in OpenMetrics. */
-  traceId?: string;
 }
 
 export interface Family {
@@ -24,28 +22,25 @@ const SUFFIXES: Record<MetricType, readonly string[]> = {
   unknown: [''],
 };
 const SAMPLE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})? (\S+)$/;
-/** The one form of an exemplar that the gateway writes: a trace, a value, seconds since 1970. */
-const EXEMPLAR = / # \{trace_id="([0-9a-f]{32})"\} \d+(?:\.\d+)?(?:e-\d+)? \d{10}(?:\.\d+)?$/;
 const LABEL = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\[\\n"])*)"(,|$)/y;
 
 /**
- * Reads metrics in Prometheus' text format 0.0.4, or in OpenMetrics 1.0. Throws at whatever a strict
+ * Reads metrics in Prometheus' text format 0.0.4. Throws at whatever a strict
  * reader, or `promtool check metrics`, would find fault with.
  */
-export function parseExposition(text: string, format: 'text' | 'openmetrics' = 'text'): Family[] {
+export function parseExposition(text: string): Family[] {
   if (!text.endsWith('\n')) throw new Error('the last line has no end');
   const lines = text.slice(0, -1).split('\n');
-  if (format === 'openmetrics' && lines.pop() !== '# EOF') throw new Error('no # EOF at the end');
   const families: Family[] = [];
   let help: { name: string; text: string } | undefined;
   for (const line of lines) {
-    if (line === '' && format === 'text') continue;
+    if (line === '') continue;
     const comment = /^# (HELP|TYPE) (\S+) (.+)$/.exec(line);
     if (comment?.[1] === 'HELP') help = { name: comment[2] ?? '', text: comment[3] ?? '' };
     else if (comment) families.push(familyOf(comment[2] ?? '', comment[3] ?? '', help));
-    else addSample(families.at(-1), parseSample(line, format), format);
+    else addSample(families.at(-1), parseSample(line));
   }
-  for (const family of families) checkFamily(family, families, format);
+  for (const family of families) checkFamily(family, families);
   return families;
 }
 
@@ -70,15 +65,13 @@ function familyOf(
   return { name, type: type as MetricType, help: help.text, samples: [] };
 }
 
-function parseSample(line: string, format: 'text' | 'openmetrics'): Sample {
-  const exemplar = format === 'openmetrics' ? EXEMPLAR.exec(line) : null;
-  const match = SAMPLE.exec(exemplar ? line.slice(0, exemplar.index) : line);
+function parseSample(line: string): Sample {
+  const match = SAMPLE.exec(line);
   if (!match) throw new Error(`no sample: ${line}`);
   const [, name = '', labels = '', value = ''] = match;
   const number = value === '+Inf' ? Infinity : value === '-Inf' ? -Infinity : Number(value);
   if (Number.isNaN(number) && value !== 'NaN') throw new Error(`no number: ${line}`);
-  const sample = { name, labels: parseLabels(labels, line), value: number };
-  return exemplar ? { ...sample, traceId: exemplar[1] as string } : sample;
+  return { name, labels: parseLabels(labels, line), value: number };
 }
 
 function parseLabels(text: string, line: string): Record<string, string> {
@@ -96,31 +89,19 @@ function parseLabels(text: string, line: string): Record<string, string> {
   return labels;
 }
 
-function addSample(
-  family: Family | undefined,
-  sample: Sample,
-  format: 'text' | 'openmetrics',
-): void {
-  const suffixes = family && suffixesOf(family.type, format);
+function addSample(family: Family | undefined, sample: Sample): void {
+  const suffixes = family && SUFFIXES[family.type];
   if (!family || !suffixes?.some((suffix) => sample.name === family.name + suffix)) {
     throw new Error(`${sample.name} stands among the samples of ${family?.name}`);
   }
   family.samples.push(sample);
 }
 
-function suffixesOf(type: MetricType, format: 'text' | 'openmetrics'): readonly string[] {
-  return type === 'counter' && format === 'openmetrics' ? ['_total'] : SUFFIXES[type];
-}
-
-function checkFamily(
-  family: Family,
-  families: readonly Family[],
-  format: 'text' | 'openmetrics',
-): void {
+function checkFamily(family: Family, families: readonly Family[]): void {
   const { name, type, samples } = family;
   if (families.filter((other) => other.name === name).length > 1) throw new Error(`${name} twice`);
   const isNamedAsCounter = name.endsWith('_total');
-  if (isNamedAsCounter !== (type === 'counter' && format === 'text')) {
+  if (isNamedAsCounter !== (type === 'counter')) {
     throw new Error(`${name} is a ${type}, and not named as one`);
   }
   if (/_(?:milliseconds|ms|minutes|hours|kilobytes|mib|percent)(?:_|$)/.test(name)) {

@@ -9,6 +9,8 @@ export interface FlakyLink {
   readonly open: number;
   /** Cuts every connection, in the middle of whatever is on it. */
   cut(): void;
+  /** Lets the connections that are open vanish without a word: nothing passes on them any more. New ones work. */
+  vanish(): void;
   /** Resets new connections at once, as of a server that is gone. */
   goDown(): void;
   /** Holds back the server's bytes, and releases them again. */
@@ -59,6 +61,13 @@ export async function startFlakyLink(targetPort: number): Promise<FlakyLink> {
     goDown: () => {
       isDown = true;
       cut();
+    },
+    vanish: () => {
+      for (const pair of pairs) {
+        pair.client.unpipe(pair.upstream).resume();
+        pair.upstream.unpipe(pair.client).resume();
+        pairs.delete(pair);
+      }
     },
     stall: () => {
       isStalled = true;

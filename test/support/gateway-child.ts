@@ -112,6 +112,8 @@ async function gatewayEnvironment(env?: Record<string, string>): Promise<NodeJS.
     GATEWAY_MANAGEMENT_PORT: String(management),
     GATEWAY_API_KEYS: API_KEY,
     GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
+    // Most doubles of the runtime have the paths and the errors of one before 1.7.4.
+    GATEWAY_RUNTIME_API: 'classic',
     GATEWAY_DRAIN_TIMEOUT_MS: '500',
     ...upstreamsOrNobody(env),
   };

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { Writable } from 'node:stream';
-import { loadConfig } from '../../src/platform/config/load-config.ts';
+import { loadConfig } from '../../src/contract/load-config.ts';
 import { startGateway, type RunningGateway } from '../../src/gateway.ts';
 import { createLogger } from '../../src/platform/log/create-logger.ts';
 import { watchContract } from './contract/contract-watch.ts';
@@ -37,6 +37,8 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
     GATEWAY_MANAGEMENT_PORT: '0',
     GATEWAY_API_KEYS: API_KEY,
     GATEWAY_READ_TOKEN_SECRETS: READ_TOKEN_SECRET,
+    // Most doubles of the runtime have the paths and the errors of one before 1.7.4.
+    GATEWAY_RUNTIME_API: 'classic',
     ...upstreamsOrNobody(env),
   });
   const logLines: string[] = [];

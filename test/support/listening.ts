@@ -11,13 +11,17 @@ export interface Listening {
 }
 
 /** Has a server listen on this machine, on a free port unless one is given. */
-export async function listening(server: Server, givenPort = 0): Promise<Listening> {
+export async function listening(
+  server: Server,
+  givenPort = 0,
+  host = '127.0.0.1',
+): Promise<Listening> {
   const openSockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     openSockets.add(socket);
     socket.once('close', () => openSockets.delete(socket));
   });
-  server.listen(givenPort, '127.0.0.1');
+  server.listen(givenPort, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {

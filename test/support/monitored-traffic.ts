@@ -29,6 +29,7 @@ export async function startMonitoredTraffic(): Promise<MonitoredTraffic> {
       GATEWAY_READ_TOKEN_JWKS: `${url}/keys`,
       OTEL_EXPORTER_OTLP_ENDPOINT: url,
       // Without a file there is no series of the files of secrets.
+      GATEWAY_AUDIT_FILE: join(folder, 'audit.log'),
       GATEWAY_API_KEYS: '',
       GATEWAY_API_KEYS_FILE: keys,
     },

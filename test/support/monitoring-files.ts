@@ -22,7 +22,6 @@ export interface Panel {
   targets?: {
     refId: string;
     expr: string;
-    exemplar?: boolean;
     legendFormat: string;
     datasource: { uid: string };
   }[];

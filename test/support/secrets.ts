@@ -117,7 +117,7 @@ export async function sendMalformedSecrets(port: number): Promise<number> {
     `${head}X-Token: ${SECRET}\0\r\n\r\n`,
     `${head}Content-Length: 1\r\nContent-Length: ${SECRET}\r\n\r\n`,
     `${head}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n${SECRET}`,
-    `${head}X-Long: ${SECRET.repeat(2_000)}\r\n\r\n`,
+    `${head}X-Long: ${SECRET.repeat(5_000)}\r\n\r\n`,
     `${head}Expect: ${SECRET}\r\nConnection: close\r\n\r\n`,
     `${head}Upgrade: ${SECRET}\r\nConnection: upgrade, close\r\n\r\n`,
     `POST${head.slice('GET'.length)}Transfer-Encoding: chunked\r\n\r\n${SECRET}\r\n${SECRET}`,

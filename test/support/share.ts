@@ -8,10 +8,10 @@ export function shareOf(rounds: number): number {
   return Math.ceil(rounds * share);
 }
 
-/** The share of them that `TEST_SHARE` asks for, at random, in their order. */
-export function sampleOf<T>(all: readonly T[]): T[] {
+/** The share of them that `TEST_SHARE` asks for, or so many times that share, at random, in their order. */
+export function sampleOf<T>(all: readonly T[], times = 1): T[] {
   const sample = [...all];
-  const most = shareOf(all.length);
+  const most = shareOf(all.length * times);
   while (sample.length > most) sample.splice(Math.floor(Math.random() * sample.length), 1);
   return sample;
 }

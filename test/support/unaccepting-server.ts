@@ -4,21 +4,22 @@ import { Worker } from 'node:worker_threads';
 
 /**
  * Listens with a queue of two connections, then blocks its thread until the test releases it. Then it accepts commands as
- * the runtime does.
+ * the runtime does, and says for which id the first one was.
  */
 const WORKER = `
-  const BODY = '{"invocationId":"inv_1","status":"Accepted"}';
-  const ANSWER = 'HTTP/1.1 202 Accepted\\r\\nContent-Length: ' + BODY.length + '\\r\\n\\r\\n' + BODY;
+  let first;
+  const answer = (request) => {
+    first ??= /chat.([^/]+)/.exec(request)[1];
+    const body = '{"invocationId":"inv_' + first + '","status":"Accepted"}';
+    return 'HTTP/1.1 202 Accepted\\r\\nContent-Length: ' + body.length + '\\r\\n\\r\\n' + body;
+  };
   const { createServer } = require('node:net');
   const { parentPort, workerData } = require('node:worker_threads');
   const server = createServer((socket) => {
-    let bytes = 0;
     socket.on('data', (chunk) => {
-      bytes += chunk.length;
-      if (chunk.includes('POST ')) socket.write(ANSWER);
+      if (chunk.includes('POST ')) socket.write(answer(chunk.toString()));
     });
     socket.on('error', () => undefined);
-    socket.on('close', () => parentPort.postMessage({ closedAfterBytes: bytes }));
   });
   server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
     parentPort.postMessage({ port: server.address().port });
@@ -30,8 +31,6 @@ export interface UnacceptingServer {
   url: string;
   /** Takes connections from now on. */
   accept(): void;
-  /** The same; resolves with the bytes that the next one to close has brought. */
-  acceptUntilOneCloses(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -50,17 +49,11 @@ export async function startUnacceptingServer(): Promise<UnacceptingServer> {
     fillers.push(socket);
     await once(socket, 'connect');
   }
-  const accept = (): void => {
-    Atomics.store(new Int32Array(gate), 0, 1);
-    Atomics.notify(new Int32Array(gate), 0);
-  };
   return {
     url: `http://127.0.0.1:${port}`,
-    accept,
-    acceptUntilOneCloses: async () => {
-      const closed = once(worker, 'message') as Promise<[{ closedAfterBytes: number }]>;
-      accept();
-      return (await closed)[0].closedAfterBytes;
+    accept: () => {
+      Atomics.store(new Int32Array(gate), 0, 1);
+      Atomics.notify(new Int32Array(gate), 0);
     },
     stop: async () => {
       await worker.terminate();

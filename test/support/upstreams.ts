@@ -1,15 +1,26 @@
-import { pino } from 'pino';
-import { loadConfig } from '../../src/platform/config/load-config.ts';
+import { pino, type Logger } from 'pino';
+import { SecretFiles } from '../../src/platform/config/secret-files.ts';
+import { loadConfig } from '../../src/contract/load-config.ts';
 import { NameResolver } from '../../src/platform/names/name-resolver.ts';
-import { UpstreamCredentials } from '../../src/proxy/upstream/upstream-credentials.ts';
+import { UpstreamCalls } from '../../src/proxy/upstream/upstream-calls.ts';
 import { Upstreams } from '../../src/proxy/upstream/upstreams.ts';
+
+/** What upstreams need besides their settings. */
+interface UpstreamParts {
+  names?: NameResolver;
+  calls?: UpstreamCalls;
+  logger?: Logger;
+}
 
 /** The upstreams of a gateway with these settings. */
 export function upstreamsWith(
   settings: Record<string, string> = {},
-  names = new NameResolver(2_000),
+  {
+    names = new NameResolver(2_000),
+    calls = new UpstreamCalls(),
+    logger = pino({ level: 'silent' }),
+  }: UpstreamParts = {},
 ): Upstreams {
   const config = loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16), ...settings });
-  const credentials = new UpstreamCredentials(config, pino({ level: 'silent' }));
-  return new Upstreams(config, names, credentials);
+  return new Upstreams(config, names, new SecretFiles(), calls, logger);
 }

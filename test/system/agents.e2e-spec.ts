@@ -118,7 +118,7 @@ describe('echo', () => {
     });
     expect(told(await readUntil('echo', 'large', isReplyTo(3)))).toEqual([
       { kind: 'spawned' },
-      error('message'),
+      { ...error('message'), requestId: 'r1' },
       { ...error('reply'), replyTo: 1 },
       { kind: 'message', content: text('small'), requestId: 'r1' },
       { kind: 'reply', replyTo: 3, content: text('small') },
@@ -208,7 +208,7 @@ describe('assistant', () => {
     const parent = '/t/default/a/assistant/mother';
     const done = events.filter(({ kind, state }) => kind === 'reply' || state === 'done');
     expect(told(done)).toEqual([
-      { kind: 'tool', replyTo: 1, id: '1.1', name: 'spawn', state: 'done', output: { url }, url },
+      { kind: 'tool', replyTo: 1, id: '1', name: 'spawn', state: 'done', output: { url }, url },
       { kind: 'reply', replyTo: 1, content: text(`I have a child of type echo now: ${url}`) },
     ]);
     expect(told(await readUntil('echo', 'daughter', isKind('spawned')))).toEqual([

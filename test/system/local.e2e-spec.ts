@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -122,6 +124,56 @@ describe('npm run local, once started', () => {
         }
       }
     }
+  });
+
+  // Another user read the system's name in a refusal of the agents, and with it wrote rows and called the agents.
+  it('opens its upstreams and agents to no other user of the machine', async () => {
+    const { process: main, partPid } = system;
+    const settings = JSON.parse(readFileSync(join(folder.path, 'settings.json'), 'utf8')) as {
+      systemName: string;
+      ports: Record<string, number>;
+    };
+    const { systemName: name, ports, ...secrets } = settings;
+    const listening = await listeningPorts([main.pid, ...PARTS.map(partPid)]);
+    expect(Object.values(ports).toSorted((a, b) => a - b)).toEqual(listening);
+
+    const row =
+      '{"url":"/t/default/a/echo/evil","type":"echo","id":"evil","status":"idle","tenant":"default"}';
+    const asked: [method: string, path: string][] = [
+      ['GET', '/v1/stream/t/default/agents/assistant/ada/timeline?offset=-1'],
+      ['PUT', '/v1/stream/t/default/evil'],
+      ['GET', '/v1/shape?table=entities&offset=-1'],
+      ['PUT', '/rows/entities'],
+      ['DELETE', '/rows/entities?url=/t/default/a/assistant/ada'],
+      ['GET', '/deployments'],
+      ['POST', '/query'],
+      ['POST', '/echo/evil/wake/send'],
+      ['POST', '/restate/send/echo/evil/wake'],
+      ['GET', '/discover'],
+      ['POST', '/invoke/echo/wake'],
+      ['POST', '/api/spawn'],
+      ['GET', '/shapes/v1/shape?table=entities&offset=-1'],
+      ['GET', '/streams/t/default/agents/assistant/ada/timeline?offset=-1'],
+      ['GET', '/registry/deployments'],
+    ];
+    const hidden = [name, ...Object.values(secrets).map(String)];
+    const all = asked.flatMap(([method, path]) => [
+      { method, path },
+      { method, path: `/${name}${path}` },
+    ]);
+    const refusal = expect.stringMatching(/^40[134]$/);
+    for (const part of ['ingress', 'admin', 'history', 'catalog', 'agents', 'gateway']) {
+      const port = ports[part]!;
+      for (const { method, path } of all) {
+        const answer = await (part === 'agents' ? askHttp2 : askHttp1)(port, method, path, row);
+        expect([part, method, path, answer.status]).toEqual([part, method, path, refusal]);
+        expect(hidden.filter((text) => answer.text.includes(text) && !path.includes(text))).toEqual(
+          [],
+        );
+      }
+    }
+    expect(await catalogUrls(system)).not.toContain('/t/default/a/echo/evil');
+    expect(await catalogUrls(system)).toContain('/t/default/a/assistant/ada');
   });
 
   // The line to export had scrolled away behind the log, and a second start said only that there was a first one.
@@ -316,6 +368,47 @@ function isAlive(pid: number): boolean {
     return process.kill(pid, 0);
   } catch {
     return false;
+  }
+}
+
+interface Refusal {
+  status: string;
+  text: string;
+}
+
+async function askHttp1(
+  port: number,
+  method: string,
+  path: string,
+  body: string,
+): Promise<Refusal> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    ...(method !== 'GET' && { body }),
+  });
+  const text = `${JSON.stringify([...response.headers])}${await response.text()}`;
+  return { status: String(response.status), text };
+}
+
+async function askHttp2(
+  port: number,
+  method: string,
+  path: string,
+  body: string,
+): Promise<Refusal> {
+  const session = connectHttp2(`http://127.0.0.1:${port}`);
+  try {
+    const type = 'application/vnd.restate.invocation.v5';
+    const head = { ':method': method, ':path': path, 'content-type': type };
+    const asked = session.request(head, { endStream: false });
+    asked.setEncoding('utf8').end(method === 'GET' ? '' : body);
+    const [headers] = (await once(asked, 'response')) as [Record<string, string | number>];
+    let text = JSON.stringify(headers);
+    for await (const chunk of asked as AsyncIterable<string>) text += chunk;
+    return { status: String(headers[':status']), text };
+  } finally {
+    session.destroy();
   }
 }
 

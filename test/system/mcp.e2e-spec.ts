@@ -1,8 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { Client, type VersionNegotiationMode } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { forAllTests } from '../support/for-this-test.ts';
 import { startLocalSystem } from '../support/local-system.ts';
 import { newFolder } from '../support/new-folder.ts';
@@ -22,8 +22,8 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-async function connect(url: string): Promise<Client> {
-  const opened = new Client({ name: 'test', version: '1.0.0' });
+async function connect(url: string, mode: VersionNegotiationMode = 'legacy'): Promise<Client> {
+  const opened = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
   const env = { AGENT_GATEWAY_URL: url, AGENT_GATEWAY_KEY: system.apiKey };
   await opened.connect(new StdioClientTransport({ command: process.execPath, args: [MAIN], env }));
   return opened;
@@ -36,8 +36,8 @@ interface Result {
 
 async function call(name: string, request: object, asked = client): Promise<Result> {
   const result = await asked.callTool({ name, arguments: { ...request } });
-  const [{ text }] = result.content as [{ text: string }];
-  return { isError: result.isError === true, text };
+  const [part] = result.content;
+  return { isError: result.isError === true, text: part?.type === 'text' ? part.text : '' };
 }
 
 async function done<T>(name: string, request: object): Promise<T> {
@@ -64,6 +64,59 @@ describe('the MCP server', () => {
       'control_agent',
     ]);
     expect(reading.map(({ name }) => name)).toEqual(['list_agents', 'read_timeline']);
+  });
+
+  // `args` had no type: strict clients refused the whole list.
+  it('gives each parameter one type, as strict clients ask', async () => {
+    const { tools } = await client.listTools();
+    for (const { name, inputSchema } of tools) {
+      expect([name, inputSchema.type]).toEqual([name, 'object']);
+      for (const [parameter, schema] of Object.entries(inputSchema.properties ?? {})) {
+        const { type } = schema as { type?: unknown };
+        expect([name, parameter, typeof type]).toEqual([name, parameter, 'string']);
+      }
+      expect(JSON.stringify(inputSchema)).not.toMatch(/anyOf|oneOf|allOf/);
+    }
+    const spawn = tools.find(({ name }) => name === 'spawn_agent');
+    expect(spawn?.inputSchema.properties?.args).toMatchObject({ type: 'object' });
+  });
+
+  it("serves a client of the protocol's version of 2026, too", async () => {
+    const modern = await connect(system.baseUrl, { pin: '2026-07-28' });
+    const { tools } = await modern.listTools();
+    const { isError, text } = await call('list_agents', { type: 'none' }, modern);
+    await modern.close();
+    expect([tools.length, isError, JSON.parse(text)]).toEqual([
+      5,
+      false,
+      { agents: [], hasMore: false },
+    ]);
+  });
+
+  // It took the path of any stream that the key opens.
+  it.each([
+    '/streams/t/default/agents/assistant/ada/timeline',
+    '/t/default/agents/assistant/ada/timeline',
+    '/t/other/a/assistant/ada',
+    '/t/default/a/assistant/ada/timeline',
+    '/t/default/a/../ada',
+    '../x',
+    'shared/notes/1',
+    '/notes',
+    'assistant',
+    '',
+  ])('reads, sends to and controls no %j', async (agent) => {
+    for (const [name, more] of [
+      ['read_timeline', {}],
+      ['send_message', { text: 'x' }],
+      ['control_agent', { verb: 'pause' }],
+    ] as const) {
+      const { isError, text } = await call(name, { agent, ...more });
+      expect([isError, text]).toEqual([
+        true,
+        expect.stringMatching(/is no (?:agent|entity)|tenant/),
+      ]);
+    }
   });
 
   it('spawns, sends, and reads from a cursor what is new, without single words', async () => {
@@ -150,13 +203,42 @@ describe('the MCP server', () => {
     expect([isError, text]).toEqual([true, expect.stringMatching(/^No answer of the gateway: /)]);
   });
 
-  it('does not start without a key, and takes none that was meant for another address', () => {
-    const env = { AGENT_GATEWAY_URL: 'http://127.0.0.1:2', GATEWAY_API_KEY: system.apiKey };
+  it.each<[string, Record<string, string>, string]>([
+    [
+      'there is no key for the address',
+      { AGENT_GATEWAY_URL: 'http://127.0.0.1:2', GATEWAY_API_KEY: 'a-key-of-the-tests' },
+      'there is no API key. Set AGENT_GATEWAY_URL and AGENT_GATEWAY_KEY.',
+    ],
+    [
+      'the address is none',
+      { AGENT_GATEWAY_URL: 'gateway', AGENT_GATEWAY_KEY: 'a-key-of-the-tests' },
+      'AGENT_GATEWAY_URL must be an http or https URL without user name, query or fragment.',
+    ],
+    [
+      'the address has a password',
+      { GATEWAY_URL: 'https://u:secret@x', GATEWAY_API_KEY: 'a-key-of-the-tests' },
+      'GATEWAY_URL must be an http or https URL without user name, query or fragment.',
+    ],
+    [
+      'the key has a line end',
+      { AGENT_GATEWAY_KEY: 'a-key\nof-the-tests' },
+      'the API key holds spaces or characters that no key has.',
+    ],
+    [
+      'the key would go over the network in the clear',
+      { AGENT_GATEWAY_URL: 'http://gateway.example', AGENT_GATEWAY_KEY: 'a-key-of-the-tests' },
+      'the key is not sent to http://gateway.example in the clear. Give the https address, or set AGENT_GATEWAY_ALLOW_HTTP=1 in a network of your own.',
+    ],
+    [
+      'the tenant is none',
+      { AGENT_GATEWAY_KEY: 'a-key-of-the-tests', AGENT_GATEWAY_TENANT: 'a/b' },
+      'the tenant must be 1 to 63 letters, digits, underscores or hyphens.',
+    ],
+  ])('says in one sentence that %s, and does not start', (_, env, words) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN], { env });
-    expect([status, stdout.toString(), stderr.toString()]).toEqual([
-      2,
-      '',
-      'agent-gateway-mcp: there is no API key. Set AGENT_GATEWAY_URL and AGENT_GATEWAY_KEY.\n',
-    ]);
+    const [line, ...more] = stderr.toString().split('\n');
+    expect([status, stdout.toString(), more]).toEqual([2, '', ['']]);
+    expect(line).toContain(`agent-gateway-mcp: ${words}`);
+    expect(line).not.toContain('secret');
   });
 });

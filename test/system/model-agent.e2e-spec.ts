@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_KEY } from '../support/gateway.ts';
 import {
-  AgentWorld,
+  modelAgentWorld,
   isKind,
   isReplyTo,
   text,
@@ -12,12 +11,7 @@ import {
 } from './agent-world.ts';
 
 const TYPE = 'model-agent';
-const world = new AgentWorld({
-  main: join(import.meta.dirname, '../support/model-agent-main.ts'),
-  env: { AGENT_TYPE: TYPE, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' },
-  port: 'PORT',
-  listens: 'listening on ',
-});
+const world = modelAgentWorld(TYPE);
 
 beforeAll(() => world.start());
 afterAll(() => world.stop());
@@ -87,10 +81,14 @@ describe('an agent with a model', () => {
   it('calls tools, and gives their results to the model', async () => {
     await send('tools', 'tool weather Rome');
     const input = { city: 'Rome' };
-    const call = { kind: 'tool', replyTo: 1, id: '1.1', name: 'weather' };
+    const call = { kind: 'tool', replyTo: 1, id: '1', name: 'weather' };
     const output = { city: 'Rome', degrees: 21 };
-    const known = `I know: ${JSON.stringify([{ type: 'tool', id: '1.1', name: 'weather', input, output }])}`;
-    expect(told(await readUntil('tools', isReply))).toEqual([
+    const events = await readUntil('tools', isReply);
+    const id = events[2]?.id;
+    // The end of the turn's name, and the number of the call.
+    expect(id).toBe(`${String(events[1]?.invocationId).slice(-8)}.1`);
+    const known = `I know: ${JSON.stringify([{ type: 'tool', id, name: 'weather', input, output }])}`;
+    expect(told(events)).toEqual([
       { kind: 'spawned' },
       message('tool weather Rome'),
       { ...call, state: 'called', input },
@@ -108,18 +106,18 @@ describe('an agent with a model', () => {
   });
 
   it.each([
-    ['broken', 'it is broken'],
-    ['toString', 'there is no tool toString'],
-  ])('tells the model that the tool %s failed', async (tool, error) => {
+    ['broken', 'it is broken', undefined],
+    ['toString', 'there is no tool toString', 'there is no tool toString'],
+  ])('tells the model why the tool %s failed', async (tool, error, shown) => {
     await send(tool, `tool ${tool} x`);
     const events = await readUntil(tool, isReply);
     expect(told(events)[3]).toEqual({
       kind: 'tool',
       replyTo: 1,
-      id: '1.1',
+      id: '1',
       name: tool,
       state: 'failed',
-      error,
+      ...(shown !== undefined && { error: shown }),
     });
     expect(wordsOf(events, 1)).toContain(error);
   });
@@ -156,7 +154,7 @@ describe('an agent with a model', () => {
     await send('memory', 'remember');
     const events = await readUntil('memory', isReplyTo(2));
     expect(JSON.parse(wordsOf(events, 2))).toEqual({
-      turns: [{ message: 'count 3', reply: '1 2 3 ' }],
+      turns: [{ message: 'count 3', reply: '1 2 3 ', parts: [{ type: 'text', text: '1 2 3 ' }] }],
       args: { style: 'dry' },
     });
   });
@@ -179,11 +177,11 @@ describe('a model that fails', () => {
     await send('failing', 'fail 2');
     const failing = rowIs('failing', 'failing');
     const events = await readUntil('failing', isReply);
-    const reason = (attempt: number) => `the model is away (${attempt})`;
+    const reason = 'the model failed';
     expect(told(events).slice(2)).toEqual([
       { kind: 'word', replyTo: 1, index: 0, text: 'so far ' },
-      { kind: 'status', status: 'failing', reason: reason(1), attempt: 1 },
-      { kind: 'status', status: 'failing', reason: reason(2), attempt: 2 },
+      { kind: 'status', status: 'failing', reason, attempt: 1 },
+      { kind: 'status', status: 'failing', reason, attempt: 2 },
       { kind: 'status', status: 'running' },
       { kind: 'word', replyTo: 1, index: 1, text: 'so good' },
       { kind: 'reply', replyTo: 1, content: text('so far so good') },
@@ -196,7 +194,7 @@ describe('a model that fails', () => {
     await send('final', 'end');
     expect(told(await readUntil('final', isKind('error'))).at(-1)).toEqual({
       kind: 'error',
-      message: 'not today',
+      message: 'the agent failed',
       replyTo: 1,
     });
     await send('final', 'count 2');
@@ -232,9 +230,9 @@ describe('a model that fails', () => {
 describe('a control', () => {
   it('interrupts an answer that hangs, and the next message is answered', async () => {
     await send('hangs', 'hang here');
-    await world.agents.waitForLine((line) => line.startsWith('generate {"text":"hang here"'));
+    await world.hears('generate {"text":"hang here"');
     await world.client.agents.control(`${TYPE}/hangs`, 'interrupt', { requestId: 'r2' });
-    await world.agents.waitForLine((line) => line === 'aborted hang here');
+    await world.hears('aborted hang here');
     await send('hangs', 'count 2', 'r3');
     expect(told(await readUntil('hangs', isReplyTo(4))).slice(2)).toEqual([
       { kind: 'status', status: 'idle', verb: 'interrupt', requestId: 'r2' },
@@ -274,7 +272,7 @@ describe('a control', () => {
     expect(wordsOf(whole, 1)).toBe(numbers(200));
     const paused = whole.findIndex(isStatus('paused'));
     expect(told(whole.slice(paused + 1, paused + 3))).toEqual([
-      message('count 1'),
+      { ...message('count 1'), ahead: 1 },
       { kind: 'status', verb: 'resume', status: 'running', requestId: 'r1' },
     ]);
     const events = await readUntil('pausing', isReplyTo(paused + 1));
@@ -290,7 +288,7 @@ describe('a control', () => {
     expect(told(await readUntil('archived', isKind('refused')))).toEqual([
       { kind: 'spawned' },
       message('hang archived'),
-      message('count 1'),
+      { ...message('count 1'), ahead: 1 },
       { kind: 'status', status: 'archived', ...stopped },
       { kind: 'reply', replyTo: 1, content: [], stopped },
       { kind: 'reply', replyTo: 2, content: [], stopped },

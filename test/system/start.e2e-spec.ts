@@ -66,7 +66,7 @@ describe('the start', () => {
         level: 'info',
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         service: 'agent-gateway',
-        host: '0.0.0.0',
+        host: expect.stringMatching(/^(?:::|0\.0\.0\.0)$/),
         port: gateway.port,
         message: 'the gateway listens',
       },

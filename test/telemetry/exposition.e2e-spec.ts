@@ -52,17 +52,4 @@ describe('parseExposition', () => {
   ])('finds fault with %s', (_, text) => {
     expect(() => parseExposition(text)).toThrow();
   });
-
-  it.each([
-    ['no # EOF', '# HELP a A.\n# TYPE a counter\na_total 1\n'],
-    ['an empty line', '# HELP a A.\n# TYPE a counter\n\na_total 1\n# EOF\n'],
-    ['a counter named as its sample', `${COUNTER}a_total 1\n# EOF\n`],
-  ])('finds fault with %s in OpenMetrics', (_, text) => {
-    expect(() => parseExposition(text, 'openmetrics')).toThrow();
-  });
-
-  it('reads OpenMetrics', () => {
-    const text = '# HELP a A.\n# TYPE a counter\na_total 1\n# EOF\n';
-    expect(sampleValue(parseExposition(text, 'openmetrics'), 'a_total')).toBe(1);
-  });
 });

@@ -34,6 +34,7 @@ const REQUEST_LINE = {
   ...EVERY_LINE,
   level: 'info',
   durationMs: expect.any(Number),
+  address: '127.0.0.1',
   message: 'request',
 };
 /** Those of a read of /streams/x that went to the history store. */
@@ -102,7 +103,7 @@ describe('the audit', () => {
       await ask('PUT', '/streams/x', 'nobody-has-this-key', 'r7');
       await ask('GET', '/streams/x', API_KEY, 'r8');
     };
-    const STANDING = ['level', 'time', 'service', 'message'];
+    const STANDING = ['level', 'time', 'service', 'message', 'address'];
     const audit = (lines: LogLine[]) =>
       lines
         .filter(({ message }) => message === 'audit')
@@ -299,21 +300,15 @@ describe('the line of a request', () => {
     ]);
   });
 
-  it('is written for the first of the probes that go well, and for each that does not', async () => {
+  it('is written for each probe, too', async () => {
     const probe = async (gateway: TestGateway): Promise<void> => {
-      for (let i = 0; i < 5; i++) await get(gateway, '/health');
+      for (let i = 0; i < 2; i++) await get(gateway, '/health');
       await fetch(`${gateway.url}/health`, { method: 'POST', headers: REQUEST_ID });
     };
     const line = { ...REQUEST_LINE, path: '/health' };
     const good = { ...line, method: 'GET', route: '/health', status: 200 };
     const bad = { ...line, method: 'POST', status: 404, code: 'route_not_found' };
-    expect(await linesOf({}, probe)).toEqual([good, bad]);
-    // At level debug Nest tells of its routes, too.
-    const lines = await linesOf({ GATEWAY_LOG_LEVEL: 'debug' }, probe);
-    expect(lines.filter(({ message }) => message === 'request')).toEqual([
-      ...Array.from({ length: 5 }, () => good),
-      bad,
-    ]);
+    expect(await linesOf({}, probe)).toEqual([good, good, bad]);
   });
 
   it('is left out above the level info, and the fault of an upstream is not', async () => {
@@ -342,9 +337,11 @@ describe('a secret', () => {
     const sent = await sendSecrets(gateway.port);
     await gateway.stop();
 
-    const statuses = gateway.logLines.filter((line) => line.includes('"message":"request"'));
-    // CONNECT, which has its own way in, used to leave no line.
-    expect(statuses).toHaveLength(sent);
+    // CONNECT, which has its own way in, used to leave no line. Many refusals are summed up.
+    const lines = logOf(gateway).map(({ message, refused = Number(message === 'request') }) =>
+      Number(refused),
+    );
+    expect(lines.reduce((sum, count) => sum + count)).toBe(sent);
     expectNoTrace(gateway);
   });
 

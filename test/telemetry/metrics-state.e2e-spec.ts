@@ -1,7 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
 import { describe, expect, it } from '@jest/globals';
-import { memoryPlan } from '../../src/platform/memory/memory-plan.ts';
+import { memoryPlan } from '../../src/contract/memory-plan.ts';
 import { GATEWAY_PHASES } from '../../src/platform/server/gateway-state.ts';
 import { processMemory } from '../../src/platform/memory/process-memory.ts';
 import { forThisTest } from '../support/for-this-test.ts';
@@ -268,8 +269,11 @@ describe('an upstream', () => {
 
 describe('the key set of read tokens', () => {
   it('is available and has an age where it could be had', async () => {
+    const jwk = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' });
     const keys = forThisTest(
-      await startScriptedUpstream((_request, response) => response.end('{"keys":[]}')),
+      await startScriptedUpstream((_request, response) =>
+        response.end(JSON.stringify({ keys: [jwk] })),
+      ),
     );
     const gateway = await start({ GATEWAY_READ_TOKEN_JWKS: `${keys.url}/keys` });
     await gateway.until('gateway_token_keys_available', {}, 1);

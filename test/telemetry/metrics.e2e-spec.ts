@@ -5,7 +5,6 @@ import { AUTHORIZED } from '../support/gateway.ts';
 import { startMeasuredGateway } from '../support/measured-gateway.ts';
 
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8';
-const OPENMETRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 /** The `Accept` header of Prometheus 3. */
 const PROMETHEUS_ACCEPT =
   'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,' +
@@ -29,36 +28,17 @@ describe('/metrics of the management port', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe(TEXT);
     expect(response.headers.get('cache-control')).toBe('no-store');
-    expect(response.headers.get('vary')).toBe('Accept');
     expect(parseExposition(await response.text()).length).toBeGreaterThan(30);
   });
 
-  it.each([
-    ['*/*', TEXT],
-    ['text/html', TEXT],
-    ['text/plain;version=0.0.4', TEXT],
-    ['application/openmetrics-text;version=1.0.0,text/plain;q=0.5', OPENMETRICS],
-    ['application/openmetrics-text;q=0.1, text/plain', TEXT],
-    ['application/openmetrics-text;q=0, */*', TEXT],
-    [PROMETHEUS_ACCEPT, OPENMETRICS],
-  ])('answers who accepts %s as %s', async (accept, contentType) => {
-    const response = await ask({ accept });
-    expect(response.status).toBe(200);
-    expect(response.headers.get('content-type')).toBe(contentType);
-  });
-
-  it('tells the same in both formats, each of them valid, in any order', async () => {
-    // The registry's own switch to OpenMetrics renamed the counters of every later text.
-    const names = async (accept: string): Promise<string[]> => {
-      const text = await (await ask({ accept })).text();
-      const format = accept === '*/*' ? 'text' : 'openmetrics';
-      const samples = parseExposition(text, format).flatMap((family) => family.samples);
-      return samples.map(({ name }) => name);
-    };
-    const before = await names('*/*');
-    expect(await names('application/openmetrics-text')).toEqual(before);
-    expect(await names('*/*')).toEqual(before);
-  });
+  // A format that was not requested is better than no metrics.
+  it.each(['*/*', 'text/html', PROMETHEUS_ACCEPT])(
+    'is the same to who accepts %s',
+    async (accept) => {
+      const response = await ask({ accept });
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, TEXT]);
+    },
+  );
 
   it('says which version this is', async () => {
     const families = await gateway.metrics();

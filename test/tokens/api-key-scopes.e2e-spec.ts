@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { SCOPES, type Scope } from '../../src/platform/config/api-key.ts';
+import { SCOPES, type Scope } from '../../src/contract/api-key.ts';
 import { rawAnswer } from '../support/raw-client.ts';
 import { scriptedGateway } from '../support/scripted-gateway.ts';
 

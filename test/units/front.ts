@@ -18,20 +18,22 @@ export interface FrontConfiguration {
  * The project's HAProxy configuration, with a certificate of the tests. It is without the user, which a user namespace does not
  * have, and with fewer connections, for which the limit of open files is enough.
  */
-export async function frontConfiguration(): Promise<FrontConfiguration> {
+export async function frontConfiguration(
+  change: (text: string) => string = (text) => text,
+): Promise<FrontConfiguration> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-front-'));
   const certificate = join(folder, 'gateway.pem');
   await writeFile(certificate, `${TLS_IDENTITY.cert}\n${TLS_IDENTITY.key}\n`);
   const text = await readFile(CONFIGURATION, 'utf8');
   const file = join(folder, 'haproxy.cfg');
-  await writeFile(
-    file,
-    text
-      .replace('/etc/haproxy/gateway.pem', certificate)
-      .replace(/^ {2}(?:user|group) .*\n/gm, '')
-      .replace(/^ {2}maxconn .*$/m, '  maxconn 1000'),
-  );
+  await writeFile(file, withoutUser(change(text)).replace('/etc/haproxy/gateway.pem', certificate));
   return { file, remove: () => rm(folder, { recursive: true }) };
+}
+
+export function withoutUser(text: string): string {
+  return text
+    .replace(/^ {2}(?:user|group) .*\n/gm, '')
+    .replace(/^ {2}maxconn .*$/m, '  maxconn 1000');
 }
 
 /** HAProxy on its own ports, 80 and 443. Resolves when it passes requests on. */

@@ -6,6 +6,7 @@ import { Checks, giveUp } from '../support/checks.ts';
 import { checkHaproxy } from './haproxy.ts';
 import { checkInstall } from './install.ts';
 import { checkSharedPort } from './shared-port.ts';
+import { checkStores } from './stores.ts';
 import { missingTools } from './tools.ts';
 import { checkUnits } from './units.ts';
 
@@ -17,6 +18,7 @@ if (missing.length > 0) {
   await checkInstall(checks);
   await checkUnits(checks);
   await checkHaproxy(checks);
+  await checkStores(checks);
   await checkSharedPort(checks);
   checks.finish();
 }

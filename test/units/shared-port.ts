@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Checks } from '../support/checks.ts';
 import { inNamespace } from './namespace.ts';
 import type { RollingOutcome } from './rolling-restart.ts';
+import type { MachinesOutcome } from './two-machines.ts';
 import type { WaitingOutcome } from './waiting-connections.ts';
 
 export async function checkSharedPort(checks: Checks): Promise<void> {
@@ -29,4 +30,15 @@ export async function checkSharedPort(checks: Checks): Promise<void> {
       assert.deepEqual(outcomes, { 202: commands });
     });
   }
+
+  checks.section('two machines');
+  await checks.check(
+    'lose no request while one is drained, and serve on after its loss',
+    async () => {
+      const { drained, lost, said } = await inNamespace<MachinesOutcome>('two-machines.ts', true);
+      assert.deepEqual(Object.keys(drained), ['202']);
+      assert.deepEqual(lost, { 202: 20 });
+      assert.deepEqual(said, [503, 200]);
+    },
+  );
 }

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parsePage } from '../docs/markdown.ts';
 import type { Checks } from '../support/checks.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream.ts';
 import { environmentDefaults } from '../support/environment-defaults.ts';
 import { installedMachine } from './install.ts';
 import { runTool } from './tools.ts';
@@ -10,6 +13,7 @@ import { runTool } from './tools.ts';
 const PAGE = 'docs/one-machine.md';
 const ROOT = join(import.meta.dirname, '../..');
 const SERVICE = join(ROOT, 'deploy/systemd/agent-gateway@.service');
+const UNTIL_READY = join(ROOT, 'deploy/systemd/until-ready.mjs');
 
 /**
  * The highest exposure in tenths, of 100. The rest is what the gateway needs: sockets, /proc/net, and memory for code that Node
@@ -58,10 +62,53 @@ export async function checkUnits(checks: Checks): Promise<void> {
     machine.remove();
   }
 
+  // systemd continues to wait for it: a wrong setting took `roll.sh` a minute.
+  await checks.check('gives up at once on a copy that has ended', async () => {
+    const copy = spawn(process.execPath, ['--eval', '0']);
+    await once(copy, 'exit');
+    const { code, output } = runTool(process.execPath, [UNTIL_READY], {
+      GATEWAY_HOST: '127.0.0.1',
+      // Nothing listens there.
+      GATEWAY_MANAGEMENT_PORT: '1',
+      MAINPID: String(copy.pid),
+    });
+    assert.deepEqual({ code, output }, { code: 1, output: 'the copy ended before it was ready\n' });
+  });
+
+  await checks.check('waits for a copy that runs until it is ready', async () => {
+    let asked = 0;
+    const copy = await startScriptedUpstream((_request, response) => {
+      response.statusCode = ++asked < 3 ? 503 : 200;
+      response.end();
+    });
+    const waiting = spawn(process.execPath, [UNTIL_READY], {
+      env: {
+        GATEWAY_HOST: '127.0.0.1',
+        GATEWAY_MANAGEMENT_PORT: new URL(copy.url).port,
+        MAINPID: String(process.pid),
+      },
+    });
+    assert.deepEqual([await once(waiting, 'exit'), asked], [[0, null], 3]);
+    await copy.stop();
+  });
+
   await checks.check('gives a copy more time to stop than its drain takes', () => {
     const drainSeconds = Number(environmentDefaults().get('GATEWAY_DRAIN_TIMEOUT_MS')) / 1000;
     assert.ok(Number(setting('TimeoutStopSec')) >= drainSeconds + MIN_SPARE_SECONDS);
     assert.equal(setting('KillSignal'), 'SIGTERM');
+  });
+
+  // 45,000 refusals in six seconds hid the audit line of a DELETE, and no counter said so.
+  await checks.check('lets journald take a flood of lines, and has the audit apart from it', () => {
+    assert.equal(setting('LogRateLimitIntervalSec'), '1s');
+    assert.equal(setting('LogRateLimitBurst'), '1000000');
+    assert.match(unit(), /^Environment=GATEWAY_AUDIT_FILE=%L\/agent-gateway\/audit-%i\.log$/m);
+    assert.equal(setting('LogsDirectory'), 'agent-gateway');
+    const rotation = readFileSync(join(ROOT, 'deploy/systemd/agent-gateway.logrotate'), 'utf8');
+    assert.match(rotation, /^\/var\/log\/agent-gateway\/audit-\*\.log \{$/m);
+    // What is written between the move and the new file is in the old one, which is not compressed yet.
+    assert.match(rotation, /^  delaycompress$/m);
+    assert.doesNotMatch(rotation, /copytruncate/);
   });
 
   await checks.check('sets only what is a setting, and its own management port', () => {

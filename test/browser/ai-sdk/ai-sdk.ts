@@ -43,6 +43,8 @@ export async function checkAiSdk(checks: Checks, browser: Browser, version: 6 | 
     ['tabs', 'two tabs show the same, and one stops it for both', checkTabs],
     ['restart', 'the gateway restarts in the middle of an answer', checkRestart],
     ['between', 'an answer that ends while the page opens is whole', checkBetween],
+    ['approve', 'a yes of one tab is shown in both, and runs after a reload', checkApproval],
+    ['deny', 'two calls that wait, and a decision that is not accepted asks again', checkDenial],
     ['queue', 'two answers that run come one after the other', checkQueue],
     ['left', 'a page that has left an answer resumes it', checkLeft],
     ['readme', 'the program of the README runs', checkReadme],
@@ -218,6 +220,92 @@ async function checkTabs(context: BrowserContext, world: ReactWorld): Promise<vo
   for (const tab of [one, other]) {
     await untilShown(tab, ['user: count', 'stopped: one two'], 'ready');
   }
+}
+
+const refund = { kind: 'tool', replyTo: 0, id: 'r.1', name: 'refund' };
+const decision = (call: string, approved: boolean): object => ({
+  kind: 'decision',
+  replyTo: 0,
+  call,
+  approved,
+});
+
+async function checkApproval(context: BrowserContext, world: ReactWorld): Promise<void> {
+  const append = await world.newAgent('approve');
+  await append([MESSAGE, word(0, 'Sure.'), { ...refund, state: 'waiting', input: { amount: 50 } }]);
+  const one = await open(await context.newPage(), world, 'approve');
+  const other = await open(await context.newPage(), world, 'approve');
+  const shown = (state: string): string[] => ['user: count', `${state}: Sure.`];
+  const asks = shown('asking').map((item, index) => item + (index ? callShown('requested') : ''));
+  for (const tab of [one, other]) await untilShown(tab, asks, 'streaming');
+  await open(one, world, 'approve');
+  await untilShown(one, asks, 'streaming');
+  const sent = world.commands.length;
+  const { target, body } = await commandOf(one.locator('.approve'), world);
+  assert.match(target, /\/chat\/approve\/wake\/send$/);
+  assert.deepEqual(JSON.parse(body.toString()), {
+    kind: 'decision',
+    call: 'r.1',
+    approved: true,
+    by: 'ada',
+  });
+  await untilShown(one, ['user: count', `asking: Sure.${callShown('responded')}`], 'streaming');
+  // What else happens does not send it again, and asks nothing.
+  await append([decision('r.1', true)]);
+  const runs = ['user: count', 'writing: Sure.[refund input-available]'];
+  for (const tab of [one, other]) await untilShown(tab, runs, 'streaming');
+  await append([
+    { ...refund, state: 'called' },
+    { ...refund, state: 'done', output: 'ok' },
+  ]);
+  await append([reply('Sure.')]);
+  const whole = ['user: count', 'done: Sure.[refund output-available]'];
+  for (const tab of [one, other]) await untilShown(tab, whole, 'ready');
+  await open(one, world, 'approve');
+  await untilShown(one, whole, 'ready');
+  assert.equal(world.commands.length, sent + 1);
+}
+
+function callShown(state: 'requested' | 'responded'): string {
+  return `[refund approval-${state}]`;
+}
+
+async function checkDenial(context: BrowserContext, world: ReactWorld): Promise<void> {
+  const append = await world.newAgent('deny');
+  const two = [refund, { ...refund, id: 'r.2' }];
+  await append([MESSAGE, ...two.map((call) => ({ ...call, state: 'waiting', input: 50 }))]);
+  const page = await open(await context.newPage(), world, 'deny');
+  const both = ['user: count', `asking: ${callShown('requested').repeat(2)}`];
+  await untilShown(page, both, 'streaming');
+  world.runtimeStatus = 400;
+  const before = world.commands.length;
+  await page.click('.deny');
+  await page.getByText('The agent does not take this command.').waitFor();
+  while (world.commands.length < before + 2) await page.waitForTimeout(20);
+  await untilShown(page, both, 'streaming');
+  world.runtimeStatus = 202;
+  await page.click('.deny');
+  while (world.commands.length < before + 4) await page.waitForTimeout(20);
+  const notes = world.commands.slice(before + 2).map(({ body }) => JSON.parse(body.toString()));
+  const no = { kind: 'decision', approved: false, note: 'too much', by: 'ada' };
+  assert.deepEqual(notes, [
+    { ...no, call: 'r.1' },
+    { ...no, call: 'r.2' },
+  ]);
+  await append([decision('r.1', false), { ...refund, state: 'denied' }]);
+  await untilShown(
+    page,
+    ['user: count', `asking: [refund output-denied]${callShown('responded')}`],
+    'streaming',
+  );
+  // Somebody stops the turn meanwhile: nothing is left to decide.
+  await append([stopped('')]);
+  await untilShown(
+    page,
+    ['user: count', 'stopped: ' + '[refund output-denied]'.repeat(2)],
+    'ready',
+  );
+  assert.equal(world.commands.length, before + 4);
 }
 
 async function checkRestart(context: BrowserContext, world: ReactWorld): Promise<void> {

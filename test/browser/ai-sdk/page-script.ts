@@ -1,5 +1,5 @@
 // Runs in the browser, bundled with version 6 or 7 of the AI SDK.
-import { createElement, StrictMode } from 'react';
+import { createElement, StrictMode, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { useChat } from '@ai-sdk/react';
 import { AgentGateway } from '@agent-gateway/client';
@@ -61,12 +61,24 @@ function countResumptions(): void {
 }
 
 function Chat() {
-  const { messages, sendMessage, status, error, stop, resumeStream, regenerate } = useChat({
+  const chat = useChat({
     transport,
     messages: history,
     resume: true,
     onToolCall: () => void (page.toolCalls += 1),
   });
+  const { messages, sendMessage, status, error, stop, resumeStream, regenerate } = chat;
+  const [refusal, setRefusal] = useState('');
+  useEffect(() => {
+    transport.sendDecisions(messages).catch(({ message }: Error) => setRefusal(message));
+  }, [messages]);
+  const respond = (approved: boolean, reason?: string) => {
+    const parts = messages.flatMap((message) => message.parts);
+    for (const part of parts) {
+      if (part.type !== 'dynamic-tool' || part.state !== 'approval-requested') continue;
+      void chat.addToolApprovalResponse({ id: part.approval.id, approved, reason });
+    }
+  };
   const list = messages.map(({ id, role, metadata, parts }) =>
     createElement('li', { key: id, id, 'data-state': metadata?.state ?? role }, partsText(parts)),
   );
@@ -76,10 +88,12 @@ function Chat() {
     'main',
     { 'data-status': status },
     createElement('ol', null, list),
-    createElement('p', { role: 'alert' }, error?.message),
+    createElement('p', { role: 'alert' }, error?.message ?? refusal),
     button('send', () => sendMessage({ text: 'hello' })),
     button('regenerate', () => regenerate()),
     button('stop', () => transport.stop('enough')),
+    button('approve', () => respond(true)),
+    button('deny', () => respond(false, 'too much')),
     button('leave', () => stop()),
     button('resume', () => resumeStream()),
   );
@@ -91,6 +105,7 @@ function partsText(parts: AgentMessage['parts']): string {
       if (part.type === 'text') return part.text;
       if (part.type === 'file') return `[${part.mediaType}]`;
       if (part.type !== 'dynamic-tool') return part.type;
+      if (part.approval) return `[${part.toolName} ${part.state}]`;
       return `[${part.toolName} ${JSON.stringify(part.output ?? part.errorText ?? part.input)}]`;
     })
     .join('');

@@ -18,6 +18,10 @@ const ROOT = join(import.meta.dirname, '../../..');
  */
 export const TOKEN_TTL_SECONDS = 4;
 
+/** `npm run test:python` has the chat with the back end in Python, from the folder of its programs. */
+const { PYTHON_BIN } = process.env;
+const CHAT_SERVER = PYTHON_BIN === undefined ? 'chat/server.ts' : 'chat/server.py';
+
 /** The chat of `examples/chat` with the agent of `examples/llm-agent`, on a local system. */
 export interface ChatWorld {
   /** With the developer's API key, at the gateway itself. */
@@ -54,7 +58,7 @@ export function withChat(work: (world: ChatWorld) => Promise<void>): Promise<voi
       PORT: '0',
       TOKEN_TTL_SECONDS: String(TOKEN_TTL_SECONDS),
     };
-    const { line } = await keep(runExample('chat/server.ts', settings, /^The chat is at/));
+    const { line } = await keep(runExample(CHAT_SERVER, settings, /^The chat is at/));
     const url = line.replace('The chat is at ', '');
     const gateway = new AgentGateway({ url: local.baseUrl, apiKey: local.apiKey });
     await work({ gateway, front, url, exported });
@@ -65,7 +69,7 @@ export function withChat(work: (world: ChatWorld) => Promise<void>): Promise<voi
 async function runExample(file: string, env: NodeJS.ProcessEnv, ready: RegExp) {
   const running = startProcess({
     name: file,
-    command: process.execPath,
+    command: file.endsWith('.py') ? join(PYTHON_BIN ?? '', 'python') : process.execPath,
     args: [join(ROOT, 'examples', file)],
     env: { PATH: process.env.PATH, ...env },
   });

@@ -32,6 +32,11 @@ export async function checkChat(checks: Checks, browser: Browser, world: ChatWor
   await checks.check('an answer is stopped after a reload', () => stop(page));
   await checks.check('an answer outlives several tokens', () => tokens(page));
   await checks.check('tools, failures and refusals are said plainly', () => failures(page, world));
+  await checks.check('a tool asks, and runs after a yes in another tab', () => approval(page));
+  await checks.check('an agent that works for the chat is a link, and nobody else opens it', () =>
+    helper(browser, page, world),
+  );
+  await checks.check('messages that wait are seen, and taken back', () => queue(page));
   await checks.check(
     'while the gateway is down the page says so, and sends the message later',
     () => outage(page, world),
@@ -167,6 +172,72 @@ async function failures(page: Page, { gateway }: ChatWorld): Promise<void> {
   await page.getByText('Too many messages wait for an answer. Send it again later.').waitFor();
 }
 
+async function approval(page: Page): Promise<void> {
+  await newChat(page, 'Chat 4');
+  await say(page, 'refund 50');
+  const question = page.getByRole('group', { name: 'May it use refund?' });
+  await question.waitFor();
+  assert.match(await question.innerText(), /amount\s+50/);
+  await page.getByRole('link', { name: 'Chat 4 asks you' }).waitFor();
+  // It waits on, whatever becomes of the page.
+  await page.reload();
+  await question.waitFor();
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await other.getByRole('button', { name: 'Allow' }).click();
+  for (const tab of [other, page]) {
+    await tab.getByText('Used refund, allowed by ada').waitFor();
+    await tab.locator('.said').getByText('The money is on its way.').waitFor();
+    await tab.getByText(/^\d+ tokens read, \d+ written$/).waitFor();
+  }
+  await other.close();
+  await say(page, 'refund 60');
+  await page.getByRole('button', { name: 'Deny' }).click();
+  await page.getByText('ada did not allow refund').waitFor();
+  await page.locator('.said').getByText('Nothing happened: denied by a person.').waitFor();
+  assert.equal(await question.count(), 0);
+}
+
+async function helper(browser: Browser, page: Page, world: ChatWorld): Promise<void> {
+  await newChat(page, 'Chat 5');
+  await say(page, 'research order 17');
+  await page.getByRole('link', { name: 'See its work' }).waitFor();
+  await page.locator('.said').getByText('The carrier expects to bring it on Friday').waitFor();
+  await page.getByRole('link', { name: 'See its work' }).click();
+  await page.getByRole('heading', { name: 'researcher of Chat 5' }).waitFor();
+  await page.locator('.said').getByText('I looked for order 17.').waitFor();
+  assert.equal(await page.getByLabel('Your message').count(), 0);
+  const { hash } = new URL(page.url());
+  await page.getByRole('link', { name: 'Back to the chat' }).click();
+  await page.getByRole('heading', { name: 'Chat 5', exact: true }).waitFor();
+  const foreign = await openChat(browser, world, 'cleo');
+  await foreign.page.goto(`${world.url}/${hash}`);
+  await foreign.page.getByText('You have no such chat.').waitFor();
+  const status = await foreign.page.evaluate(async (agent) => {
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ content: [{ type: 'text', text: 'hi' }] });
+    return (await fetch(`/chat/api/a/${agent}/send`, { method: 'POST', headers, body })).status;
+  }, hash.slice(1));
+  assert.equal(status, 403);
+  await foreign.close();
+}
+
+async function queue(page: Page): Promise<void> {
+  await say(page, 'count to 9999');
+  await said(page, 'count to 9999', '1 2 3').waitFor();
+  await say(page, 'count to 2');
+  await say(page, 'count to 3');
+  const waiting = page.getByRole('region', { name: 'Messages that wait' }).getByRole('listitem');
+  await waiting.nth(1).waitFor();
+  assert.deepEqual(await waiting.locator('span').allInnerTexts(), ['count to 2', 'count to 3']);
+  await page.getByRole('button', { name: 'Take back: count to 2' }).click();
+  await page.getByText('Taken back.').waitFor();
+  assert.deepEqual(await waiting.locator('span').allInnerTexts(), ['count to 3']);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await untilAnswered(page, 'count to 3', counted(3));
+  assert.equal(await waiting.count(), 0);
+}
+
 /** The answer can be there before the read says that it is well again. */
 async function untilNoAlert(page: Page): Promise<void> {
   await page.getByRole('alert').first().waitFor({ state: 'detached' });
@@ -176,11 +247,12 @@ async function untilNoAlert(page: Page): Promise<void> {
 async function refuse(route: Route): Promise<void> {
   const detail = 'The agent does not take this command.';
   const body = JSON.stringify({ status: 400, code: 'runtime_rejected', detail });
-  await route.fulfill({ status: 400, contentType: 'application/problem+json', body });
+  const headers = { 'x-request-id': 'r1' };
+  await route.fulfill({ status: 400, contentType: 'application/problem+json', headers, body });
 }
 
 async function outage(page: Page, { front }: ChatWorld): Promise<void> {
-  await newChat(page, 'Chat 4');
+  await newChat(page, 'Chat 6');
   await say(page, 'count to 3');
   await untilAnswered(page, 'count to 3', counted(3));
   front.refuse();
@@ -194,10 +266,10 @@ async function outage(page: Page, { front }: ChatWorld): Promise<void> {
 }
 
 async function closed(page: Page, { gateway }: ChatWorld): Promise<void> {
-  await gateway.agents.control('writer/ada-4', 'archive');
+  await gateway.agents.control('writer/ada-6', 'archive');
   await page.getByPlaceholder('This chat is closed.').waitFor();
   assert.equal(await page.getByLabel('Your message').isDisabled(), true);
-  await page.getByRole('link', { name: 'Chat 4 closed' }).waitFor();
+  await page.getByRole('link', { name: 'Chat 6 closed' }).waitFor();
 }
 
 async function others(browser: Browser, world: ChatWorld): Promise<void> {
@@ -210,7 +282,8 @@ async function others(browser: Browser, world: ChatWorld): Promise<void> {
     const post = (path: string, body: object): Promise<Response> =>
       fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
     const session = (await (await fetch('/session')).json()) as { gatewayUrl: string };
-    const { token } = (await (await post('/chat/token', {})).json()) as { token: string };
+    const wanted = { agents: ['writer/ada-1', 'writer/ben-1'], catalog: true };
+    const { token } = (await (await post('/chat/token', wanted)).json()) as { token: string };
     const read = (path: string): Promise<Response> =>
       fetch(session.gatewayUrl + path, { headers: { authorization: `Bearer ${token}` } });
     const all = await Promise.all([
@@ -218,7 +291,9 @@ async function others(browser: Browser, world: ChatWorld): Promise<void> {
       post('/chat/api/a/writer/ada-1/control', { verb: 'interrupt' }),
       post('/chat/api/spawn', { type: 'writer', id: 'ada-5' }),
       read('/streams/t/default/agents/writer/ada-1/timeline?offset=-1'),
-      read('/shapes/v1/shape?table=entities&offset=-1&where=id%20LIKE%20%27ada-%25%27'),
+      read(
+        '/shapes/v1/shape?table=entities&offset=-1&where=parent%20%3D%20%27%2Ft%2Fdefault%2Fa%2Fuser%2Fada%27',
+      ),
       read('/streams/t/default/agents/writer/ben-1/timeline?offset=-1'),
     ]);
     return Promise.all(
@@ -268,8 +343,19 @@ async function access(
   await check('New chat');
   await page.goto(`${world.url}/#writer/ada-9999`);
   await check('You have no such chat.');
-  await page.goto(`${world.url}/#writer/ada-4`);
+  await page.goto(`${world.url}/#writer/ada-6`);
   await check('count to 4');
+  await page.goto(`${world.url}/#writer/ada-5`);
+  await check('See its work');
+  await page.goto(`${world.url}/#writer/ada-4`);
+  await say(page, 'refund 70');
+  await page.getByRole('button', { name: 'Allow' }).waitFor();
+  await say(page, 'count to 5');
+  await check('Take back');
+  await page.getByRole('button', { name: 'Take back: count to 5' }).click();
+  await page.getByText('Taken back.').last().waitFor();
+  await page.getByRole('button', { name: 'Deny' }).click();
+  await page.getByRole('button', { name: 'Deny' }).waitFor({ state: 'detached' });
   await page.goto(`${world.url}/#writer/ada-3`);
   await check('The tool says');
   await page.route('**/send', refuse);

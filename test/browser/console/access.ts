@@ -4,7 +4,7 @@ import type { Checks } from '../../support/checks.ts';
 import { violations } from '../axe.ts';
 import { assertFits, LAPTOP, openConsole, PHONE, type ConsoleWorld } from './console-page.ts';
 
-const VIEWS = ['#/', '#/assistant/ada', '#/deployments'];
+const VIEWS = ['#/', '#/runs', '#/decisions', '#/assistant/ada', '#/deployments'];
 const LOOKS: Record<string, BrowserContextOptions> = {
   'on a laptop': { viewport: LAPTOP },
   'in the dark': { viewport: LAPTOP, colorScheme: 'dark' },
@@ -35,9 +35,15 @@ export async function checkAccess(
         await page.getByTestId('connection').getByText('Live').waitFor();
         // What is still being written would change under axe.
         if (view.includes('ada')) await untilAnswered(page);
+        if (view === '#/runs') await openARun(page);
+        if (view === '#/decisions') await page.getByTestId('decisions-empty').waitFor();
+        if (view === '#/') await inDialog(page);
         if (view === '#/deployments') await page.getByTestId('deployment').first().waitFor();
         assert.deepEqual([view, await violations(page)], [view, []]);
         if (view.includes('ada')) {
+          await page.getByTestId('show-runs').click();
+          await openARun(page);
+          assert.deepEqual(['runs', await violations(page)], ['runs', []]);
           await showAnEvent(page);
           assert.deepEqual(['events', await violations(page)], ['events', []]);
         }
@@ -71,6 +77,18 @@ export async function checkAccess(
 async function untilAnswered(page: Page): Promise<void> {
   const last = page.getByTestId('reply').last();
   await last.and(page.locator('[data-state="done"]')).waitFor();
+}
+
+async function openARun(page: Page): Promise<void> {
+  await page.locator('.run-line:visible').first().click();
+  await page.getByTestId('run-detail').first().waitFor();
+}
+
+async function inDialog(page: Page): Promise<void> {
+  await page.getByTestId('new-agent').click();
+  await page.getByTestId('spawn-dialog').waitFor();
+  assert.deepEqual(['spawn', await violations(page)], ['spawn', []]);
+  await page.keyboard.press('Escape');
 }
 
 async function showAnEvent(page: Page): Promise<void> {

@@ -19,11 +19,8 @@ export async function checkAgentFaults(
   await checkTokenFault(checks, browser, world);
 }
 
-async function checkThrowing(
-  checks: Checks,
-  browser: Browser,
-  { local, gateway, url }: ConsoleWorld,
-): Promise<void> {
+async function checkThrowing(checks: Checks, browser: Browser, world: ConsoleWorld): Promise<void> {
+  const { local, gateway, url } = world;
   const agents = await serveAgents([
     object({
       name: 'boom',
@@ -37,7 +34,7 @@ async function checkThrowing(
     }),
   ]);
   await gateway.deployments.register(agents.uri);
-  const { page, close } = await openConsole(browser, { local, gateway, url }, '#/boom/b1');
+  const { page, close } = await openConsole(browser, world, '#/boom/b1');
   const row = page.getByTestId('catalog-row').filter({ hasText: 'b1' });
   const state = page.getByTestId('sent-state');
 

@@ -103,5 +103,43 @@ export async function checkAgents(
       assert.equal(await page.locator('#conversation img, #conversation a').count(), 0);
     },
   );
+  await checks.check(
+    'shows tools where they were called, and which one waits for whom',
+    async () => {
+      const path = `${local.baseUrl}/streams/t/default/agents/assistant/asks/timeline`;
+      const headers = {
+        authorization: `Bearer ${local.apiKey}`,
+        'content-type': 'application/json',
+      };
+      await fetch(path, { method: 'PUT', headers });
+      const at = new Date().toISOString();
+      const tool = { kind: 'tool', replyTo: 0, name: 'refund' };
+      const events = [
+        { kind: 'message', content: [{ type: 'text', text: 'hi' }], invocationId: 'inv_a' },
+        { kind: 'word', replyTo: 0, text: 'I look it up.' },
+        { ...tool, id: 'a.1', state: 'waiting', input: 90 },
+        { kind: 'decision', replyTo: 0, call: 'a.1', approved: false, by: 'ada', note: 'too much' },
+        { ...tool, id: 'a.1', state: 'denied', error: 'too much' },
+        { kind: 'word', replyTo: 0, text: 'Less, then.' },
+        { ...tool, id: 'a.2', state: 'waiting', input: 80 },
+        { kind: 'message', content: [], invocationId: 'inv_b', ahead: 1 },
+      ].map((event, seq) => ({ seq, at, ...event }));
+      await fetch(path, { method: 'POST', headers, body: JSON.stringify(events) });
+      await page.goto(`${world.url}/#/assistant/asks`);
+      const replies = page.getByTestId('reply');
+      await replies.nth(1).getByText('waits for 1 other').waitFor();
+      assert.equal(
+        await replies.first().getByTestId('reply-state').innerText(),
+        'waits for a decision',
+      );
+      const shown = await replies.first().locator('.body, .tool').allInnerTexts();
+      assert.deepEqual(shown, [
+        'I look it up.',
+        'refund denied 90 → too much denied by ada: too much',
+        'Less, then.',
+        'refund waits for a decision 80',
+      ]);
+    },
+  );
   await close();
 }

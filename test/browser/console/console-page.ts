@@ -16,6 +16,8 @@ export interface ConsoleWorld {
   local: LocalSystem;
   url: string;
   gateway: AgentGateway;
+  /** Where the system has its data. */
+  dataDir: string;
 }
 
 /** A page of the console, with the requests that it sent to the gateway and its errors. */
@@ -32,7 +34,7 @@ export function withConsole(work: (world: ConsoleWorld) => Promise<void>): Promi
     await keep({ stop: () => rm(dataDir, { recursive: true }) });
     const local = await keep(startSlowSystem(dataDir, WORD_DELAY_MS));
     const gateway = new AgentGateway({ url: local.baseUrl, apiKey: local.apiKey });
-    await work({ local, url: local.printed(/^The console.*: (http\S+)$/), gateway });
+    await work({ local, url: local.printed(/^The console.*: (http\S+)$/), gateway, dataDir });
   });
 }
 

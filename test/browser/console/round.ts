@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
 import {
@@ -13,8 +10,7 @@ import {
   type ConsolePage,
   type ConsoleWorld,
 } from './console-page.ts';
-
-const IMAGES = join(import.meta.dirname, '../../../docs/images');
+import { screenshot } from './screenshot.ts';
 
 /** Walks through the console as a new user would, and takes the screenshots of the docs. */
 export async function checkRound(
@@ -26,6 +22,7 @@ export async function checkRound(
   const { page } = open;
   await checks.check('spawns agents, and the catalog shows them by itself', async () => {
     for (const id of ['grace', 'ada']) {
+      await page.getByTestId('new-agent').click();
       await page.getByTestId('spawn-id').fill(id);
       await page.getByTestId('spawn-submit').click();
       await page.getByTestId('agent-title').getByText(id).waitFor();
@@ -127,12 +124,4 @@ async function honest({ gatewayRequests, errors }: ConsolePage): Promise<void> {
     assert.match(request.headers()['authorization'] ?? '', /^Bearer [\w-]+\.[\w-]+\.[\w-]+$/);
   }
   assert.deepEqual(errors, []);
-}
-
-/** Takes a screenshot only on request or if it is missing, because the times in it change with every run. */
-async function screenshot(page: Page, name: string): Promise<void> {
-  const path = join(IMAGES, `${name}.png`);
-  if (existsSync(path) && !process.argv.includes('--screenshots')) return;
-  await mkdir(IMAGES, { recursive: true });
-  await page.screenshot({ path, animations: 'disabled' });
 }

@@ -67,7 +67,7 @@ function Chat({ gateway, agent, name }: AppProps & { name: string }) {
     createElement('ol', null, list),
     createElement('p', { role: 'alert' }, error?.message),
     createElement('button', { className: 'send', onClick: () => void send('hello') }),
-    createElement('button', { className: 'stop', onClick: () => void stop('enough') }),
+    createElement('button', { className: 'stop', onClick: () => void stop(undefined, 'enough') }),
   );
 }
 

@@ -77,10 +77,11 @@ export async function startReactWorld(
     gateway: new AgentGateway({ url: gateway.url, apiKey: API_KEY }),
     readTokenSecret: READ_TOKEN_SECRET,
     requestsPerMinute: 10_000,
+    tokensPerMinute: 10_000,
     ttlSeconds,
     authorize: () => ({
       subject: 'ada',
-      agents: agents.map((id) => `chat/${id}`),
+      owns: (agent) => agents.some((id) => agent === `chat/${id}`),
       catalog: { table: 'entities', columns: ['url', 'status'] },
     }),
   });

@@ -95,7 +95,7 @@ async function checkSent(open: OpenPage, world: ReactWorld): Promise<void> {
   assert.equal(body.toString(), '{"kind":"message","content":[{"type":"text","text":"hello"}]}');
   const requestId = headers['x-request-id'];
   await append([
-    { kind: 'message', content: text('hello'), requestId },
+    { kind: 'message', content: text('hello'), requestId, invocationId: 'inv_1' },
     { kind: 'word', replyTo: 0, index: 0, text: 'HEL' },
   ]);
   await untilShown(page, ['writing: hello > HEL']);
@@ -104,9 +104,10 @@ async function checkSent(open: OpenPage, world: ReactWorld): Promise<void> {
   await page.click('#left .stop');
   await page.waitForFunction("document.querySelector('#left [role=alert]').textContent === ''");
   while (world.commands.length < 2) await page.waitForTimeout(20);
-  assert.match(world.commands.at(-1)!.target, /\/chat\/sent\/control\/send$/);
-  assert.equal(world.commands.at(-1)!.body.toString(), '{"verb":"interrupt","reason":"enough"}');
-  const stopped = { verb: 'interrupt', reason: 'enough' };
+  assert.match(world.commands.at(-1)!.target, /\/chat\/sent\/wake\/send$/);
+  const stop = '{"kind":"stop","invocationId":"inv_1","reason":"enough"}';
+  assert.equal(world.commands.at(-1)!.body.toString(), stop);
+  const stopped = { verb: 'stop', reason: 'enough' };
   await append([{ kind: 'reply', replyTo: 0, content: text('HEL'), stopped }]);
   await untilShown(page, ['stopped: hello > HEL']);
 }

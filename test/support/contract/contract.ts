@@ -20,6 +20,7 @@ const NO_OPERATION_CODES = [
   'route_not_found',
   'malformed_path',
   'unexpected_body',
+  'head_too_large',
   'draining',
   'overloaded',
 ];

@@ -1,0 +1,162 @@
+/** `npm run test:nodes`: a cluster under load, of which each process is killed, ended and frozen in turn. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HISTORIES, type HistoryKind } from '../../local/cluster/cluster.ts';
+import { giveUp } from '../support/checks.ts';
+import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
+import { sampleOf } from '../support/share.ts';
+import { Load, type Client, type Command } from './load.ts';
+import { play, scenesOf, type Scene } from './scenes.ts';
+import { verdictOn, type Verdict } from './verdict.ts';
+
+const HELP = `npm run test:nodes [-- OPTIONS]
+
+Three nodes of Restate, three gateways and a history store, under 20 commands a second, turns of agents and 100 readers. Each
+process is killed, ended and frozen in turn. Nothing that was accepted may be lost or run twice, and no reader may miss an event.
+It takes five minutes. TEST_SHARE=0.2 plays a fifth of the scenes.
+
+  --history KIND  The history store: ${HISTORIES.join(' or ')} (default node).
+  --rate N        Commands a second (default 20). A store that makes fewer appends a second needs less.
+  --scenes TEXT   Plays only those whose names have this in them.
+  --report FILE   Writes the table there, in Markdown.
+  --help          Show this.
+`;
+
+/** Before the first scene, to see how it is without one. */
+const CALM_MS = 5_000;
+
+interface Wanted {
+  history: HistoryKind;
+  rate: number;
+  scenes: Scene[];
+  report: string | undefined;
+}
+
+interface Played {
+  name: string;
+  commands: Command[];
+}
+
+async function main(): Promise<void> {
+  const { values: options } = parseArgs({
+    options: {
+      history: { type: 'string', default: 'node' },
+      report: { type: 'string' },
+      scenes: { type: 'string', default: '' },
+      rate: { type: 'string', default: '20' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (options.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const history = HISTORIES.find((kind) => kind === options.history);
+  if (!history || !(Number(options.rate) > 0)) {
+    giveUp(`--history is ${HISTORIES.join(' or ')}, and --rate a number above 0.`);
+    return;
+  }
+  // Short, because Unix sockets are below it.
+  const folder = await mkdtemp(join(tmpdir(), 'nodes-'));
+  const system = await startLocalSystem(folder, '--cluster', '--history', history);
+  try {
+    const scenes = scenesOf(history).filter(({ name }) => name.includes(options.scenes));
+    const rate = Number(options.rate);
+    const wanted: Wanted = { history, rate, scenes: sampleOf(scenes), report: options.report };
+    if (!(await run(system, folder, wanted))) process.exitCode = 1;
+  } finally {
+    await system.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function run(
+  system: LocalSystem,
+  folder: string,
+  { history, rate, scenes, report }: Wanted,
+): Promise<boolean> {
+  const load = new Load(system);
+  await load.start(rate);
+  try {
+    const played = [await during('nothing', load, () => sleep(CALM_MS))];
+    for (const scene of scenes) {
+      console.log(scene.name);
+      played.push(await during(scene.name, load, () => play(scene, folder)));
+    }
+    await load.end();
+    const verdict = await verdictOn(load);
+    const text = tableOf(played) + summaryOf(verdict, history);
+    console.log(text);
+    if (report !== undefined) await writeFile(report, text);
+    return isGood(verdict, load, history);
+  } finally {
+    await load.stop();
+  }
+}
+
+async function during(name: string, load: Load, happens: () => Promise<unknown>): Promise<Played> {
+  const first = load.commands.length;
+  await happens();
+  return { name, commands: load.commands.slice(first) };
+}
+
+/** The Node server is for trying out: with a file it may forget, when it is killed, that a producer has appended an event. */
+const FORGETFUL: readonly HistoryKind[] = ['node'];
+
+function isGood(verdict: Verdict, load: Load, history: HistoryKind): boolean {
+  const { lost, twice, unanswered, gaps, repeatedByStore } = verdict;
+  const patient = load.commands.filter(({ client }) => client === 'patient');
+  const refused = patient.filter(({ outcome }) => outcome !== 'accepted');
+  const faults = {
+    lost,
+    twice,
+    unanswered,
+    gaps,
+    'given up with retries': refused,
+    'repeated by the store': FORGETFUL.includes(history) ? [] : repeatedByStore,
+  };
+  for (const [what, list] of Object.entries(faults))
+    if (list.length > 0) console.log(`FAILED ${what}:`, list.slice(0, 10));
+  return Object.values(faults).every((list) => list.length === 0);
+}
+
+function tableOf(played: readonly Played[]): string {
+  const rows = played.map(({ name, commands }) => {
+    const cells = (['patient', 'impatient'] as const).flatMap((client) =>
+      cellsOf(commands, client),
+    );
+    return `| ${[name, ...cells].join(' | ')} |`;
+  });
+  return [
+    '| What happens | With retries: accepted | longest wait | Without: accepted | nothing sent | in doubt | longest wait |',
+    '| --- | --: | --: | --: | --: | --: | --: |',
+    ...rows,
+    '',
+    '',
+  ].join('\n');
+}
+
+function cellsOf(all: readonly Command[], client: Client): string[] {
+  const commands = all.filter((command) => command.client === client);
+  const count = (outcome: Command['outcome']): number =>
+    commands.filter((command) => command.outcome === outcome).length;
+  const longestMs = Math.max(0, ...commands.map(({ waitedMs }) => waitedMs));
+  const accepted = `${count('accepted')} of ${commands.length}`;
+  const longest = `${(longestMs / 1_000).toFixed(1)} s`;
+  if (client === 'patient') return [accepted, longest];
+  return [accepted, String(count('refused')), String(count('doubtful')), longest];
+}
+
+function summaryOf(verdict: Verdict, history: HistoryKind): string {
+  const { accepted, lost, twice, unanswered, gaps, repeatedByStore, turns, readers } = verdict;
+  return (
+    `${new Date().toISOString().slice(0, 10)}, history store ${history}: of ${accepted} accepted commands ${lost.length} were lost, ` +
+    `${twice.length} ran twice and ${unanswered.length} were not answered; ${turns} turns; ${readers} readers saw ${gaps.length} gaps. ` +
+    `The store repeated ${repeatedByStore.length} events by itself.\n`
+  );
+}
+
+await main();

@@ -21,6 +21,8 @@ try {
   compile();
   await build({
     input: join(compiled, 'main.js'),
+    // Comments of the program name its files as seen from here: not by the random name of the folder.
+    cwd: folder,
     platform: 'node',
     external: NOT_USED,
     output: {

@@ -1,10 +1,11 @@
 import { NestFactory } from '@nestjs/core';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { pino } from 'pino';
+import { SecretFiles } from '../../src/platform/config/secret-files.ts';
 import { AppModule } from '../../src/app.module.ts';
 import type { AccessRule } from '../../src/auth/access.decorator.ts';
 import { DeclaredAccess } from '../../src/auth/declared-access.ts';
-import { loadConfig } from '../../src/platform/config/load-config.ts';
+import { loadConfig } from '../../src/contract/load-config.ts';
 import { NameResolver } from '../../src/platform/names/name-resolver.ts';
 import { GatewayAdapter } from '../../src/platform/server/gateway.adapter.ts';
 import { GatewayState } from '../../src/platform/server/gateway-state.ts';
@@ -34,6 +35,7 @@ export async function declaredRoutes(): Promise<DeclaredRoute[]> {
     logger: pino({ level: 'silent' }),
     names: new NameResolver(0),
     telemetry: new Telemetry(),
+    secretFiles: new SecretFiles(),
   });
   const app = await NestFactory.create(module, adapter, { logger: false, abortOnError: false });
   try {

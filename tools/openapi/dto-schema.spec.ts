@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { SpawnBodyPipe } from '../../src/commands/command-body.pipe.ts';
 import { parseCommandBody } from '../../src/commands/command-body.ts';
 import { ControlDto } from '../../src/commands/dto/control.dto.ts';
-import { loadConfig } from '../../src/platform/config/load-config.ts';
+import { loadConfig } from '../../src/contract/load-config.ts';
 import { GatewayError } from '../../src/platform/errors/gateway-error.ts';
 import { SchemaJudge } from '../../test/support/contract/schema-judge.ts';
 import { dtoSchema } from './dto-schema.ts';

@@ -1,6 +1,6 @@
 import { getMetadataStorage } from 'class-validator';
 import type { CommandDtoClass } from '../../src/commands/command-body.ts';
-import { ADDRESS_PATTERNS, RESERVED_TYPES } from '../../src/platform/config/address-patterns.ts';
+import { ADDRESS_PATTERNS, RESERVED_TYPES } from '../../src/contract/address-patterns.ts';
 import type { Schema } from './openapi.ts';
 
 interface Validator {

@@ -19,7 +19,7 @@ const HEADERS = {
   },
   Vary: {
     description:
-      '`Authorization` on what comes from an upstream, and `Origin` where the deployment pins its origins.',
+      '`Authorization` on what comes from an upstream, `Access-Control-Request-Headers` on a preflight, and `Origin` where the deployment pins its origins.',
     schema: text,
     example: 'Authorization',
   },
@@ -97,7 +97,7 @@ const HEADERS = {
   },
   'Access-Control-Allow-Methods': { description: '`GET, HEAD`.', schema: { const: 'GET, HEAD' } },
   'Access-Control-Allow-Headers': {
-    description: 'The headers that a page may send.',
+    description: 'The headers that the page asked for, if it asked for any.',
     schema: text,
   },
   'Access-Control-Max-Age': {

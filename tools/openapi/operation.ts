@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../src/platform/errors/error-codes.ts';
-import { isProxiedPath, isReadPath } from '../../src/platform/http/routes.ts';
+import { isProxiedPath, isReadPath } from '../../src/contract/routes.ts';
 import { ANYTHING, joinAnswers, responses, withHeaders, type Answers } from './answers.ts';
 import type { DeclaredRoute } from './declared-routes.ts';
 import type { HeaderName } from './headers.ts';
@@ -9,7 +9,13 @@ import { standingParameters } from './parameters.ts';
 import { problemAnswers } from './problems.ts';
 
 /** The gateway's errors that any request may get. */
-const ANYWHERE: ErrorCode[] = ['malformed_path', 'internal_error', 'draining', 'overloaded'];
+const ANYWHERE: ErrorCode[] = [
+  'malformed_path',
+  'head_too_large',
+  'internal_error',
+  'draining',
+  'overloaded',
+];
 /** Those about a body, for a request that may have none, and for any other. */
 const OF_NO_BODY: ErrorCode[] = ['unexpected_body'];
 const OF_BODY: ErrorCode[] = ['invalid_body', 'body_too_large'];

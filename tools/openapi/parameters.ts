@@ -1,4 +1,4 @@
-import { ADDRESS_PATTERNS } from '../../src/platform/config/address-patterns.ts';
+import { ADDRESS_PATTERNS } from '../../src/contract/address-patterns.ts';
 import { REQUEST_ID } from '../../src/platform/http/request-id.ts';
 import { ENTITY_ID_SCHEMA, ENTITY_TYPE_SCHEMA } from './dto-schema.ts';
 import type { Parameter, Reference } from './openapi.ts';

@@ -1,3 +1,4 @@
+import { CONTROL_VERBS } from '../../src/commands/command-verb.ts';
 import type { ErrorCode } from '../../src/platform/errors/error-codes.ts';
 import type { FieldError } from '../../src/platform/errors/gateway-error.ts';
 
@@ -26,8 +27,8 @@ export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
       'The entity id must be 1 to 128 characters of A-Z a-z 0-9 . _ ~ : @ -, the first a letter, a digit, _ or -.',
   },
   unknown_verb: {
-    detail: 'The body is not valid: "verb" must be one of interrupt, pause, resume, archive.',
-    errors: [{ field: 'verb', message: 'must be one of interrupt, pause, resume, archive' }],
+    detail: `The body is not valid: "verb" must be one of ${CONTROL_VERBS.join(', ')}.`,
+    errors: [{ field: 'verb', message: `must be one of ${CONTROL_VERBS.join(', ')}` }],
   },
   invalid_idempotency_key: {
     detail:
@@ -83,6 +84,10 @@ export const PROBLEM_DETAILS: Record<ErrorCode, ProblemDetail> = {
   body_too_large: { detail: 'The request body must not be over 1048576 bytes.' },
   rate_limited: {
     detail: 'Too many requests with this credential; wait as long as Retry-After says.',
+  },
+  head_too_large: {
+    detail:
+      'The request target and headers must not be over 32768 bytes together, and have 40112; send a shorter query or fewer headers.',
   },
   internal_error: {
     detail: 'The gateway failed to handle the request; its log has more under this request id.',

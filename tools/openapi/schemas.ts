@@ -1,7 +1,7 @@
 import { ControlDto } from '../../src/commands/dto/control.dto.ts';
 import { SpawnDto } from '../../src/commands/dto/spawn.dto.ts';
 import type { CommandResponse } from '../../src/commands/commands.service.ts';
-import { ADDRESS_PATTERNS } from '../../src/platform/config/address-patterns.ts';
+import { ADDRESS_PATTERNS } from '../../src/contract/address-patterns.ts';
 import { dtoSchema, reservedTypes } from './dto-schema.ts';
 import type { Schema } from './openapi.ts';
 import { REGISTRY_SCHEMAS } from './operations/registry.ts';

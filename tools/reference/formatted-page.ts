@@ -4,7 +4,7 @@ import { readPublicNames } from './public-names.ts';
 import { referencePage } from './reference-page.ts';
 
 export const REFERENCE_FILE = fileURLToPath(
-  new URL('../../docs/client-reference.md', import.meta.url),
+  new URL('../../packages/REFERENCE.md', import.meta.url),
 );
 
 /** The page as it has to be in the project. */

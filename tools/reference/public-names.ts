@@ -4,7 +4,7 @@ import ts from 'typescript';
 
 const PACKAGES = join(import.meta.dirname, '../../packages');
 /** Those that programs import. The command line and the MCP server have no names, but commands and tools. */
-const LIBRARIES = ['client', 'react', 'ai-sdk'];
+const LIBRARIES = ['client', 'react', 'ai-sdk', 'ag-ui'];
 
 /** A module of a package, such as `@agent-gateway/client/agent`, and the names that it exports. */
 export interface Entry {

@@ -5,7 +5,7 @@ import { readPublicNames } from './public-names.ts';
 
 const page = readFileSync(REFERENCE_FILE, 'utf8');
 
-describe('docs/client-reference.md', () => {
+describe('packages/REFERENCE.md', () => {
   it('is what the comments of the sources say: else run `npm run reference`', async () => {
     expect(page).toBe(await formattedPage());
   });

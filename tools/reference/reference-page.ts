@@ -5,19 +5,21 @@ import { heritageOf, signatureOf } from './signature.ts';
 /** The page that shows how an entry is used. */
 const GUIDES: Readonly<Record<string, string>> = {
   '@agent-gateway/client':
-    'In back ends and pages. [The client library](client.md) shows how it is used.',
+    'In back ends and pages. [The client library](../docs/client.md) shows how it is used.',
   '@agent-gateway/client/tokens':
-    'In back ends that let pages read. [The client library](client.md#in-a-page) shows how it is used.',
+    'In back ends that let pages read. [The client library](../docs/client.md#in-a-page) shows how it is used.',
   '@agent-gateway/client/server':
-    'In the back end of a chat. [A chat app](chat.md) shows how it is used.',
+    'In the back end of a chat. [A chat app](../docs/chat.md) shows how it is used.',
   '@agent-gateway/client/agent':
-    'In agents. [Agents](agents.md) and [an agent with a model](agent-with-a-model.md) show how it is used.',
+    'In agents. [Agents](../docs/agents.md) and [an agent with a model](../docs/agent-with-a-model.md) show how it is used.',
   '@agent-gateway/client/opentelemetry':
-    'In servers that make spans. [The client library](client.md#with-opentelemetry) shows how it is used.',
+    'In servers that make spans. [The client library](../docs/client.md#with-opentelemetry) shows how it is used.',
   '@agent-gateway/react':
-    'In pages with React. [Its README](../packages/react/README.md) shows how it is used.',
+    'In pages with React. [Its README](react/README.md) shows how it is used.',
   '@agent-gateway/ai-sdk':
-    'In pages with the AI SDK. [Its README](../packages/ai-sdk/README.md) shows how it is used.',
+    'In pages with the AI SDK. [Its README](ai-sdk/README.md) shows how it is used.',
+  '@agent-gateway/ag-ui':
+    'In back ends for clients of AG-UI. [Its README](ag-ui/README.md) shows how it is used.',
 };
 
 const TAGS: Readonly<Record<string, string>> = { returns: 'Returns', throws: 'Throws' };
@@ -26,13 +28,13 @@ const INTRODUCTION = `<!-- Written by \`npm run reference\` from the comments of
 
 # Every name of the libraries
 
-This page is for programmers who look up a name of [the client library](client.md), the hooks or the transport. An editor
+This page is for programmers who look up a name of [the client library](../docs/client.md), the hooks or the transport. An editor
 shows the same text. A signature that is long has no types here.
 
-The command line and the MCP server are programs and export nothing: see [the command line](command-line.md) and
-[the tools](../packages/mcp/README.md).`;
+The command line and the MCP server are programs and export nothing: see [the command line](../docs/command-line.md) and
+[the tools](mcp/README.md).`;
 
-/** The text of `docs/client-reference.md`. Throws an Error for an entry that no guide shows. */
+/** The text of `packages/REFERENCE.md`. Throws an Error for an entry that no guide shows. */
 export function referencePage({ checker, entries }: PublicNames): string {
   const places = new Map<ts.Symbol, string>();
   const sections = entries.map((entry) => section(checker, entry, places));

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { arch } from 'node:os';
 import { join } from 'node:path';
+import { setArchiveTimes } from './archive-times.ts';
 import { run } from './commands.ts';
 import { imageLabels, readMetadata } from './metadata.ts';
 
@@ -29,7 +30,7 @@ const EMULATORS = { amd64: 'qemu-x86_64', arm64: 'qemu-aarch64' } as const;
 
 /** Builds the image for every platform that this machine can build, and writes it as one OCI archive. */
 export function buildImage(request: ImageRequest): BuiltImage {
-  const { out, version } = request;
+  const { out, version, timestamp } = request;
   const canEmulate = existsSync(`/proc/sys/fs/binfmt_misc/${EMULATORS[OTHER]}`);
   const machines = canEmulate ? [OWN, OTHER] : [OWN];
   const tags = machines.map((machine) => buildFor(machine, request));
@@ -47,6 +48,7 @@ export function buildImage(request: ImageRequest): BuiltImage {
     buildah('manifest', 'push', '--all', '--rm', ...target, list, archive);
   }
   buildah('rmi', ...tags);
+  setArchiveTimes(join(out, file), Number(timestamp));
   const digest = readFileSync(digestFile, 'utf8').trim();
   rmSync(digestFile);
   return { platforms: machines.map((machine) => `linux/${machine}`), file, digest };

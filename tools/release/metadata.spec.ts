@@ -19,6 +19,7 @@ const FILES = [
   'packages/cli/package.json',
   'packages/react/package.json',
   'packages/ai-sdk/package.json',
+  'packages/ag-ui/package.json',
   'packages/mcp/package.json',
   'helm/agent-gateway/Chart.yaml',
 ];

@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setArchiveTimes } from './archive-times.ts';
 import { run } from './commands.ts';
 import { sha256Of } from './provenance.ts';
 import type { Component } from './runtime-components.ts';
@@ -97,8 +98,17 @@ function steady(bill: Bill): string {
   return `${JSON.stringify(bill, undefined, 2)}\n`;
 }
 
-/** Packages the chart, which uses this image unless a value says otherwise. Returns the name of the file. */
-export function packChart(root: string, out: string, version: string, digest: string): string {
+/**
+ * Packages the chart, which uses this image unless a value says otherwise. Its files have the time of the commit, in seconds since 1970.
+ * Returns the name of the file.
+ */
+export function packChart(
+  root: string,
+  out: string,
+  version: string,
+  digest: string,
+  timestamp: number,
+): string {
   const folder = mkdtempSync(join(tmpdir(), 'release-chart-'));
   try {
     const chart = join(folder, 'agent-gateway');
@@ -116,7 +126,9 @@ export function packChart(root: string, out: string, version: string, digest: st
     renameSync(join(chart, 'ci'), join(chart, 'examples'));
     const args = ['package', chart, '--version', version, '--app-version', version];
     run('helm', [...args, '--destination', out]);
-    return `agent-gateway-${version}.tgz`;
+    const name = `agent-gateway-${version}.tgz`;
+    setArchiveTimes(join(out, name), timestamp);
+    return name;
   } finally {
     rmSync(folder, { recursive: true });
   }

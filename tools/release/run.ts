@@ -74,7 +74,9 @@ function writeVersion(version: string): void {
   setVersion(ROOT, version);
   writeLockFile();
   run('npm', ['run', '--silent', 'openapi'], { cwd: ROOT });
-  say(`The version is ${version}. Name its section in CHANGELOG.md, and run helm-docs -c helm.`);
+  say(
+    `The version is ${version}. Name its section in CHANGELOG.md, and run helm-docs -c helm -s file.`,
+  );
 }
 
 function release(): void {
@@ -115,7 +117,7 @@ function release(): void {
   say('npm packages, chart, SBOMs, provenance');
   packWorkspaces(ROOT, out);
   writeBillsOfMaterials(ROOT, out, version, runtimeOf(join(out, image.file)));
-  const chart = packChart(ROOT, out, version, image.digest);
+  const chart = packChart(ROOT, out, version, image.digest, Number(timestamp));
   writeProvenance(out, { version, revision, baseImage: baseImage() }, readMetadata(ROOT));
   writeFileSync(join(out, 'NOTES.md'), notes);
   writeFileSync(

@@ -37,7 +37,7 @@ export function describeOutdated(
   held: ReadonlyMap<string, string>,
 ): string[] {
   return Object.entries(outdated).flatMap(([key, { current = 'nothing', latest }]) => {
-    // npm writes an alias as "http-proxy:http-proxy-3@^2.0.1".
+    // npm writes an alias as "ai-6:ai@^6.0.326".
     const name = key.split(':')[0] ?? key;
     const reason = held.get(name);
     if (reason !== undefined) return [`held    ${name} ${current} (latest ${latest}): ${reason}`];

@@ -13,7 +13,9 @@ const FILES = [
   'packages/react/package.json',
   'packages/mcp/package.json',
   'packages/ai-sdk/package.json',
-  'examples/agent/package.json',
+  'packages/ag-ui/package.json',
+  ...['agent', 'chat', 'llm-agent'].map((name) => `examples/${name}/package.json`),
+  'packages/python/pyproject.toml',
   'helm/agent-gateway/Chart.yaml',
   'docs/openapi.json',
 ];

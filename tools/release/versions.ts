@@ -15,8 +15,16 @@ const CLIENT = /"@agent-gateway\/client": "\^([^"]+)"/;
 /** `npm install --package-lock-only` writes that of `package-lock.json`, `npm run openapi` that of `docs/openapi.json`. */
 const PLACES: readonly Place[] = [
   ...WORKSPACES.map((name) => ({ file: manifestOf(name), pattern: PACKAGE })),
-  ...['react', 'ai-sdk', 'mcp'].map((name) => ({ file: manifestOf(name), pattern: CLIENT })),
-  { file: 'examples/agent/package.json', pattern: CLIENT },
+  ...['react', 'ai-sdk', 'ag-ui', 'mcp'].map((name) => ({
+    file: manifestOf(name),
+    pattern: CLIENT,
+  })),
+  ...['agent', 'chat', 'llm-agent'].map((name) => ({
+    file: `examples/${name}/package.json`,
+    pattern: CLIENT,
+  })),
+  { file: 'examples/chat/package.json', pattern: /"@agent-gateway\/react": "\^([^"]+)"/ },
+  { file: 'packages/python/pyproject.toml', pattern: /^version = "([^"]+)"$/m },
   { file: 'helm/agent-gateway/Chart.yaml', pattern: /^version: (\S+)$/m },
   { file: 'helm/agent-gateway/Chart.yaml', pattern: /^appVersion: '([^']+)'$/m },
 ];

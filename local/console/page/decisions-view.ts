@@ -55,7 +55,7 @@ export class DecisionsView {
     while (!signal.aborted) {
       if (!document.hidden) {
         const rows = this.#waiting.slice(0, MOST_AGENTS);
-        await this.#reader.update(rows, new Map(), signal);
+        await this.#reader.update(rows, signal);
         if (signal.aborted) return;
         this.#show(rows);
       }
@@ -65,7 +65,7 @@ export class DecisionsView {
 
   #show(rows: readonly EntityRow[]): void {
     const found = this.#reader
-      .runsOf(rows)
+      .runsOf(rows, new Map())
       .flatMap((run) => run.waiting.map((call) => ({ run, call })))
       .filter(({ run, call }) => !this.#decided.has(keyOf(run, call)))
       .toSorted((a, b) => ((a.call.since ?? '') < (b.call.since ?? '') ? -1 : 1));

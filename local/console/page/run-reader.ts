@@ -1,4 +1,5 @@
 import type { AgentFailure, EntityRow, Run, RunList } from '../../../packages/client/src/index.ts';
+import { withFailure } from '../../../packages/client/src/run-failure.ts';
 import { Runs } from '../../../packages/client/src/runs.ts';
 import { readGateway, streamPrefix, type Settings } from './gateway.ts';
 
@@ -24,9 +25,12 @@ export class RunReader {
     this.#settings = settings;
   }
 
-  /** The runs of these agents, as far as they were read before. */
-  runsOf(rows: readonly EntityRow[]): Run[] {
-    return rows.flatMap(({ url }) => [...(this.#read.get(url)?.runs ?? [])]);
+  /** The runs of these agents, as far as they were read before. Failures, by agent, may become known after the timelines. */
+  runsOf(rows: readonly EntityRow[], failures: ReadonlyMap<string, AgentFailure>): Run[] {
+    return rows.flatMap(({ url, type, id }) => {
+      const agent = `${type}/${id}`;
+      return withFailure(this.#read.get(url)?.runs ?? [], agent, failures.get(agent));
+    });
   }
 
   /** The messages of an agent's runs, as far as they were read. */
@@ -42,16 +46,12 @@ export class RunReader {
   }
 
   /** Reads what has changed. Resolves when all is there. */
-  async update(
-    rows: readonly EntityRow[],
-    failures: ReadonlyMap<string, AgentFailure>,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async update(rows: readonly EntityRow[], signal: AbortSignal): Promise<void> {
     const left = rows.filter((row) => this.#isDue(row)).values();
     const worker = async (): Promise<void> => {
       for (const row of left) {
         if (signal.aborted) return;
-        await this.#update(row, failures.get(`${row.type}/${row.id}`), signal);
+        await this.#update(row, signal);
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
@@ -69,16 +69,12 @@ export class RunReader {
     return isAtWork && Date.now() - read.readAtMs > STALE_MS;
   }
 
-  async #update(
-    row: EntityRow,
-    failure: AgentFailure | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #update(row: EntityRow, signal: AbortSignal): Promise<void> {
     const gateway = readGateway(this.#settings, streamPrefix(this.#settings, row));
     const runs = new Runs({
       timeline: (agent, options) => gateway.timeline(agent, options),
       catalog: (options) => gateway.catalog(options),
-      invocations: { failures: () => Promise.resolve(failure ? [failure] : []) },
+      invocations: { failures: () => Promise.resolve([]) },
     });
     const list = { agent: `${row.type}/${row.id}`, limit: Number.MAX_SAFE_INTEGER, signal };
     const found: Pick<RunList, 'runs'> | string = await runs

@@ -49,6 +49,7 @@ export class RunsView {
 
   setFailures(failures: readonly AgentFailure[]): void {
     this.#failures = new Map(failures.map((failure) => [failure.agent, failure]));
+    if (this.#open && this.#isRead) this.#show();
   }
 
   open(): void {
@@ -67,7 +68,7 @@ export class RunsView {
     while (!signal.aborted) {
       if (!document.hidden && this.#rows) {
         this.#show();
-        await this.#reader.update(this.#agents().read, this.#failures, signal);
+        await this.#reader.update(this.#agents().read, signal);
         if (signal.aborted) return;
         this.#isRead = true;
         this.#show();
@@ -96,7 +97,7 @@ export class RunsView {
     const text = this.#text.value.trim().toLowerCase();
     const since = this.#since;
     const inSpan = this.#reader
-      .runsOf(read)
+      .runsOf(read, this.#failures)
       .filter(
         ({ endedAt, agent }) =>
           !(msOf(endedAt) < since) &&

@@ -123,6 +123,15 @@ async function checkRuns(
       .waitFor();
     await page.getByTestId('runs-text').fill('');
   });
+  await checks.check('a failure that Restate tells after the timelines were read', async () => {
+    const failures = '**/registry/query';
+    await page.route(failures, (route) => route.abort());
+    await page.reload();
+    // The timeline has only what users may know.
+    await run('shop/wrong').getByText('— the agent failed').waitFor();
+    await page.unroute(failures);
+    await run('shop/wrong').getByText('no model named gpt-unknown').waitFor();
+  });
   await checks.check('a run has its attempts, steps and usage', async () => {
     await run('shop/retries').locator('.run-line').click();
     const detail = run('shop/retries').getByTestId('run-detail');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser, Locator, Page, Route } from 'playwright-core';
 import type { Checks } from '../../support/checks.ts';
+import { sampleOf } from '../../support/share.ts';
 import { violations } from '../axe.ts';
 import { assertFits, PHONE } from '../console/console-page.ts';
 import {
@@ -43,7 +44,7 @@ export async function checkChat(checks: Checks, browser: Browser, world: ChatWor
   );
   await checks.check('a chat that is closed says so', () => closed(page, world));
   await checks.check('nobody else opens the chats of a user', () => others(browser, world));
-  for (const look of LOOKS) {
+  for (const look of sampleOf(LOOKS)) {
     const name = `axe finds nothing at ${look.viewport.width}, ${look.colorScheme}, and all fits`;
     await checks.check(name, () => access(browser, world, look));
   }

@@ -56,7 +56,6 @@ const TYPES_ONLY = [
   'turns.ts',
   'watch.ts',
   'token-route.ts',
-  'decide.tsx',
 ];
 /** Run by `npm run test:python`, in the environment that it makes. */
 const OF_PYTHON = ['ask.py', 'shop.py', 'desk.py', 'register.py', 'model.py', 'back_end.py'];

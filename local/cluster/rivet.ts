@@ -4,9 +4,10 @@
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { awaitOk } from '../stack/await-ok.ts';
 import {
@@ -17,12 +18,32 @@ import {
 } from '../stack/process.ts';
 
 const PACKAGES = { '@rivet-dev/services': '0.1.11', '@rivetkit/engine-cli': '2.3.19' };
+const PROGRAMS = join(
+  homedir(),
+  '.cache/agent-gateway',
+  `rivet-${Object.values(PACKAGES).join('-')}`,
+);
 /** Where the services have their streams. */
 export const RIVET_PATH = '/durable-streams/v1/stream';
 const POOL = 'services';
 
+/**
+ * As `rivet-services dev` starts an engine. Without them what a killed process of the services had stays its own for longer, and
+ * requests go by an older gateway of the engine. Times are in ms.
+ */
+const ENGINE_SETTINGS = {
+  RIVET__FEATURES__GUARD_GATEWAY_V3__MODE: 'on',
+  RIVET__FEATURES__GUARD_GATEWAY_V3__PERCENTAGE: '100',
+  RIVET__PEGBOARD__BASE_RETRY_TIMEOUT: '100',
+  RIVET__PEGBOARD__ENVOY_ELIGIBLE_THRESHOLD: '5000',
+  RIVET__PEGBOARD__ENVOY_LOST_THRESHOLD: '7000',
+  RIVET__PEGBOARD__MIN_METADATA_POLL_INTERVAL: '1000',
+  RIVET__PEGBOARD__RESCHEDULE_BACKOFF_MAX_EXPONENT: '1',
+  RIVET__PEGBOARD__RETRY_RESET_DURATION: '100',
+};
+
 export interface RivetOptions {
-  /** The folder of the data, and of the packages. */
+  /** Where its data and its configuration are. */
   folder: string;
   /** What the services have to show to the engine. */
   token: string;
@@ -34,18 +55,25 @@ interface Programs {
   services: string;
 }
 
-/** Where the programs are. npm brings them the first time. */
-export async function fetchRivet(folder: string, say: (line: string) => void): Promise<Programs> {
-  const require = createRequire(join(folder, 'package.json'));
-  if (!existsSync(join(folder, 'node_modules/@rivetkit/engine-cli'))) {
+/** Where the programs are. npm brings them the first time, for all systems of this machine. */
+export async function fetchRivet(say: (line: string) => void): Promise<Programs> {
+  if (!existsSync(PROGRAMS)) {
     const wanted = Object.entries(PACKAGES).map(([name, version]) => `${name}@${version}`);
     say(`npm fetches ${wanted.join(' and ')}, 120 MB; @rivet-dev/services names no licence`);
-    await mkdir(folder, { recursive: true });
+    await mkdir(dirname(PROGRAMS), { recursive: true });
+    // Renamed when it is whole, because npm may be interrupted.
+    const folder = await mkdtemp(`${PROGRAMS}.`);
     await writeFile(join(folder, 'package.json'), '{"private":true}\n');
     await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', ...wanted], {
       cwd: folder,
     });
+    await rename(folder, PROGRAMS).catch(async (error: unknown) => {
+      await rm(folder, { recursive: true });
+      // Another system was faster.
+      if (!existsSync(PROGRAMS)) throw error;
+    });
   }
+  const require = createRequire(join(PROGRAMS, 'package.json'));
   const engine = require('@rivetkit/engine-cli') as { getEnginePath: () => string };
   const services = require('@rivet-dev/services') as { getServicesPath: () => string };
   return { engine: engine.getEnginePath(), services: services.getServicesPath() };
@@ -56,7 +84,8 @@ export async function startRivetEngine(
   { folder, token, onOutput }: RivetOptions,
   ports: { engine: number; peer: number; metrics: number },
 ): Promise<RunningProcess> {
-  const programs = await fetchRivet(folder, onOutput);
+  const programs = await fetchRivet(onOutput);
+  await mkdir(folder, { recursive: true });
   const file = join(folder, 'engine.json');
   const listener = (port: number) => ({ port, host: '127.0.0.1' });
   const config = {
@@ -72,7 +101,7 @@ export async function startRivetEngine(
     name: 'history',
     command: programs.engine,
     args: ['start', '--config', file],
-    env: { PATH: process.env.PATH, HOME: folder },
+    env: { PATH: process.env.PATH, HOME: folder, ...ENGINE_SETTINGS },
     readable: warning,
     onLine: onOutput,
   });
@@ -106,7 +135,7 @@ export async function startRivetServices(
   name: string,
   ports: { engine: number; services: number },
 ): Promise<RunningProcess> {
-  const programs = await fetchRivet(folder, onOutput);
+  const programs = await fetchRivet(onOutput);
   const services = startProcess({
     name,
     command: programs.services,

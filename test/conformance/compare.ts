@@ -24,12 +24,16 @@ export function compare(
   const names = new Set([
     ...without.keys(),
     ...through.keys(),
-    ...expected.map(({ test }) => test),
+    ...expected.flatMap(({ test }) => (typeof test === 'string' ? [test] : [])),
   ]);
+  const unseen = new Set(expected.filter(({ test }) => typeof test !== 'string'));
   for (const name of names) {
     const before = without.get(name) ?? ABSENT;
     const after = through.get(name) ?? ABSENT;
-    const difference = expected.find(({ test }) => test === name);
+    const difference = expected.find(({ test }) =>
+      typeof test === 'string' ? test === name : test.test(name) && after.status === 'failed',
+    );
+    if (difference) unseen.delete(difference);
     if (!difference && before.status === 'skipped' && after.status === 'skipped') continue;
     const isAsItHasToBe = difference
       ? before.status === difference.without && after.status === difference.through
@@ -37,6 +41,8 @@ export function compare(
     if (isAsItHasToBe) comparison.passed++;
     else comparison.failures.push(inWords(name, before, after, difference));
   }
+  for (const { test, because } of unseen)
+    comparison.failures.push(`${String(test)}: no test differs. ${because}`);
   return comparison;
 }
 

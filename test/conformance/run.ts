@@ -74,8 +74,8 @@ async function run(
   const running = await server.start(join(workDir, 'data'));
   let gateway: GatewayChild | undefined;
   try {
-    if (name === 'without') return await runSuite({ name, url: running.origin, seed, workDir });
-    gateway = await startGateway(running.origin);
+    if (name === 'without') return await runSuite({ name, url: running.url, seed, workDir });
+    gateway = await startGateway(running.url);
     const url = `${gateway.url}/streams`;
     return await runSuite({ name, url, apiKey: API_KEY, seed, workDir });
   } finally {
@@ -105,7 +105,7 @@ function report(
   console.log(`without the gateway: ${counts(without)}`);
   console.log(`through the gateway: ${counts(through)}`);
   for (const { test, without: before, through: after, because } of expected) {
-    console.log(`expected: ${test}\n    ${before} without, ${after} through. ${because}`);
+    console.log(`expected: ${String(test)}\n    ${before} without, ${after} through. ${because}`);
   }
   const { passed, failures } = compare(without, through, expected);
   for (const failure of failures) console.log(`FAILED ${failure}`);

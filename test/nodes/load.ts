@@ -5,7 +5,6 @@ import { TimelineReader, type NumberedEvent } from '../support/timeline-reader.t
 
 const ECHOES = 20;
 const ASSISTANTS = 10;
-const READERS = 100;
 const MS_BETWEEN_TURNS = 2_000;
 /** Longer than the gateway takes for any command. */
 const IMPATIENT_MS = 60_000;
@@ -51,14 +50,14 @@ export class Load {
     this.gateway = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
   }
 
-  async start(commandsPerSecond: number): Promise<void> {
+  async start(commandsPerSecond: number, readers: number): Promise<void> {
     await Promise.all(
       this.agents.map(async (agent) => {
         const [type = '', id] = agent.split('/');
         await this.gateway.agents.spawn({ type, ...(id !== undefined && { id }) });
       }),
     );
-    for (let index = 0; index < READERS; index++) {
+    for (let index = 0; index < readers; index++) {
       const agent = this.agents[index % this.agents.length]!;
       const live = index % 2 === 0 ? 'sse' : 'long-poll';
       const url = `${this.system.baseUrl}${timelineOf(agent)}`;

@@ -20,6 +20,7 @@ It takes five minutes. TEST_SHARE=0.2 plays a fifth of the scenes.
 
   --history KIND  The history store: ${HISTORIES.join(' or ')} (default node).
   --rate N        Commands a second (default 20). A store that makes fewer appends a second needs less.
+  --readers N     Readers of timelines (default 100).
   --scenes TEXT   Plays only those whose names have this in them.
   --report FILE   Writes the table there, in Markdown.
   --help          Show this.
@@ -31,6 +32,7 @@ const CALM_MS = 5_000;
 interface Wanted {
   history: HistoryKind;
   rate: number;
+  readers: number;
   scenes: Scene[];
   report: string | undefined;
 }
@@ -47,6 +49,7 @@ async function main(): Promise<void> {
       report: { type: 'string' },
       scenes: { type: 'string', default: '' },
       rate: { type: 'string', default: '20' },
+      readers: { type: 'string', default: '100' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -55,8 +58,9 @@ async function main(): Promise<void> {
     return;
   }
   const history = HISTORIES.find((kind) => kind === options.history);
-  if (!history || !(Number(options.rate) > 0)) {
-    giveUp(`--history is ${HISTORIES.join(' or ')}, and --rate a number above 0.`);
+  const [rate, readers] = [Number(options.rate), Number(options.readers)];
+  if (!history || !(rate > 0) || !(readers > 0)) {
+    giveUp(`--history is ${HISTORIES.join(' or ')}, --rate and --readers are numbers above 0.`);
     return;
   }
   // Short, because Unix sockets are below it.
@@ -64,8 +68,8 @@ async function main(): Promise<void> {
   const system = await startLocalSystem(folder, '--cluster', '--history', history);
   try {
     const scenes = scenesOf(history).filter(({ name }) => name.includes(options.scenes));
-    const rate = Number(options.rate);
-    const wanted: Wanted = { history, rate, scenes: sampleOf(scenes), report: options.report };
+    const { report } = options;
+    const wanted: Wanted = { history, rate, readers, scenes: sampleOf(scenes), report };
     if (!(await run(system, folder, wanted))) process.exitCode = 1;
   } finally {
     await system.stop();
@@ -76,10 +80,10 @@ async function main(): Promise<void> {
 async function run(
   system: LocalSystem,
   folder: string,
-  { history, rate, scenes, report }: Wanted,
+  { history, rate, readers, scenes, report }: Wanted,
 ): Promise<boolean> {
   const load = new Load(system);
-  await load.start(rate);
+  await load.start(rate, readers);
   try {
     const played = [await during('nothing', load, () => sleep(CALM_MS))];
     for (const scene of scenes) {

@@ -13,7 +13,7 @@ import { until } from '../../test/support/until.ts';
 import { startUnacceptingServer } from '../../test/support/unaccepting-server.ts';
 import { upstreamsWith } from '../../test/support/upstreams.ts';
 import type { Upstreams } from '../proxy/upstream/upstreams.ts';
-import { UpstreamProbe, type UpstreamState } from './upstream-probe.ts';
+import { UpstreamProbes, type UpstreamState } from './upstream-probes.ts';
 
 /** Many containers have none. */
 const HAS_IPV6 = Object.values(networkInterfaces()).some((addresses) =>
@@ -32,11 +32,12 @@ function upstreamsAt(url: string): Upstreams {
 }
 
 /** What a new probe says of an upstream. */
-function stateAt(url: string): Promise<UpstreamState> {
-  return new UpstreamProbe(upstreamsAt(url).history).state();
+async function stateAt(url: string): Promise<UpstreamState | undefined> {
+  const probes = new UpstreamProbes({ all: [upstreamsAt(url).history] });
+  return (await probes.states()).history;
 }
 
-describe('UpstreamProbe', () => {
+describe('UpstreamProbes', () => {
   it('tells an upstream that takes connections from one that refuses them', async () => {
     const server = await listening(createServer());
     const state = () => stateAt(`${server.url}/v1/stream`);
@@ -93,13 +94,15 @@ describe('UpstreamProbe', () => {
 
   it('asks the upstream once, however many want to know', async () => {
     let asked = 0;
-    const probe = new UpstreamProbe({
+    const history = {
+      name: 'history' as const,
       tryConnect: () => Promise.resolve(++asked === 1 ? new Error('refused') : undefined),
       isSilent: () => false,
-    });
-    expect(await Promise.all([probe.state(), probe.state()])).toEqual([
-      'unreachable',
-      'unreachable',
+    };
+    const probes = new UpstreamProbes({ all: [history] });
+    expect(await Promise.all([probes.states(), probes.states()])).toEqual([
+      { history: 'unreachable' },
+      { history: 'unreachable' },
     ]);
     expect(asked).toBe(1);
   });

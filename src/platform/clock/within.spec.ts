@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { within } from './within.ts';
+import { standStill } from '../../../test/support/stand-still.ts';
+import { awakeMs } from './awake-clock.ts';
+import { within, withinAwake } from './within.ts';
 
 describe('within', () => {
   const never = new Promise<string>(() => undefined);
@@ -31,5 +33,25 @@ describe('within', () => {
     await jest.advanceTimersByTimeAsync(10);
     reject(new Error('too late'));
     await expect(waited).resolves.toBeUndefined();
+  });
+});
+
+describe('withinAwake', () => {
+  beforeEach(() => void awakeMs());
+
+  it('resolves with the promise, or with undefined after the time', async () => {
+    await expect(withinAwake(1_000, Promise.resolve('a'))).resolves.toBe('a');
+    const startedAtMs = performance.now();
+    await expect(withinAwake(50, new Promise(() => undefined))).resolves.toBeUndefined();
+    expect(performance.now() - startedAtMs).toBeGreaterThan(49);
+  });
+
+  it('is not late behind a pause before what came meanwhile', async () => {
+    const came = new Promise<string>((resolve) => {
+      setTimeout(() => resolve('what came'), 1_100);
+    });
+    const waited = withinAwake(1_000, came);
+    standStill(1_200);
+    await expect(waited).resolves.toBe('what came');
   });
 });

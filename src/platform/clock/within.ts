@@ -1,4 +1,4 @@
-import { AwakeTimer } from './awake-timer.ts';
+import { awakeMs } from './awake-clock.ts';
 
 /** Waits for a promise, and for this long at most. Resolves with undefined if it takes longer. Leaves no timer behind. */
 export function within<Result>(
@@ -11,14 +11,28 @@ export function within<Result>(
   });
 }
 
-/** The same, and only time in which this process ran counts. */
+/**
+ * The same, and only time in which this process ran counts. Behind a pause a plain timer is due before what has arrived
+ * meanwhile is read; see `AwakeClock`.
+ */
 export function withinAwake<Result>(
   timeoutMs: number,
   promise: Promise<Result>,
 ): Promise<Result | undefined> {
+  const dueAtMs = awakeMs() + timeoutMs;
   return before(promise, (onLate) => {
-    const timer = new AwakeTimer(timeoutMs, onLate);
-    return () => timer.stop();
+    let turnEnd: NodeJS.Immediate | undefined;
+    const onTimer = (): void => {
+      const leftMs = dueAtMs - awakeMs();
+      if (leftMs > 0) timer = setTimeout(onTimer, leftMs);
+      // What has arrived is read before the end of this turn.
+      else turnEnd = setImmediate(onLate);
+    };
+    let timer = setTimeout(onTimer, timeoutMs);
+    return () => {
+      clearTimeout(timer);
+      clearImmediate(turnEnd);
+    };
   });
 }
 

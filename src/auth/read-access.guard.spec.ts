@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { executionContext, guardedRequest } from '../../test/support/execution-context.ts';
 import { parseApiKeys } from '../contract/secret-lists.ts';
 import { RequiredScope } from './access.decorator.ts';
+import { ApiKeyGuard } from './api-key.guard.ts';
 import { ApiKeys } from './api-keys.ts';
 import type { CredentialFiles } from './credential-files.ts';
 import { ReadAccessGuard } from './read-access.guard.ts';
@@ -59,12 +60,10 @@ describe('ReadAccessGuard', () => {
     };
     const verifier = new ReadTokenVerifier(secrets, undefined, RULES, () => nowMs);
     verify = jest.spyOn(verifier, 'verify');
-    guard = new ReadAccessGuard(
-      new ApiKeys(keys),
-      verifier,
-      files as unknown as CredentialFiles,
-      new RouteRules(new Reflector()),
-    );
+    const ofCredentials = files as unknown as CredentialFiles;
+    const rules = new RouteRules(new Reflector());
+    const apiKeyGuard = new ApiKeyGuard(new ApiKeys(keys), ofCredentials, rules);
+    guard = new ReadAccessGuard(apiKeyGuard, verifier, ofCredentials);
   });
 
   function ask(credential: string, { method = 'GET', path = '/streams/t/acme/x' } = {}) {

@@ -3,32 +3,29 @@ import { READ_TOKEN_CREDENTIAL } from '../contract/api-key.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { requestContext } from '../platform/server/request-context.ts';
-import { ApiKeys } from './api-keys.ts';
+import { ApiKeyGuard } from './api-key.guard.ts';
 import { tokenExpired } from './bearer.ts';
 import { CredentialFiles } from './credential-files.ts';
-import { letInWithKey } from './key-access.ts';
 import { checkReadAccess } from './read-access.ts';
 import type { ReadToken } from './read-token.ts';
 import { setAccess } from './request-access.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
-import { RouteRules } from './route-rules.ts';
 import { sentCredential, type SentCredential } from './sent-credential.ts';
 
 /** Lets in an API key that has the route's scope, and a read token for reads of what its prefix covers. */
 @Injectable()
 export class ReadAccessGuard implements CanActivate {
   constructor(
-    private readonly apiKeys: ApiKeys,
+    private readonly apiKeyGuard: ApiKeyGuard,
     private readonly readTokens: ReadTokenVerifier,
     private readonly files: CredentialFiles,
-    private readonly rules: RouteRules,
   ) {}
 
   canActivate(executionContext: ExecutionContext): true | Promise<true> {
     const request = executionContext.switchToHttp().getRequest<ClientRequest>();
     const sent = sentCredential(request);
     const { version } = this.files;
-    if (this.letInWithKey(request, sent, executionContext)) return true;
+    if (this.apiKeyGuard.letsIn(request, sent, executionContext)) return true;
     const known = this.readTokens.known(sent.id);
     if (known) return letIn(request, known);
     return this.letInWithToken(request, sent).catch(async (error: unknown) => {
@@ -37,20 +34,10 @@ export class ReadAccessGuard implements CanActivate {
       await this.files.readAgain();
       if (this.files.version === version) throw error;
       return (
-        this.letInWithKey(request, sent, executionContext) || this.letInWithToken(request, sent)
+        this.apiKeyGuard.letsIn(request, sent, executionContext) ||
+        this.letInWithToken(request, sent)
       );
     });
-  }
-
-  private letInWithKey(
-    request: ClientRequest,
-    sent: SentCredential,
-    executionContext: ExecutionContext,
-  ): boolean {
-    const key = this.apiKeys.keyOf(sent.credential, sent.digest);
-    if (!key) return false;
-    letInWithKey(key, sent.id, request, this.rules.ofKey(executionContext));
-    return true;
   }
 
   private async letInWithToken(request: ClientRequest, sent: SentCredential): Promise<true> {

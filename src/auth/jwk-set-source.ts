@@ -23,7 +23,12 @@ export function jwkSetSource(location: string, lookup?: LookupFunction): JwkSetS
     return { read: () => readSmallFile(location), refreshMs: 1_000, retryMs: 1_000 };
   }
   // A connection for each read: the server may close a kept one just when the next read begins.
-  const dispatcher = new Agent({ connect: { lookup }, pipelining: 0, allowH2: false });
+  const dispatcher = new Agent({
+    connect: { lookup },
+    pipelining: 0,
+    allowH2: false,
+    maxResponseSize: MAX_FILE_BYTES,
+  });
   // A withdrawn key ends the reads that it opened within 5 s, if the server answers within a second.
   return { read: () => fetchText(location, dispatcher), refreshMs: 2_000, retryMs: 5_000 };
 }
@@ -43,12 +48,5 @@ async function fetchText(url: string, dispatcher: Dispatcher): Promise<string> {
     await body.dump();
     throw new Error(`the JWK set's server answered ${statusCode}`);
   }
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > MAX_FILE_BYTES) throw new Error(`the JWK set is over ${MAX_FILE_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return smallText(Buffer.concat(chunks));
+  return smallText(Buffer.from(await body.arrayBuffer()));
 }

@@ -7,17 +7,8 @@ import {
 import type { Request, Response } from 'express';
 import { map, type Observable } from 'rxjs';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
-import { requestContext } from '../platform/server/request-context.ts';
-import { ContextSlot, type RequestRecord } from '../platform/telemetry/request-record.ts';
 import type { CommandOutcome, CommandResponse } from './commands.service.ts';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from './idempotency-key.ts';
-
-const KEY = new ContextSlot<string>();
-
-/** The checked `Idempotency-Key` of a command, if it has one. */
-export function idempotencyKeyIn(context: RequestRecord): string | undefined {
-  return KEY.of(context);
-}
 
 /**
  * Checks `Idempotency-Key` in the request, and sets `Idempotency-Replayed: true` in the response if the runtime
@@ -29,9 +20,8 @@ export class IdempotencyKeyInterceptor implements NestInterceptor<CommandOutcome
     context: ExecutionContext,
     next: CallHandler<CommandOutcome>,
   ): Observable<CommandResponse> {
-    const request = context.switchToHttp().getRequest<Request>();
-    const key = idempotencyKeyOf(request);
-    if (key !== undefined) KEY.set(requestContext(request), key);
+    // Before the body is read.
+    idempotencyKeyOf(context.switchToHttp().getRequest<Request>());
     return next.handle().pipe(
       map(({ response, isReplay }) => {
         if (isReplay) {
@@ -45,7 +35,7 @@ export class IdempotencyKeyInterceptor implements NestInterceptor<CommandOutcome
 }
 
 /** The key of a request, or undefined. Throws `invalid_idempotency_key`. */
-function idempotencyKeyOf(request: Request): string | undefined {
+export function idempotencyKeyOf(request: Request): string | undefined {
   const keys = request.headersDistinct['idempotency-key'];
   if (keys === undefined) return undefined;
   const [key, ...more] = keys;

@@ -49,7 +49,7 @@ describe('SecretList', () => {
     list = open({ readTimeoutMs: LONG_MS });
   });
   afterEach(async () => {
-    list.onModuleDestroy();
+    list.stop();
     await rm(folder, { recursive: true });
   });
 
@@ -137,7 +137,7 @@ describe('SecretList', () => {
 
   // A network file system that hangs held up whoever waited for a read.
   it('keeps what it has where the file does not answer', async () => {
-    list.onModuleDestroy();
+    list.stop();
     list = open();
     const { promise, resolve } = Promise.withResolvers<void>();
     answers = promise;

@@ -1,4 +1,3 @@
-import type { OnModuleDestroy } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { withinAwake } from '../clock/within.ts';
 import { digestOf, type SecretFile, type SecretSource } from './secret-source.ts';
@@ -20,7 +19,7 @@ export interface SecretListOptions {
 }
 
 /** A list of secrets. Its file is read again while the gateway runs. */
-export class SecretList<Entry> implements OnModuleDestroy {
+export class SecretList<Entry> {
   /** All entries that are valid now. Those of the variable come first. */
   entries: readonly Entry[];
   /** Whether the file was valid when it was last read. */
@@ -35,7 +34,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
   private readonly logger: Logger;
   private readonly options: Required<SecretListOptions>;
 
-  /** Reads the file again every interval, until the module is destroyed. */
+  /** Reads the file again every interval, until it is stopped. */
   constructor(source: SecretSource<Entry>, logger: Logger, options: SecretListOptions = {}) {
     this.source = source;
     this.logger = logger;
@@ -59,7 +58,7 @@ export class SecretList<Entry> implements OnModuleDestroy {
     return this.source.file !== undefined;
   }
 
-  onModuleDestroy(): void {
+  stop(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
   }

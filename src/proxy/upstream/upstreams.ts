@@ -1,9 +1,4 @@
-import {
-  Inject,
-  Injectable,
-  type OnApplicationShutdown,
-  type OnModuleDestroy,
-} from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { InjectConfig, type GatewayConfig } from '../../contract/gateway-config.ts';
 import { SecretFiles } from '../../platform/config/secret-files.ts';
@@ -19,13 +14,12 @@ import { Upstream, type ReadUpstream } from './upstream.ts';
 
 /** The upstreams, each with its own connections, and its credential, whose file is read again while the gateway runs. */
 @Injectable()
-export class Upstreams implements OnModuleDestroy, OnApplicationShutdown {
+export class Upstreams implements OnApplicationShutdown {
   readonly history: ReadUpstream;
   readonly sync: ReadUpstream;
   readonly runtimeAdmin: Upstream;
   readonly runtimeIngress: Upstream;
   private readonly syncSecrets: SecretList<string>;
-  private readonly credentials: SecretList<string>[] = [];
 
   constructor(
     @InjectConfig() { history, sync, runtime, timeouts }: GatewayConfig,
@@ -34,11 +28,8 @@ export class Upstreams implements OnModuleDestroy, OnApplicationShutdown {
     calls: UpstreamCalls,
     @Inject(LOGGER) logger: Logger,
   ) {
-    const credentialOf = (source: SecretSource<string>): SecretList<string> => {
-      const list = files.add(new SecretList(source, logger));
-      this.credentials.push(list);
-      return list;
-    };
+    const credentialOf = (source: SecretSource<string>): SecretList<string> =>
+      files.add(new SecretList(source, logger));
     this.syncSecrets = credentialOf(sync.secret);
     const common = { names, timeouts, calls, logger, isBearer: true, keepsConnections: true };
     this.history = new Upstream({
@@ -87,10 +78,6 @@ export class Upstreams implements OnModuleDestroy, OnApplicationShutdown {
   /** The current secret of the sync engine, if it has one. */
   get syncSecret(): string | undefined {
     return this.syncSecrets.entries[0];
-  }
-
-  onModuleDestroy(): void {
-    for (const list of this.credentials) list.onModuleDestroy();
   }
 
   /** The connections close after the listener, because open requests must still be answered. */

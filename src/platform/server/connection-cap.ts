@@ -13,6 +13,7 @@ const DROP_FACTOR = 1.1;
  * If none is idle, its first request gets 503 and it is closed. Far beyond the cap, connections are closed at once.
  */
 export class ConnectionCap {
+  readonly maxConnections: number;
   private readonly refused = new WeakSet<Socket>();
 
   /** `connections` observes the same server and counts a new connection before this class does. */
@@ -21,6 +22,7 @@ export class ConnectionCap {
     connections: Pick<Connections, 'count' | 'closeLongestIdle'>,
     maxConnections: number,
   ) {
+    this.maxConnections = maxConnections;
     server.maxConnections = Math.ceil(maxConnections * DROP_FACTOR);
     server.on('connection', (socket: Socket) => {
       if (connections.count <= maxConnections || connections.closeLongestIdle()) return;

@@ -1,6 +1,7 @@
 import { HELD_KINDS, type HeldBytes } from '../memory/held-bytes.ts';
 import type { MemoryWatch } from '../memory/memory-watch.ts';
 import type { StateMetric } from '../metrics/state-metric.ts';
+import type { ConnectionCap } from './connection-cap.ts';
 import { MAX_WAITING_REQUESTS } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { GATEWAY_PHASES, type GatewayState } from './gateway-state.ts';
@@ -11,7 +12,7 @@ import type { StalledClients } from './stalled-clients.ts';
 export interface ServerParts {
   state: GatewayState;
   connections: Connections;
-  maxConnections: number;
+  connectionCap: ConnectionCap;
   openRequests: OpenRequests;
   held: HeldBytes;
   stalledClients: StalledClients;
@@ -26,7 +27,7 @@ export function serverMetrics(parts: ServerParts): readonly StateMetric[] {
 function connectionMetrics({
   state,
   connections,
-  maxConnections,
+  connectionCap,
   openRequests,
 }: ServerParts): readonly StateMetric[] {
   return [
@@ -56,7 +57,7 @@ function connectionMetrics({
     {
       name: 'gateway_connections_limit',
       help: 'Connections that may be open at once (GATEWAY_MAX_CONNECTIONS).',
-      read: () => maxConnections,
+      read: () => connectionCap.maxConnections,
     },
     {
       name: 'gateway_waiting_requests_of_busiest_connection',

@@ -1,10 +1,4 @@
-import {
-  Global,
-  Inject,
-  Module,
-  type DynamicModule,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { LOGGER } from '../log/create-logger.ts';
 import { HeldBytes } from '../memory/held-bytes.ts';
@@ -32,23 +26,21 @@ export interface ServerSettings {
   clientStallMs: number;
 }
 
-const MAX_CONNECTIONS = Symbol('max connections');
-
 /** The connections of the public port, the open requests, and the memory that is held for them. */
 @Global()
 @Module({})
 export class ServerModule implements OnApplicationShutdown {
   constructor(
     telemetry: Telemetry,
-    @Inject(MAX_CONNECTIONS) maxConnections: number,
     state: GatewayState,
     connections: Connections,
+    connectionCap: ConnectionCap,
     openRequests: OpenRequests,
     held: HeldBytes,
     private readonly stalledClients: StalledClients,
     private readonly memoryWatch: MemoryWatch,
   ) {
-    const parts = { state, connections, maxConnections, openRequests, held };
+    const parts = { state, connections, connectionCap, openRequests, held };
     telemetry.show({ metrics: serverMetrics({ ...parts, stalledClients, memoryWatch }) });
   }
 
@@ -65,7 +57,6 @@ export class ServerModule implements OnApplicationShutdown {
       providers: [
         { provide: GatewayAdapter, useValue: adapter },
         { provide: GatewayState, useValue: state },
-        { provide: MAX_CONNECTIONS, useValue: maxConnections },
         { provide: HeldBytes, useValue: new HeldBytes(maxHeldBytes) },
         OpenRequests,
         {

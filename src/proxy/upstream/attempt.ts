@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { headerValue, withHeaders, type HeaderList } from '../../platform/http/header-list.ts';
 import { isEventStream } from './media-types.ts';
 import type { UpstreamCall } from './upstream-calls.ts';
@@ -125,10 +126,10 @@ export class Attempt implements WireHandler, ConnectionTaker {
   }
 
   /** Ends it and its connection. The owner gets no further call. `how` is for the metrics: why, or the error. */
-  end(how: Parameters<UpstreamCall['ended']>[0] | Error): void {
+  end(how: Parameters<UpstreamCall['ended']>[0] | GatewayError): void {
     if (this.isOver) return;
     this.isOver = true;
-    if (how instanceof Error) this.call.failed(how);
+    if (how instanceof GatewayError) this.call.failed(how);
     else this.call.ended(how);
     if (this.connection) this.pool.drop(this.connection);
     this.connection = undefined;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ErrorCode } from '../../platform/errors/error-codes.ts';
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
-import { ClientGone } from '../../platform/http/client-gone.ts';
 import { RequestRecord } from '../../platform/telemetry/request-record.ts';
 import { UpstreamCalls, type UpstreamCall } from './upstream-calls.ts';
 
@@ -33,7 +32,7 @@ describe('UpstreamCalls', () => {
     call.answered(200);
     call.ended('broken');
     call.ended();
-    call.failed(new ClientGone());
+    call.failed(new GatewayError('internal_error', ''));
     expect(told).toEqual(['began sync', 'answered sync 200', 'ended sync 200 broken']);
   });
 
@@ -51,22 +50,10 @@ describe('UpstreamCalls', () => {
     ['upstream_unreachable', 'unreachable'],
     ['upstream_timeout', 'timeout'],
     ['upstream_invalid_response', 'invalid_response'],
-    ['token_expired', 'canceled'],
-    ['draining', 'canceled'],
     ['internal_error', 'other'],
   ])('takes the answer %s for a call that failed as %s', (code, failure) => {
     const { calls, told } = observedCalls();
     calls.begin('history', 'GET', context, '/x').failed(new GatewayError(code, ''));
     expect(told).toEqual(['began history', `ended history ${failure}`]);
-  });
-
-  it('takes a client that has gone for a canceled call, and anything unknown for another', () => {
-    const { calls, told } = observedCalls();
-    calls.begin('history', 'GET', context, '/x').failed(new ClientGone());
-    calls.begin('history', 'GET', context, '/x').failed(new TypeError());
-    expect(told.filter((event) => event.startsWith('ended'))).toEqual([
-      'ended history canceled',
-      'ended history other',
-    ]);
   });
 });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { GatewayError } from '../../platform/errors/gateway-error.ts';
-import { ClientGone } from '../../platform/http/client-gone.ts';
+import type { ErrorCode } from '../../platform/errors/error-codes.ts';
+import type { GatewayError } from '../../platform/errors/gateway-error.ts';
 import type { RequestRecord } from '../../platform/telemetry/request-record.ts';
 
 export const UPSTREAM_NAMES = ['history', 'sync', 'runtime-ingress', 'runtime-admin'] as const;
@@ -21,6 +21,13 @@ export const UPSTREAM_FAILURES = [
   'other',
 ] as const;
 export type UpstreamFailure = (typeof UPSTREAM_FAILURES)[number];
+
+/** The failure of a request by the gateway's error. Any other error is `other`. */
+const FAILURES_BY_CODE: Partial<Record<ErrorCode, UpstreamFailure>> = {
+  upstream_unreachable: 'unreachable',
+  upstream_timeout: 'timeout',
+  upstream_invalid_response: 'invalid_response',
+};
 
 /** Observes every upstream request, for the metrics and the traces. It must not throw. */
 export interface UpstreamCallObserver {
@@ -88,8 +95,8 @@ export class UpstreamCall {
   }
 
   /** The request has failed. The reason is that of the gateway's error. */
-  failed(error: unknown): void {
-    this.ended(upstreamFailure(error));
+  failed({ code }: GatewayError): void {
+    this.ended(FAILURES_BY_CODE[code] ?? 'other');
   }
 }
 
@@ -110,23 +117,5 @@ export class UpstreamCalls {
     target: string,
   ): UpstreamCall {
     return new UpstreamCall(upstream, method, context, target, this.observers);
-  }
-}
-
-function upstreamFailure(error: unknown): UpstreamFailure {
-  if (error instanceof ClientGone) return 'canceled';
-  if (!(error instanceof GatewayError)) return 'other';
-  switch (error.code) {
-    case 'upstream_unreachable':
-      return 'unreachable';
-    case 'upstream_timeout':
-      return 'timeout';
-    case 'upstream_invalid_response':
-      return 'invalid_response';
-    case 'token_expired':
-    case 'draining':
-      return 'canceled';
-    default:
-      return 'other';
   }
 }

@@ -1,6 +1,7 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { knownMethod } from '../../platform/telemetry/http-method.ts';
 import { LabeledCounter, LabeledHistogram } from '../../platform/metrics/instruments.ts';
+import { addStateMetric } from '../../platform/metrics/state-metric.ts';
 import { DURATION_BUCKETS } from '../../platform/telemetry/request-metrics.ts';
 import { statusClassLabel } from '../../platform/telemetry/status-class.ts';
 import {
@@ -111,15 +112,11 @@ export class UpstreamMetrics implements UpstreamCallObserver {
   }
 
   private addActiveGauge(registry: Registry): void {
-    const { active } = this;
-    new Gauge({
+    addStateMetric(registry, {
       name: 'http_client_active_requests',
       help: 'Requests to upstreams under way, reads that wait included.',
-      labelNames: ['upstream'],
-      registers: [registry],
-      collect() {
-        for (const upstream of UPSTREAM_NAMES) this.set({ upstream }, active[upstream]);
-      },
+      label: 'upstream',
+      read: () => this.active,
     });
   }
 }

@@ -21,7 +21,7 @@ import { GatewayAdapter } from './platform/server/gateway.adapter.ts';
 import { serverOptions } from './platform/server/server-options.ts';
 import { createExpress } from './platform/server/create-express.ts';
 import { NameResolver } from './platform/names/name-resolver.ts';
-import { openAuditFile } from './auth/open-audit-file.ts';
+import { AuditFile } from './auth/audit-file.ts';
 import { AuditLog } from './auth/audit-log.ts';
 import { DeclaredAccess } from './auth/declared-access.ts';
 import { READ_TOKEN_CREDENTIAL } from './contract/api-key.ts';
@@ -81,8 +81,9 @@ export async function startGateway(
   const secretFiles = telemetry.show(new SecretFiles());
   telemetry.show({ metrics: logMetrics(log) });
   const requestLog = new RequestLog(logger);
-  const auditFile = config.auditLog ? openAuditFile(config.auditFile, logger) : undefined;
-  if (auditFile) telemetry.show(auditFile.file);
+  const auditPath = config.auditLog ? config.auditFile : undefined;
+  const auditFile =
+    auditPath === undefined ? undefined : telemetry.show(new AuditFile(auditPath, logger));
   telemetry.requests.push(requestLog);
   if (config.auditLog) {
     const auditLog = new AuditLog(

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stateOf } from '../../test/support/state-of.ts';
 import { until } from '../../test/support/until.ts';
+import { createLogger } from '../platform/log/create-logger.ts';
 import { AuditFile } from './audit-file.ts';
 
 let folder: string;
@@ -24,15 +25,19 @@ function opened(path: string) {
     told.push(what);
     happened.emit(what.split(' ')[0] ?? '');
   };
-  const file = new AuditFile(
-    path,
-    {
-      onFailure: ({ code }) => tell(`failure ${code}`),
-      onRecovery: () => tell('recovery'),
-      onRoom: (lines) => tell(`room ${lines}`),
+  const log = createLogger('info', {
+    write: (line: string) => {
+      const { err, droppedLines, waitingBytes } = JSON.parse(line) as {
+        err?: { code: string };
+        droppedLines?: number;
+        waitingBytes?: number;
+      };
+      if (err) tell(`failure ${err.code}`);
+      else if (waitingBytes) tell(`lost ${waitingBytes}`);
+      else tell(droppedLines ? `room ${droppedLines}` : 'recovery');
     },
-    RETRY_MS,
-  );
+  });
+  const file = new AuditFile(path, log, RETRY_MS);
   return { file, told, happened };
 }
 
@@ -132,7 +137,9 @@ describe('AuditFile', () => {
     await unlink(path);
     await room;
     await file.end(END_TIMEOUT_MS);
-    expect((await stat(path)).size).toBe((5_000 - dropped) * 1_024);
+    const lines = (await textOf(path)).split('\n').slice(0, -1);
+    expect(lines.filter((each) => `${each}\n` === line)).toHaveLength(5_000 - dropped);
+    expect(lines.at(-1)).toContain(`"droppedLines":${dropped},`);
     expect(told).toContain(`room ${dropped}`);
   });
 

@@ -1,8 +1,9 @@
 import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { DestinationStream } from 'pino';
+import type { DestinationStream, Logger } from 'pino';
 import { within } from '../platform/clock/within.ts';
+import { createLogger } from '../platform/log/create-logger.ts';
 import type { StateMetric } from '../platform/metrics/state-metric.ts';
 
 const { O_WRONLY, O_CREAT, O_APPEND, O_NOCTTY, O_NONBLOCK } = constants;
@@ -14,23 +15,20 @@ const RETRY_MS = 1_000;
 /** The most bytes that wait for a file that takes nothing. Lines beyond are dropped. */
 const MAX_WAITING_BYTES = 4_194_304;
 const NEW_LINE = 10;
-
-/** What an `AuditFile` reports. A failure is reported once, until the file takes lines again. */
-export interface AuditFileEvents {
-  onFailure(error: NodeJS.ErrnoException): void;
-  onRecovery(): void;
-  /** So many lines were dropped, and now there is room again. */
-  onRoom(droppedLines: number): void;
-}
+/** How long the end of the process waits for a disk that takes nothing. */
+const END_TIMEOUT_MS = 1_000;
 
 /**
  * A file to which lines are appended. It is opened for the lines of each turn, so that after a rotation nobody has to tell it.
- * Nothing waits for the disk: while the file cannot be written, lines wait in memory.
+ * Nothing waits for the disk: while the file cannot be written, lines wait in memory. The log tells of a failure once, until the
+ * file takes lines again.
  */
 export class AuditFile implements DestinationStream {
   waitingBytes = 0;
+  /** It does not follow the level of the log: a quiet log must not leave out the audit. */
+  readonly logger = createLogger('info', this);
   private readonly path: string;
-  private readonly events: AuditFileEvents;
+  private readonly log: Pick<Logger, 'error' | 'info'>;
   private readonly retryMs: number;
   private waiting: Buffer[] = [];
   private writing: Promise<void> | undefined;
@@ -39,12 +37,17 @@ export class AuditFile implements DestinationStream {
   private isGood = true;
   private isOver = false;
 
-  /** Throws the error of the file system if it cannot be opened. */
-  constructor(path: string, events: AuditFileEvents, retryMs = RETRY_MS) {
+  /** Throws a plain Error if it cannot be opened. */
+  constructor(path: string, log: Pick<Logger, 'error' | 'info'>, retryMs = RETRY_MS) {
     this.path = path;
-    this.events = events;
+    this.log = log;
     this.retryMs = retryMs;
-    closeSync(openSync(path, FLAGS, MODE));
+    try {
+      closeSync(openSync(path, FLAGS, MODE));
+    } catch (cause) {
+      const { code = String(cause) } = cause as NodeJS.ErrnoException;
+      throw new Error(`cannot append to the file of GATEWAY_AUDIT_FILE: ${code}`, { cause });
+    }
     process.once('exit', this.flushSync);
   }
 
@@ -75,10 +78,12 @@ export class AuditFile implements DestinationStream {
   }
 
   /** Takes no more lines. Resolves when they are written, or when the file took none for this long. */
-  async end(timeoutMs: number): Promise<void> {
+  async end(timeoutMs = END_TIMEOUT_MS): Promise<void> {
     this.isOver = true;
     if (this.writing) await within(timeoutMs, this.writing);
     process.off('exit', this.flushSync);
+    const { waitingBytes } = this;
+    if (waitingBytes > 0) this.log.error({ waitingBytes }, 'the last audit lines are lost');
   }
 
   /** The last lines of a failing process. */
@@ -126,11 +131,13 @@ export class AuditFile implements DestinationStream {
   private note(error: NodeJS.ErrnoException | undefined): void {
     const wasGood = this.isGood;
     this.isGood = error === undefined;
-    if (wasGood && error) this.events.onFailure(error);
-    else if (!wasGood && this.isGood) this.events.onRecovery();
+    if (wasGood && error) {
+      this.log.error({ err: error }, 'GATEWAY_AUDIT_FILE takes no lines; they wait in memory');
+    } else if (!wasGood && this.isGood) this.log.info('GATEWAY_AUDIT_FILE takes lines again');
     if (error || this.untoldLines === 0) return;
-    const lines = this.untoldLines;
+    const droppedLines = this.untoldLines;
     this.untoldLines = 0;
-    this.events.onRoom(lines);
+    this.log.error({ droppedLines }, 'audit lines are lost: GATEWAY_AUDIT_FILE took none');
+    this.logger.error({ droppedLines }, 'lines are missing here: this file took none');
   }
 }

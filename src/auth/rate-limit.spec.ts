@@ -29,14 +29,4 @@ describe('RateLimit', () => {
     expect(limit.take('a')).toBeGreaterThan(0);
     expect(limit.take('b')).toBe(0);
   });
-
-  it('forgets a credential that has been quiet, and never remembers more than its maximum', () => {
-    let nowMs = 0;
-    const limit = new RateLimit(1, () => nowMs, 3);
-    for (const id of ['a', 'b', 'c', 'd', 'e']) limit.take(id);
-    expect(limit.size).toBe(3);
-    nowMs = 2_000;
-    limit.take('z');
-    expect(limit.size).toBe(1);
-  });
 });

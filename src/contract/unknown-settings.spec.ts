@@ -24,18 +24,6 @@ describe('unknownSettings', () => {
     ]);
   });
 
-  // It had gone to the ingress too, and so into the journal and to every agent, and it opens the admin API.
-  it('says what has become of GATEWAY_RUNTIME_TOKEN', () => {
-    expect(unknownSettings({ GATEWAY_RUNTIME_TOKEN: 'sesame' })).toEqual([
-      {
-        name: 'GATEWAY_RUNTIME_TOKEN',
-        message:
-          'GATEWAY_RUNTIME_TOKEN is sent nowhere any more: set GATEWAY_RUNTIME_ADMIN_TOKEN for the ' +
-          'admin API and GATEWAY_RUNTIME_INGRESS_TOKEN for the ingress, each with a credential of its own',
-      },
-    ]);
-  });
-
   it('leaves every setting alone, and what is empty or not of the gateway', () => {
     const settings = Object.keys(new Environment()).map((name) => [name, 'x']);
     expect(namesOf(Object.fromEntries(settings))).toEqual([]);

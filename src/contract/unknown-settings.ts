@@ -11,13 +11,6 @@ export interface UnknownSetting {
 /** Other variables of the project that begin with `GATEWAY_`: of the command line, agents and the Compose file. */
 const NOT_OF_THE_GATEWAY = new Set(['GATEWAY_URL', 'GATEWAY_API_KEY', 'GATEWAY_LISTEN']);
 
-/** Settings of earlier versions, and what to use instead of each. */
-const FORMER: Readonly<Record<string, string>> = {
-  GATEWAY_RUNTIME_TOKEN:
-    'is sent nowhere any more: set GATEWAY_RUNTIME_ADMIN_TOKEN for the admin API and ' +
-    'GATEWAY_RUNTIME_INGRESS_TOKEN for the ingress, each with a credential of its own',
-};
-
 /**
  * The `GATEWAY_…` variables that are not settings. They do not stop the start, because after a rollback there may
  * be settings of the next version.
@@ -28,10 +21,10 @@ export function unknownSettings(variables: Variables): UnknownSetting[] {
     .filter(([name, value]) => name.startsWith('GATEWAY_') && value !== undefined && value !== '')
     .filter(([name]) => !settings.includes(name) && !NOT_OF_THE_GATEWAY.has(name))
     .filter(([name, value]) => !isServiceVariable(name, value))
-    .map(([name]) => {
-      const isNone = `is no setting and has no effect; the nearest one is ${nearest(name, settings)}`;
-      return { name, message: `${name} ${FORMER[name] ?? isNone}` };
-    });
+    .map(([name]) => ({
+      name,
+      message: `${name} is no setting and has no effect; the nearest one is ${nearest(name, settings)}`,
+    }));
 }
 
 /** The setting that shares the most words with a name. Of several, the one with the smallest edit distance. */

@@ -9,7 +9,7 @@ import { Environment } from './environment.ts';
 import { gatewayConfig, type GatewayConfig } from './gateway-config.ts';
 import type { ReadFile, Variables } from './variables.ts';
 import { parseApiKeys, parseReadTokenSecrets } from './secret-lists.ts';
-import { SecretSources, type CredentialVariable } from './secret-settings.ts';
+import { CREDENTIAL_VARIABLES, SecretSources } from './secret-settings.ts';
 import { serviceUrlHint } from './service-links.ts';
 import { readSmallFileSync } from '../platform/config/small-file.ts';
 import { traceConfig } from './trace-settings.ts';
@@ -18,12 +18,7 @@ import { traceConfig } from './trace-settings.ts';
 const MAY_BE_EMPTY = new Set(['GATEWAY_SHAPES_TENANT_COLUMN']);
 
 /** A file of these is read without the white space around them, too. */
-const CREDENTIALS: ReadonlySet<string> = new Set<CredentialVariable>([
-  'GATEWAY_RUNTIME_INGRESS_TOKEN',
-  'GATEWAY_RUNTIME_ADMIN_TOKEN',
-  'GATEWAY_HISTORY_TOKEN',
-  'GATEWAY_SYNC_SECRET',
-]);
+const CREDENTIALS: ReadonlySet<string> = new Set(CREDENTIAL_VARIABLES);
 
 /**
  * Reads the settings from environment variables and from the files that they name. Throws one `ConfigError` that

@@ -11,11 +11,13 @@ import { parseCredential, type ListForm } from './secret-lists.ts';
 type ListVariable = 'GATEWAY_API_KEYS' | 'GATEWAY_READ_TOKEN_SECRETS';
 
 /** The variables that hold one credential for an upstream; each has a `_FILE` form. */
-export type CredentialVariable =
-  | 'GATEWAY_RUNTIME_INGRESS_TOKEN'
-  | 'GATEWAY_RUNTIME_ADMIN_TOKEN'
-  | 'GATEWAY_HISTORY_TOKEN'
-  | 'GATEWAY_SYNC_SECRET';
+export const CREDENTIAL_VARIABLES = [
+  'GATEWAY_RUNTIME_INGRESS_TOKEN',
+  'GATEWAY_RUNTIME_ADMIN_TOKEN',
+  'GATEWAY_HISTORY_TOKEN',
+  'GATEWAY_SYNC_SECRET',
+] as const;
+export type CredentialVariable = (typeof CREDENTIAL_VARIABLES)[number];
 
 /** Reads the settings of secrets and their files, and collects their problems. No problem contains a secret. */
 export class SecretSources {

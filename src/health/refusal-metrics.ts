@@ -1,16 +1,17 @@
 import type { Registry } from 'prom-client';
 import { ERROR_CODES, type ErrorCode } from '../platform/errors/error-codes.ts';
+import { ERROR_REASONS } from '../platform/errors/gateway-error.ts';
 import { LabeledCounter, type CounterSeries } from '../platform/metrics/instruments.ts';
 import type { EndedRequest, RequestObserver } from '../platform/telemetry/request-observer.ts';
 
-/** A counter of refusals by reason: the codes that it counts, and all possible reasons. */
+/** A counter of refusals by reason. */
 interface RefusalKind {
   name: string;
   help: string;
   label: string;
-  codes: readonly ErrorCode[];
-  /** The reason of errors that have none. */
-  reasonOfCode: Partial<Record<ErrorCode, string>>;
+  /** The codes that it counts, each with the reason of errors that have none, if there are such. */
+  codes: Partial<Record<ErrorCode, string | undefined>>;
+  /** The reasons that errors have. */
   reasons: readonly string[];
 }
 
@@ -19,61 +20,32 @@ const KINDS: readonly RefusalKind[] = [
     name: 'gateway_auth_refusals_total',
     help: 'Requests refused for their credential, by reason.',
     label: 'reason',
-    codes: [
-      'missing_credentials',
-      'invalid_credentials',
-      'token_expired',
-      'keys_unavailable',
-      'prefix_not_covered',
-      'scope_not_covered',
-      'read_only_token',
-      'table_not_allowed',
-      'shape_not_covered',
-    ],
-    reasonOfCode: { missing_credentials: 'missing', token_expired: 'expired' },
-    reasons: [
-      'missing',
-      'malformed_header',
-      'not_an_api_key',
-      'unknown_credential',
-      'signature',
-      'claims',
-      'not_yet_valid',
-      'withdrawn',
-      'expired',
-      'keys_unavailable',
-      'prefix_not_covered',
-      'scope_not_covered',
-      'read_only_token',
-      'table_not_allowed',
-      'shape_not_covered',
-    ],
+    codes: {
+      missing_credentials: 'missing',
+      invalid_credentials: undefined,
+      token_expired: 'expired',
+      keys_unavailable: 'keys_unavailable',
+      prefix_not_covered: 'prefix_not_covered',
+      scope_not_covered: 'scope_not_covered',
+      read_only_token: 'read_only_token',
+      table_not_allowed: 'table_not_allowed',
+      shape_not_covered: 'shape_not_covered',
+    },
+    reasons: ERROR_REASONS.credential,
   },
   {
     name: 'gateway_bodies_refused_total',
     help: 'Request bodies refused, by reason: over the cap as declared or as counted, over the limit of the runtime, in a transfer coding that is not served, or not what the command asks for.',
     label: 'reason',
-    codes: ['body_too_large', 'invalid_body'],
-    reasonOfCode: { invalid_body: 'invalid' },
-    reasons: ['declared_length', 'counted_length', 'runtime', 'transfer_coding', 'invalid'],
+    codes: { body_too_large: undefined, invalid_body: 'invalid' },
+    reasons: ERROR_REASONS.body,
   },
   {
     name: 'gateway_limit_refusals_total',
     help: 'Requests turned away at a limit, by which.',
     label: 'limit',
-    codes: ['overloaded', 'rate_limited'],
-    reasonOfCode: {},
-    reasons: [
-      'connections',
-      'open_reads',
-      'open_reads_per_credential',
-      'open_reads_per_subject',
-      'open_commands',
-      'requests_per_second',
-      'memory',
-      'connecting',
-      'runtime',
-    ],
+    codes: { overloaded: undefined, rate_limited: undefined },
+    reasons: ERROR_REASONS.limit,
   },
 ];
 
@@ -117,17 +89,13 @@ export class RefusalMetrics implements RequestObserver {
     if (reasons) (reasons.get(errorReason ?? '') ?? reasons.get(''))?.add();
   }
 
-  private addKind(
-    registry: Registry,
-    { name, help, label, codes, reasonOfCode, reasons }: RefusalKind,
-  ): void {
+  private addKind(registry: Registry, { name, help, label, codes, reasons }: RefusalKind): void {
     const counter = new LabeledCounter(registry, { name, help, labelNames: [label] });
     const series = new Map(reasons.map((reason) => [reason, counter.series(reason)]));
-    for (const code of codes) {
+    for (const [code, otherwise] of Object.entries(codes)) {
       const ofCode = new Map(series);
-      const otherwise = series.get(reasonOfCode[code] ?? code);
-      if (otherwise) ofCode.set('', otherwise);
-      this.byReason.set(code, ofCode);
+      if (otherwise !== undefined) ofCode.set('', counter.series(otherwise));
+      this.byReason.set(code as ErrorCode, ofCode);
     }
   }
 

@@ -7,30 +7,34 @@ export interface FieldError {
 }
 
 /**
- * The reason of a refusal, if its code has several. Only the log and the metrics show it; a client must not learn
- * more than it needs.
+ * The reasons of refusals whose code has several, by what is refused. Only the log and the metrics show them; a client must
+ * not learn more than it needs.
  */
-export type ErrorReason =
-  | 'malformed_header'
-  | 'not_an_api_key'
-  | 'unknown_credential'
-  | 'signature'
-  | 'claims'
-  | 'not_yet_valid'
-  | 'withdrawn'
-  | 'declared_length'
-  | 'counted_length'
-  | 'transfer_coding'
-  | 'connections'
-  | 'open_reads'
-  | 'open_reads_per_credential'
-  | 'open_reads_per_subject'
-  | 'open_commands'
-  | 'requests_per_second'
-  | 'memory'
-  | 'connecting'
-  | 'slow_reader'
-  | 'runtime';
+export const ERROR_REASONS = {
+  credential: [
+    'malformed_header',
+    'not_an_api_key',
+    'unknown_credential',
+    'signature',
+    'claims',
+    'not_yet_valid',
+    'withdrawn',
+  ],
+  body: ['declared_length', 'counted_length', 'runtime', 'transfer_coding'],
+  limit: [
+    'connections',
+    'open_reads',
+    'open_reads_per_credential',
+    'open_reads_per_subject',
+    'open_commands',
+    'requests_per_second',
+    'memory',
+    'connecting',
+    'runtime',
+  ],
+  read: ['slow_reader'],
+} as const;
+export type ErrorReason = (typeof ERROR_REASONS)[keyof typeof ERROR_REASONS][number];
 
 /** Why Node refused a request before the gateway saw it: the code of its parser, or a timeout. */
 export type ParserReason = `HPE_${string}` | 'ERR_HTTP_REQUEST_TIMEOUT';

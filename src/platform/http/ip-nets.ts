@@ -53,6 +53,23 @@ export function ipAddress(text: string): string | undefined {
   return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join('.');
 }
 
+/** The eight groups of an IPv6 address, without its zone. An IPv4 address at the end is two of them. */
+export function ipv6Groups(address: string): number[] {
+  const [head = '', tail] = address.replace(/%.*$/, '').split('::');
+  const before = groupsOf(head);
+  if (tail === undefined) return before;
+  const behind = groupsOf(tail);
+  return [...before, ...Array<number>(8 - before.length - behind.length).fill(0), ...behind];
+}
+
+function groupsOf(part: string): number[] {
+  if (part === '') return [];
+  return part.split(':').flatMap((group) => {
+    const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);
+    return group.includes('.') ? [a * 256 + b, c * 256 + d] : [Number.parseInt(group, 16)];
+  });
+}
+
 function parseNet(text: string): Net | undefined {
   const [address = '', prefixText, ...more] = text.split('/');
   const version = isIP(address);

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isIPv6, type Socket } from 'node:net';
+import { ipv6Groups } from '../http/ip-nets.ts';
 
 /** Every Linux has both tables. That of IPv6 is missing if IPv6 is off. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
@@ -87,7 +88,9 @@ function hexPort(port: number): string {
 
 /** The kernel writes addresses in pieces of 32 bits, in the byte order of the machine. */
 function hexAddress(address: string): string {
-  const bytes = isIPv6(address) ? bytesOfIPv6(address) : address.split('.').map(Number);
+  const bytes = isIPv6(address)
+    ? ipv6Groups(address).flatMap((group) => [group >> 8, group & 255])
+    : address.split('.').map(Number);
   let text = '';
   for (let i = 0; i < bytes.length; i += 4) {
     const word = bytes.slice(i, i + 4);
@@ -98,22 +101,3 @@ function hexAddress(address: string): string {
 }
 
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-
-function bytesOfIPv6(address: string): number[] {
-  // A link-local address ends with the name of its interface.
-  let text = address.replace(/%.*$/, '');
-  const ipv4 = /:(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(text);
-  if (ipv4) {
-    const [a = 0, b = 0, c = 0, d = 0] = ipv4.slice(1).map(Number);
-    text = `${text.slice(0, ipv4.index)}:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
-  }
-  const [head = '', tail] = text.split('::');
-  const groupsOf = (part: string): string[] => (part === '' ? [] : part.split(':'));
-  const before = groupsOf(head);
-  const behind = tail === undefined ? [] : groupsOf(tail);
-  const zeros = Array.from({ length: 8 - before.length - behind.length }, () => '0');
-  return [...before, ...zeros, ...behind].flatMap((group) => {
-    const value = Number.parseInt(group, 16);
-    return [value >> 8, value & 255];
-  });
-}

@@ -1,3 +1,5 @@
+import { ipv6Groups } from '../http/ip-nets.ts';
+
 const PERIOD_MS = 1_000;
 /** The refusals of one caller that have a line of their own in a period. */
 const MAX_LINES_PER_CALLER = 100;
@@ -105,12 +107,6 @@ function sorted(counts: ReadonlyMap<string, number>): [string, number][] {
 /** The address, or of an IPv6 address its /64: one caller has all addresses of such a network (RFC 6177 §2). */
 function callerOf(address: string): string {
   if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  if (tail !== undefined) {
-    const last = tail === '' ? [] : tail.split(':');
-    while (groups.length + last.length < 8) groups.push('0');
-    groups.push(...last);
-  }
-  return `${groups.slice(0, 4).join(':')}::/64`;
+  const network = ipv6Groups(address).slice(0, 4);
+  return `${network.map((group) => group.toString(16)).join(':')}::/64`;
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { systemText } from '../platform/process/system-file.ts';
 
 /** The caps that determine the number of open files. */
 export interface ConnectionCaps {
@@ -17,12 +17,8 @@ const READS_PER_CONNECTION = 0.8;
 
 /** The limit of open files of this process. Node raises the soft limit to the hard one when it starts. */
 export function openFileLimit(limitsFile = '/proc/self/limits'): number {
-  try {
-    const limit = /^Max open files +(\d+) /m.exec(readFileSync(limitsFile, 'utf8'))?.[1];
-    return limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
+  const limit = /^Max open files +(\d+) /m.exec(systemText(limitsFile))?.[1];
+  return limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);
 }
 
 /**

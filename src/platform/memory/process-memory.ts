@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
+import { systemText } from '../process/system-file.ts';
 
 /** The memory limit of this process and its use, in bytes. */
 export interface ProcessMemory {
@@ -36,7 +37,7 @@ export function processMemory(
 }
 
 function* version2Groups(root: string, ownGroupsFile: string): Iterable<ProcessMemory> {
-  const path = /^0::(.*)$/m.exec(readText(ownGroupsFile))?.[1];
+  const path = /^0::(.*)$/m.exec(systemText(ownGroupsFile))?.[1];
   if (path === undefined) return;
   for (const folder of foldersOf(root, path)) {
     if (!existsSync(join(folder, 'memory.current'))) continue;
@@ -52,7 +53,7 @@ function* version2Groups(root: string, ownGroupsFile: string): Iterable<ProcessM
 }
 
 function* version1Groups(root: string, ownGroupsFile: string): Iterable<ProcessMemory> {
-  const path = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(readText(ownGroupsFile))?.[1];
+  const path = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(systemText(ownGroupsFile))?.[1];
   if (path === undefined) return;
   for (const folder of foldersOf(join(root, 'memory'), path)) {
     if (!existsSync(join(folder, 'memory.usage_in_bytes'))) continue;
@@ -102,7 +103,7 @@ function withoutCache(
 }
 
 function limitIn(file: string): number {
-  const text = readText(file).trim();
+  const text = systemText(file).trim();
   // Without a limit version 2 says "max" and version 1 a very large number.
   const bytes = Number(text);
   return text === '' || Number.isNaN(bytes) || bytes > NO_LIMIT_BYTES
@@ -111,21 +112,13 @@ function limitIn(file: string): number {
 }
 
 function numberIn(file: string): number {
-  return Number(readText(file)) || 0;
+  return Number(systemText(file)) || 0;
 }
 
 function statistics(folder: string, names: readonly string[]): number {
-  const text = readText(join(folder, 'memory.stat'));
+  const text = systemText(join(folder, 'memory.stat'));
   return names.reduce((sum, name) => {
     const bytes = new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1];
     return sum + Number(bytes ?? 0);
   }, 0);
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }

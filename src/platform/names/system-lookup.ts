@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { promises as dns } from 'node:dns';
 import { within } from '../clock/within.ts';
+import { systemText } from '../process/system-file.ts';
 import { addressesInHosts } from './hosts-file.ts';
 import { searchedNames } from './search-list.ts';
 
@@ -43,7 +43,7 @@ export async function lookUp(
   signal: AbortSignal,
   files: NameFiles = SYSTEM_FILES,
 ): Promise<string[]> {
-  const inHosts = addressesInHosts(textOf(files.hosts), name.replace(/\.$/, ''));
+  const inHosts = addressesInHosts(systemText(files.hosts), name.replace(/\.$/, ''));
   if (inHosts.length > 0) return inHosts;
   // A new one reads the name servers again, which may have changed.
   const resolver = new dns.Resolver({ timeout: TRY_MS, tries: MAX_TRIES });
@@ -51,7 +51,7 @@ export async function lookUp(
   signal.addEventListener('abort', cancel, { once: true });
   try {
     const errors: NodeJS.ErrnoException[] = [];
-    for (const searched of searchedNames(textOf(files.resolvConf), name)) {
+    for (const searched of searchedNames(systemText(files.resolvConf), name)) {
       signal.throwIfAborted();
       try {
         return await addressesOf(resolver, searched);
@@ -74,12 +74,4 @@ async function addressesOf(resolver: dns.Resolver, name: string): Promise<string
   return found
     ? found.flatMap((family) => (family.status === 'fulfilled' ? family.value : []))
     : first;
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { isIPv6, type Socket } from 'node:net';
+import { systemText } from '../process/system-file.ts';
 import { ipv6Groups } from '../http/ip-nets.ts';
 
 /** Every Linux has both tables. That of IPv6 is missing if IPv6 is off. */
@@ -48,25 +48,17 @@ const USED_LINES =
  */
 export async function readTcpQueues(): Promise<TcpQueues | undefined> {
   return queuesIn(
-    await Promise.all(TABLES.map((table) => readFile(table, 'latin1').catch(() => undefined))),
+    await Promise.all(TABLES.map((table) => readFile(table, 'latin1').catch(() => ''))),
   );
 }
 
 /** The synchronous form. It takes milliseconds with thousands of connections. */
 export function readTcpQueuesSync(): TcpQueues | undefined {
-  return queuesIn(
-    TABLES.map((table) => {
-      try {
-        return readFileSync(table, 'latin1');
-      } catch {
-        return undefined;
-      }
-    }),
-  );
+  return queuesIn(TABLES.map(systemText));
 }
 
-function queuesIn(tables: readonly (string | undefined)[]): TcpQueues | undefined {
-  const texts = tables.filter((text) => text !== undefined);
+function queuesIn(tables: readonly string[]): TcpQueues | undefined {
+  const texts = tables.filter((text) => text !== '');
   return texts.length === 0 ? undefined : new TcpQueues(texts);
 }
 

@@ -1,4 +1,5 @@
 import { Module, type DynamicModule, type Provider } from '@nestjs/common';
+import { ConfigModule, registerAs } from '@nestjs/config';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { AccessGuard } from './auth/access.guard.ts';
@@ -6,8 +7,7 @@ import { RateLimit } from './auth/rate-limit.ts';
 import { RateLimitGuard } from './auth/rate-limit.guard.ts';
 import { AuthModule } from './auth/auth.module.ts';
 import { CommandsModule } from './commands/commands.module.ts';
-import type { GatewayConfig } from './contract/gateway-config.ts';
-import { GatewayConfigModule } from './contract/gateway-config.module.ts';
+import { CONFIG_NAMESPACE, type GatewayConfig } from './contract/gateway-config.ts';
 import { ProblemFilter } from './platform/server/problem.filter.ts';
 import { HealthModule } from './health/health.module.ts';
 import { LOGGER } from './platform/log/create-logger.ts';
@@ -45,7 +45,13 @@ export class AppModule {
       // Every module may inject what it exports.
       global: true,
       imports: [
-        GatewayConfigModule.with(config),
+        // The settings are checked already.
+        ConfigModule.forRoot({
+          isGlobal: true,
+          ignoreEnvFile: true,
+          skipProcessEnv: true,
+          load: [registerAs(CONFIG_NAMESPACE, () => config)],
+        }),
         ServerModule.with({ adapter, state, ...limits, ...timeouts }),
         AuthModule,
         CommandsModule,

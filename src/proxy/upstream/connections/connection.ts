@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { joined } from './joined.ts';
 import { headerValue, type HeaderList } from '../../../platform/http/header-list.ts';
 import type { Reached } from '../send-again.ts';
 import { AnswerParser } from '../../../platform/private-parts/answer-parser.ts';
 import { BodySender } from './body-sender.ts';
-import { BodyStalled, ConnectionClosed, ConnectTimeout } from './connection-errors.ts';
+import { BodyStalled, ConnectionClosed, ConnectTimeout, UnprovenEnd } from './connection-errors.ts';
 import type { Connector } from './connector.ts';
 import { bodyMayFollow, IDLE_TIMEOUT_MS, idleTimeoutMs, MAX_AGE_MS } from './idle-time.ts';
 import { requestText } from './request-text.ts';
 import { mayReadOn, type TurnWaiter } from './turn-share.ts';
-import { unprovenEnd } from './unproven-end.ts';
 import type { WireHandler, WireRequest } from './wire-exchange.ts';
 
 const READ_BYTES = 65_536;
@@ -250,8 +250,7 @@ export class UpstreamConnection implements TurnWaiter {
     const isInAnswer = this.handler && this.reached === 'answered';
     const error = isInAnswer ? this.parser.finish() : undefined;
     if (this.parser.isComplete) {
-      const unproven = unprovenEnd(this.socket);
-      if (unproven) this.fail(unproven);
+      if (this.socket instanceof TLSSocket) this.fail(new UnprovenEnd());
       else this.finish(false);
     } else this.fail(error ?? new ConnectionClosed());
     this.lose();

@@ -1,7 +1,6 @@
 import { isOfStreams, type ApiKey, type Scope } from '../contract/api-key.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
-import { isNamed } from '../platform/http/header-list.ts';
 import { isControlPlanePath, scopeCovers } from '../contract/path-scope.ts';
 import { requestContext } from '../platform/server/request-context.ts';
 import { setAccess } from './request-access.ts';
@@ -30,14 +29,12 @@ function checkKeyAccess(
   key: Pick<ApiKey, 'scopes' | 'paths'>,
   { scope, namedPath }: KeyRule,
   path: string,
-  { rawHeaders }: Pick<ClientRequest, 'rawHeaders'>,
+  { headersDistinct }: Pick<ClientRequest, 'headersDistinct'>,
 ): void {
   if (!keyOpens(key, scope, path)) throw notCovered(key, scope);
   if (!key.paths || !isOfStreams(scope) || !namedPath) return;
   const { header } = namedPath;
-  const named = rawHeaders.filter(
-    (_, index) => index % 2 === 1 && isNamed(rawHeaders[index - 1], header.toLowerCase()),
-  );
+  const named = headersDistinct[header.toLowerCase()] ?? [];
   const [first] = named;
   if (first === undefined) return;
   for (const each of named) namedPath.check(each);

@@ -4,6 +4,7 @@ import { RecentMap } from '../platform/collections/recent-map.ts';
 import type { SecretList } from '../platform/config/secret-list.ts';
 import type { Caller } from '../platform/server/caller.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
+import { isJsonObject } from '../platform/http/parsed-json.ts';
 import { credentialDigest, invalidCredentials, tokenExpired } from './bearer.ts';
 import {
   JWKS_ALGORITHMS,
@@ -188,9 +189,7 @@ function headerAlgorithm(credential: string): string {
 function parseClaims(payload: Uint8Array): Record<string, unknown> {
   try {
     const claims: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
-    if (typeof claims === 'object' && claims !== null && !Array.isArray(claims)) {
-      return claims as Record<string, unknown>;
-    }
+    if (isJsonObject(claims)) return claims;
   } catch {
     // Falls through to the refusal.
   }

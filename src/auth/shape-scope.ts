@@ -1,3 +1,5 @@
+import { isJsonObject } from '../platform/http/parsed-json.ts';
+
 /** The `shape` claim: the shape reads that the token allows. */
 export interface ShapeScope {
   table: string;
@@ -11,7 +13,7 @@ const CLAIM_KEYS = ['table', 'where', 'params', 'columns'];
 
 /** The scope that a `shape` claim states, or undefined if the claim is not of the documented form. */
 export function parseShapeScope(claim: unknown): ShapeScope | undefined {
-  if (!isPlainObject(claim) || !Object.keys(claim).every((key) => CLAIM_KEYS.includes(key))) {
+  if (!isJsonObject(claim) || !Object.keys(claim).every((key) => CLAIM_KEYS.includes(key))) {
     return undefined;
   }
   const { table, where, params, columns } = claim;
@@ -32,14 +34,10 @@ function placeholders(where: string): string[] {
   return [...unquoted.matchAll(/\$(\d+)/g)].map(([, number = '']) => number);
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** `{"1":"x"}`: strings by the number of their `$n`. */
 export function isParams(value: unknown): value is Record<string, string> {
   return (
-    isPlainObject(value) &&
+    isJsonObject(value) &&
     Object.entries(value).every(
       ([number, param]) => /^[1-9]\d{0,3}$/.test(number) && typeof param === 'string',
     )

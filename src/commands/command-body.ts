@@ -1,6 +1,7 @@
 import { validateSync, type ValidationError } from 'class-validator';
 import type { ErrorCode } from '../platform/errors/error-codes.ts';
 import { GatewayError, type FieldError } from '../platform/errors/gateway-error.ts';
+import { isJsonObject } from '../platform/http/parsed-json.ts';
 import { topLevelKeys } from '../platform/http/top-level-keys.ts';
 
 /** A validated body: its meaning, and its exact bytes, which are what the runtime receives. */
@@ -97,10 +98,8 @@ function parseObject(text: string): Record<string, unknown> {
       cause,
     });
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new GatewayError('invalid_body', 'The body must be a JSON object.');
-  }
-  return value as Record<string, unknown>;
+  if (isJsonObject(value)) return value;
+  throw new GatewayError('invalid_body', 'The body must be a JSON object.');
 }
 
 function toFieldError({ property, constraints, contexts }: ValidationError): CodedFieldError {

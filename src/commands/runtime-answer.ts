@@ -1,5 +1,6 @@
 import type { RuntimeApi } from '../contract/environment.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
+import { parsedJson } from '../platform/http/parsed-json.ts';
 import { upstreamError, type FailedRequest } from '../proxy/upstream/upstream-error.ts';
 import {
   answerFault,
@@ -79,7 +80,7 @@ export function interpretAnswer(sent: SentCommand, answer: RuntimeAnswer): Accep
 }
 
 function accepted(sent: SentCommand, text: string): AcceptedCommand {
-  const { invocationId, status } = (parseJson(text) ?? {}) as Record<string, unknown>;
+  const { invocationId, status } = (parsedJson(text) ?? {}) as Record<string, unknown>;
   if (typeof invocationId !== 'string' || !invocationId.startsWith('inv_')) {
     throw unusable(sent, new UnusableAnswer('the runtime accepted without an invocation id'));
   }
@@ -101,7 +102,7 @@ function messageOf(text: string): string {
 
 /** The message of an error in the runtime's form, or undefined. */
 function messageIn(text: string): string | undefined {
-  const { message } = (parseJson(text) ?? {}) as Record<string, unknown>;
+  const { message } = (parsedJson(text) ?? {}) as Record<string, unknown>;
   return typeof message === 'string' && message !== '' ? message : undefined;
 }
 
@@ -118,14 +119,6 @@ function unusable(sent: SentCommand, cause: Error, retryMs?: number): GatewayErr
     cause,
     ...(sent.isRepeatable && retryMs && { retryAfterSeconds: Math.ceil(retryMs / 1_000) }),
   });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const MAX_MESSAGE_LENGTH = 1_000;

@@ -1,6 +1,7 @@
 import { isParams, type ShapeScope } from '../auth/shape-scope.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
+import { parsedJson } from '../platform/http/parsed-json.ts';
 import { topLevelKeys } from '../platform/http/top-level-keys.ts';
 import { parseClause } from './clause-parser.ts';
 import { printClause } from './clause.ts';
@@ -93,20 +94,12 @@ function checkCount(name: string, value: string | undefined): void {
 /** `{"1":"x"}`: strings by number, each at most once, because JSON parsers differ on duplicates. */
 function subsetParamsOf(value: string | undefined): Map<string, string> {
   if (value === undefined) return new Map();
-  const params = parseJson(value);
+  const params = parsedJson(value);
   if (!isParams(params) || topLevelKeys(value).length !== Object.keys(params).length) {
     throw invalid('Give "subset__params" as a JSON object of strings by number: {"1":"x"}.');
   }
   for (const param of Object.values(params)) checkText('subset__params', param);
   return new Map(Object.entries(params));
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** PostgreSQL has no zero byte in texts, and a parser in C would take it for the end. */

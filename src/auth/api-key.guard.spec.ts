@@ -2,11 +2,11 @@ import { Reflector } from '@nestjs/core';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { executionContext, guardedRequest } from '../../test/support/execution-context.ts';
 import { parseApiKeys } from '../contract/secret-lists.ts';
+import type { SecretFiles } from '../platform/config/secret-files.ts';
 import { RequiredScope } from './access.decorator.ts';
 import { ApiKeyGuard } from './api-key.guard.ts';
 import { ApiKeys } from './api-keys.ts';
 import { credentialDigest } from './bearer.ts';
-import type { CredentialFiles } from './credential-files.ts';
 import { accessOf } from './request-access.ts';
 import { RouteRules } from './route-rules.ts';
 
@@ -32,7 +32,7 @@ describe('ApiKeyGuard', () => {
       await Promise.resolve();
       onRead();
     },
-  } as CredentialFiles;
+  } as SecretFiles;
   const guard = new ApiKeyGuard(new ApiKeys(list), files, new RouteRules(new Reflector()));
 
   beforeEach(() => {

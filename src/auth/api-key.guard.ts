@@ -1,8 +1,8 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { SecretFiles } from '../platform/config/secret-files.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { ApiKeys } from './api-keys.ts';
 import { invalidCredentials } from './bearer.ts';
-import { CredentialFiles } from './credential-files.ts';
 import { letInWithKey } from './key-access.ts';
 import { RouteRules } from './route-rules.ts';
 import { sentCredential, type SentCredential } from './sent-credential.ts';
@@ -12,7 +12,7 @@ import { sentCredential, type SentCredential } from './sent-credential.ts';
 export class ApiKeyGuard implements CanActivate {
   constructor(
     private readonly apiKeys: ApiKeys,
-    private readonly files: CredentialFiles,
+    private readonly files: SecretFiles,
     private readonly rules: RouteRules,
   ) {}
 

@@ -11,7 +11,6 @@ import { NameResolver } from '../platform/names/name-resolver.ts';
 import { AccessGuard } from './access.guard.ts';
 import { ApiKeyGuard } from './api-key.guard.ts';
 import { ApiKeys } from './api-keys.ts';
-import { CredentialFiles } from './credential-files.ts';
 import { DeclaredAccess } from './declared-access.ts';
 import { jwkSetSource } from './jwk-set-source.ts';
 import { ReadAccessGuard } from './read-access.guard.ts';
@@ -42,11 +41,6 @@ const READ_TOKEN_KEY_SET = Symbol('read token key set');
       inject: [CONFIG, LOGGER, SecretFiles],
       useFactory: ({ readTokens }: GatewayConfig, logger: Logger, files: SecretFiles) =>
         files.add(new SecretList(readTokens.secrets, logger)),
-    },
-    {
-      provide: CredentialFiles,
-      inject: [API_KEY_LIST, READ_TOKEN_SECRET_LIST],
-      useFactory: (...lists: SecretList<object>[]) => new CredentialFiles(lists),
     },
     {
       provide: ApiKeys,

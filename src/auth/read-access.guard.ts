@@ -1,11 +1,11 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { READ_TOKEN_CREDENTIAL } from '../contract/api-key.ts';
+import { SecretFiles } from '../platform/config/secret-files.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { requestContext } from '../platform/server/request-context.ts';
 import { ApiKeyGuard } from './api-key.guard.ts';
 import { tokenExpired } from './bearer.ts';
-import { CredentialFiles } from './credential-files.ts';
 import { checkReadAccess } from './read-access.ts';
 import type { ReadToken } from './read-token.ts';
 import { setAccess } from './request-access.ts';
@@ -18,7 +18,7 @@ export class ReadAccessGuard implements CanActivate {
   constructor(
     private readonly apiKeyGuard: ApiKeyGuard,
     private readonly readTokens: ReadTokenVerifier,
-    private readonly files: CredentialFiles,
+    private readonly files: SecretFiles,
   ) {}
 
   canActivate(executionContext: ExecutionContext): true | Promise<true> {

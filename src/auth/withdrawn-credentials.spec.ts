@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { parseApiKeys } from '../contract/secret-lists.ts';
+import type { SecretFiles } from '../platform/config/secret-files.ts';
 import type { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { OpenRequests } from '../platform/server/open-requests.ts';
 import { RequestContext } from '../platform/server/request-context.ts';
 import { ApiKeys } from './api-keys.ts';
 import { credentialDigest } from './bearer.ts';
-import type { CredentialFiles } from './credential-files.ts';
 import type { ReadToken } from './read-token.ts';
 import type { ReadTokenVerifier } from './read-token-verifier.ts';
 import { setAccess } from './request-access.ts';
@@ -49,7 +49,7 @@ describe('WithdrawnCredentials', () => {
     withdrawn = new WithdrawnCredentials(
       new ApiKeys(list),
       verifier as unknown as ReadTokenVerifier,
-      { readAgain } as CredentialFiles,
+      { readAgain } as SecretFiles,
       { reads: openReads } as unknown as OpenRequests,
     );
     withdrawn.onModuleInit();

@@ -1,10 +1,10 @@
 import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { SecretFiles } from '../platform/config/secret-files.ts';
 import { OpenRequests } from '../platform/server/open-requests.ts';
 import type { RequestContext } from '../platform/server/request-context.ts';
 import type { GatewayError } from '../platform/errors/gateway-error.ts';
 import { ApiKeys } from './api-keys.ts';
 import { invalidCredentials } from './bearer.ts';
-import { CredentialFiles } from './credential-files.ts';
 import { keyOpens, notCovered } from './key-access.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { accessOf, type RequestAccess } from './request-access.ts';
@@ -29,7 +29,7 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
   constructor(
     private readonly apiKeys: ApiKeys,
     private readonly readTokens: ReadTokenVerifier,
-    private readonly files: CredentialFiles,
+    private readonly files: SecretFiles,
     private readonly openRequests: OpenRequests,
   ) {}
 

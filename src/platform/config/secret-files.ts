@@ -2,18 +2,38 @@ import type { OnModuleDestroy } from '@nestjs/common';
 import type { StateMetric } from '../metrics/state-metric.ts';
 import type { SecretList } from './secret-list.ts';
 
-/** The lists of secrets that have a file, for the readiness and the metrics, and until when their files are read. */
+/** With the ordinary read of every second, at most ten reads a second, however many credentials are refused. */
+const MIN_INTERVAL_MS = 125;
+
+type List = Pick<
+  SecretList<unknown>,
+  'hasFile' | 'isFileGood' | 'name' | 'reread' | 'stop' | 'version'
+>;
+
+/**
+ * The lists of secrets that have a file. The gateway reads the files every second, and again before it refuses a credential, so
+ * that a new credential works at once.
+ */
 export class SecretFiles implements OnModuleDestroy {
-  private readonly lists: Pick<SecretList<unknown>, 'name' | 'isFileGood' | 'stop'>[] = [];
+  private readonly lists: List[] = [];
+  /** `next` has not begun: whoever asks now gets its result. */
+  private next: Promise<void> | undefined;
+  private last: Promise<unknown> = Promise.resolve();
+  private beganAtMs = Number.NEGATIVE_INFINITY;
 
   /** Adds a list, if it has a file, and returns it. */
-  add<Entry>(list: SecretList<Entry>): SecretList<Entry> {
+  add<Added extends List>(list: Added): Added {
     if (list.hasFile) this.lists.push(list);
     return list;
   }
 
   onModuleDestroy(): void {
     for (const list of this.lists) list.stop();
+  }
+
+  /** Grows with each change of a list. */
+  get version(): number {
+    return this.lists.reduce((sum, list) => sum + list.version, 0);
   }
 
   /** By its setting, whether each file was good when it was last read. */
@@ -32,4 +52,24 @@ export class SecretFiles implements OnModuleDestroy {
         ),
     },
   ];
+
+  /** Resolves after a read of the files that began after this call. Never fails. */
+  readAgain(): Promise<void> {
+    if (this.lists.length === 0) return Promise.resolve();
+    this.next ??= this.turn().then(() => this.readNow());
+    return this.next;
+  }
+
+  private async turn(): Promise<void> {
+    await this.last;
+    const waitMs = this.beganAtMs + MIN_INTERVAL_MS - performance.now();
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
+  }
+
+  private async readNow(): Promise<void> {
+    this.next = undefined;
+    this.beganAtMs = performance.now();
+    this.last = Promise.all(this.lists.map((list) => list.reread()));
+    await this.last;
+  }
 }

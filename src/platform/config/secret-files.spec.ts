@@ -1,12 +1,15 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { CredentialFiles } from './credential-files.ts';
+import { SecretFiles } from './secret-files.ts';
 
 /** A list whose reads end when the test says so, or at once. */
 class ControlledList {
+  readonly name = 'GATEWAY_API_KEYS_FILE';
   readonly hasFile: boolean = true;
+  readonly isFileGood = true;
   version = 0;
   began = 0;
   isHeld = false;
+  isStopped = false;
   private readonly pending: (() => void)[] = [];
 
   reread(): Promise<void> {
@@ -14,18 +17,23 @@ class ControlledList {
     return this.isHeld ? new Promise((resolve) => this.pending.push(resolve)) : Promise.resolve();
   }
 
+  stop(): void {
+    this.isStopped = true;
+  }
+
   end(): void {
     for (const resolve of this.pending.splice(0)) resolve();
   }
 }
 
-describe('CredentialFiles', () => {
+describe('SecretFiles', () => {
   let list: ControlledList;
-  let files: CredentialFiles;
+  let files: SecretFiles;
   beforeEach(() => {
     jest.useFakeTimers();
     list = new ControlledList();
-    files = new CredentialFiles([list, new ControlledList()]);
+    files = new SecretFiles();
+    for (const each of [list, new ControlledList()]) files.add(each);
   });
   afterEach(() => void jest.useRealTimers());
 
@@ -77,8 +85,15 @@ describe('CredentialFiles', () => {
   it('are none where no setting names one: nobody waits', async () => {
     const none = new ControlledList();
     Object.assign(none, { hasFile: false });
-    await new CredentialFiles([none]).readAgain();
-    await new CredentialFiles([]).readAgain();
+    const withNone = new SecretFiles();
+    withNone.add(none);
+    await withNone.readAgain();
+    await new SecretFiles().readAgain();
     expect(none.began).toBe(0);
+  });
+
+  it('are read no more once the gateway closes', () => {
+    files.onModuleDestroy();
+    expect(list.isStopped).toBe(true);
   });
 });

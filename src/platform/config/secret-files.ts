@@ -2,13 +2,15 @@ import type { OnModuleDestroy } from '@nestjs/common';
 import type { StateMetric } from '../metrics/state-metric.ts';
 import type { SecretList } from './secret-list.ts';
 
-/** With the ordinary read of every second, at most ten reads a second, however many credentials are refused. */
+/**
+ * How often the files are read again. Contents are compared, not the inode: a Kubernetes secret
+ * mount swaps a symlink, which a watch on the file itself would miss.
+ */
+const REREAD_INTERVAL_MS = 1_000;
+/** At most eight reads a second, however many credentials are refused. */
 const MIN_INTERVAL_MS = 125;
 
-type List = Pick<
-  SecretList<unknown>,
-  'hasFile' | 'isFileGood' | 'name' | 'reread' | 'stop' | 'version'
->;
+type List = Pick<SecretList<unknown>, 'hasFile' | 'isFileGood' | 'name' | 'reread' | 'version'>;
 
 /**
  * The lists of secrets that have a file. The gateway reads the files every second, and again before it refuses a credential, so
@@ -16,6 +18,7 @@ type List = Pick<
  */
 export class SecretFiles implements OnModuleDestroy {
   private readonly lists: List[] = [];
+  private timer: NodeJS.Timeout | undefined;
   /** `next` has not begun: whoever asks now gets its result. */
   private next: Promise<void> | undefined;
   private last: Promise<unknown> = Promise.resolve();
@@ -23,12 +26,14 @@ export class SecretFiles implements OnModuleDestroy {
 
   /** Adds a list, if it has a file, and returns it. */
   add<Added extends List>(list: Added): Added {
-    if (list.hasFile) this.lists.push(list);
+    if (!list.hasFile) return list;
+    this.lists.push(list);
+    this.timer ??= setInterval(() => void this.readAgain(), REREAD_INTERVAL_MS).unref();
     return list;
   }
 
   onModuleDestroy(): void {
-    for (const list of this.lists) list.stop();
+    clearInterval(this.timer);
   }
 
   /** Grows with each change of a list. */

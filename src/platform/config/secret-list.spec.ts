@@ -21,6 +21,7 @@ describe('SecretList', () => {
   let folder: string;
   let file: string;
   let list: SecretList<Buffer>;
+  let reading: NodeJS.Timeout;
   /** A file system that does not answer before this. */
   let answers: Promise<void>;
   let open: (options?: SecretListOptions) => SecretList<Buffer>;
@@ -44,12 +45,12 @@ describe('SecretList', () => {
     const logger = createLogger('info', sink);
     answers = Promise.resolve();
     const read = (path: string) => answers.then(() => readSmallFile(path));
-    open = (options) =>
-      new SecretList(source, logger, { intervalMs: 5, readText: read, ...options });
+    open = (options) => new SecretList(source, logger, { readText: read, ...options });
     list = open({ readTimeoutMs: LONG_MS });
+    reading = setInterval(() => void list.reread(), 5);
   });
   afterEach(async () => {
-    list.stop();
+    clearInterval(reading);
     await rm(folder, { recursive: true });
   });
 
@@ -137,7 +138,6 @@ describe('SecretList', () => {
 
   // A network file system that hangs held up whoever waited for a read.
   it('keeps what it has where the file does not answer', async () => {
-    list.stop();
     list = open();
     const { promise, resolve } = Promise.withResolvers<void>();
     answers = promise;

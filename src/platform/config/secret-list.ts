@@ -3,22 +3,16 @@ import { withinAwake } from '../clock/within.ts';
 import { digestOf, type SecretFile, type SecretSource } from './secret-source.ts';
 import { readSmallFile } from './small-file.ts';
 
-/**
- * How often a secret file is read again. Contents are compared, not the inode: a Kubernetes secret
- * mount swaps a symlink, which a watch on the file itself would miss.
- */
-const REREAD_INTERVAL_MS = 1_000;
 /** How long anybody waits for a file, of the time in which this process runs. A network file system may never answer. */
 const READ_TIMEOUT_MS = 1_000;
 
 /** What a test sets. */
 export interface SecretListOptions {
-  intervalMs?: number;
   readTimeoutMs?: number;
   readText?: (path: string) => Promise<string>;
 }
 
-/** A list of secrets. Its file is read again while the gateway runs. */
+/** A list of secrets. `SecretFiles` has its file read again while the gateway runs. */
 export class SecretList<Entry> {
   /** All entries that are valid now. Those of the variable come first. */
   entries: readonly Entry[];
@@ -28,25 +22,21 @@ export class SecretList<Entry> {
   version = 0;
   /** What was seen when the file was last read: the digest of its text, or why there was none. */
   private seen: string | undefined;
-  private timer: NodeJS.Timeout | undefined;
   private reading: Promise<void> | undefined;
   private readonly source: SecretSource<Entry>;
   private readonly logger: Logger;
   private readonly options: Required<SecretListOptions>;
 
-  /** Reads the file again every interval, until it is stopped. */
   constructor(source: SecretSource<Entry>, logger: Logger, options: SecretListOptions = {}) {
     this.source = source;
     this.logger = logger;
     this.options = {
-      intervalMs: REREAD_INTERVAL_MS,
       readTimeoutMs: READ_TIMEOUT_MS,
       readText: readSmallFile,
       ...options,
     };
     this.seen = source.file?.digest;
     this.entries = [...source.inline, ...(source.file?.entries ?? [])];
-    if (source.file) this.scheduleReread();
   }
 
   /** The setting that it comes from. */
@@ -56,11 +46,6 @@ export class SecretList<Entry> {
 
   get hasFile(): boolean {
     return this.source.file !== undefined;
-  }
-
-  stop(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
   }
 
   /**
@@ -83,15 +68,6 @@ export class SecretList<Entry> {
       reading.then(() => true),
     );
     if (!isRead) this.keepOld('unanswered', `cannot be read in ${readTimeoutMs} ms`);
-  }
-
-  private scheduleReread(): void {
-    this.timer = setTimeout(() => {
-      void this.reread().finally(() => {
-        if (this.timer) this.scheduleReread();
-      });
-    }, this.options.intervalMs);
-    this.timer.unref();
   }
 
   /** If the file is invalid, empty or missing, the list stays as it was, and one log line says so. */

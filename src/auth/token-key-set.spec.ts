@@ -164,7 +164,7 @@ describe('TokenKeySet', () => {
     const logger = { error: jest.fn(), info: jest.fn() };
     keySet = new TokenKeySet(source, logger, () => performance.now() * 0.9995);
     await keySet.start();
-    await jest.advanceTimersByTimeAsync(3_010);
+    await jest.advanceTimersByTimeAsync(3_100);
     expect(reads).toBe(2);
   });
 

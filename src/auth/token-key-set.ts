@@ -19,8 +19,8 @@ import { TokenRefusal } from './read-token.ts';
 /** How long anybody waits for the set. It is more than the source takes to give up a URL. */
 const READ_TIMEOUT_MS = 4_000;
 
-/** While a read does not end, how long until the next look whether it has. */
-const STUCK_WAIT_MS = 1_000;
+/** How often the gateway looks whether a read is due. */
+const LOOK_INTERVAL_MS = 100;
 /** The least time from the end of a read to the next one, also where a read takes longer than its interval. */
 const MIN_PAUSE_MS = 500;
 
@@ -63,7 +63,6 @@ export class TokenKeySet implements OnModuleDestroy {
   private loading: Promise<void> | undefined;
   private isReading = false;
   private timer: NodeJS.Timeout | undefined;
-  private isStopped = false;
 
   private readonly source: JwkSetSource;
   private readonly logger: Pick<Logger, 'error' | 'info'>;
@@ -96,16 +95,12 @@ export class TokenKeySet implements OnModuleDestroy {
 
   /** Reads the set before the first token arrives, and then periodically until it is stopped. Never fails. */
   async start(): Promise<void> {
+    this.timer = setInterval(() => void this.load(), LOOK_INTERVAL_MS).unref();
     await this.load();
-    if (this.isStopped) return;
-    // A token may have had it read since the last turn, and a timer of Node may end a little early.
-    const waitMs = this.isReading ? STUCK_WAIT_MS : Math.ceil(this.dueAtMs - this.now());
-    this.timer = setTimeout(() => void this.start(), waitMs).unref();
   }
 
   onModuleDestroy(): void {
-    this.isStopped = true;
-    clearTimeout(this.timer);
+    clearInterval(this.timer);
   }
 
   /** Whether the key with this name (`ReadToken.signedBy`) is in use. */

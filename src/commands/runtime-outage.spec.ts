@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { fakeTime, pass } from '../../test/support/fake-time.ts';
 import { RuntimeOutage, type Turn, type WaitingCommand } from './runtime-outage.ts';
-import { RuntimeIsSilent, RuntimeSilence } from './runtime-silence.ts';
+import { RuntimeSilence } from './runtime-silence.ts';
 
 const WAIT_MS = 3_000;
 const REFUSED = new Error('refused');
@@ -267,7 +267,9 @@ describe('RuntimeOutage', () => {
     it('begins when several commands of two entities have waited for long, with the next one', async () => {
       await fallSilent();
       expect(outage.isSilent).toBe(true);
-      expect(outage.cause).toEqual(new RuntimeIsSilent(SILENT_MS));
+      expect(outage.cause).toEqual(
+        new Error(`the runtime has accepted no command for ${SILENT_MS} ms`),
+      );
       expect(probes).toBe(0);
     });
 

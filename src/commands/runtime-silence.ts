@@ -3,13 +3,6 @@ const MIN_WAITING = 5;
 /** Of those that wait longest, so many are looked at. */
 const MOST_LOOKED_AT = 100;
 
-/** The runtime takes connections and accepts nothing. */
-export class RuntimeIsSilent extends Error {
-  constructor(silentMs: number) {
-    super(`the runtime has accepted no command for ${Math.round(silentMs)} ms`);
-  }
-}
-
 /**
  * Whether the runtime takes commands and answers none of them, as Restate does while too few of its nodes are there: several
  * commands wait for long, and meanwhile none was accepted. A refusal does not count, because any node refuses by itself.
@@ -52,8 +45,9 @@ export class RuntimeSilence {
     return false;
   }
 
-  get cause(): RuntimeIsSilent {
+  get cause(): Error {
     const [first] = this.waiting.values();
-    return new RuntimeIsSilent(this.nowMs() - (first?.sentAtMs ?? this.nowMs()));
+    const silentMs = this.nowMs() - (first?.sentAtMs ?? this.nowMs());
+    return new Error(`the runtime has accepted no command for ${Math.round(silentMs)} ms`);
   }
 }

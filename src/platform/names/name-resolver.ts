@@ -98,23 +98,17 @@ export class NameResolver {
 
   private async lookUpAgain(name: string, known: KnownName): Promise<readonly string[]> {
     known.beganAtMs = this.nowMs();
-    const deadline = new AbortController();
-    const timer = setTimeout(() => {
-      deadline.abort(new LookupTimeout(name, this.timeoutMs));
-    }, this.timeoutMs);
-    // It must not hold the end of the process.
-    timer.unref();
+    const deadline = AbortSignal.timeout(this.timeoutMs);
     try {
-      const addresses = await this.find(name, deadline.signal);
+      const addresses = await this.find(name, deadline);
       known.addresses = addresses;
       known.foundAtMs = this.nowMs();
       known.isGone = false;
       return addresses;
     } catch (error) {
       known.isGone ||= error instanceof NameNotFound && error.isGone;
-      throw deadline.signal.aborted ? deadline.signal.reason : error;
+      throw deadline.aborted ? new LookupTimeout(name, this.timeoutMs) : error;
     } finally {
-      clearTimeout(timer);
       known.lookup = undefined;
     }
   }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLogger } from '../log/create-logger.ts';
-import { SecretList, type SecretListOptions } from './secret-list.ts';
+import { SecretList } from './secret-list.ts';
 import { parseReadTokenSecrets } from '../../contract/secret-lists.ts';
 import { digestOf } from './secret-source.ts';
 import { readSmallFile } from './small-file.ts';
@@ -24,7 +24,7 @@ describe('SecretList', () => {
   let reading: NodeJS.Timeout;
   /** A file system that does not answer before this. */
   let answers: Promise<void>;
-  let open: (options?: SecretListOptions) => SecretList<Buffer>;
+  let open: (readTimeoutMs?: number) => SecretList<Buffer>;
   let log: EventEmitter<{ line: [Record<string, unknown>] }>;
 
   beforeEach(async () => {
@@ -45,8 +45,8 @@ describe('SecretList', () => {
     const logger = createLogger('info', sink);
     answers = Promise.resolve();
     const read = (path: string) => answers.then(() => readSmallFile(path));
-    open = (options) => new SecretList(source, logger, { readText: read, ...options });
-    list = open({ readTimeoutMs: LONG_MS });
+    open = (readTimeoutMs) => new SecretList(source, logger, read, readTimeoutMs);
+    list = open(LONG_MS);
     reading = setInterval(() => void list.reread(), 5);
   });
   afterEach(async () => {

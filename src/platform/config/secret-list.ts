@@ -6,12 +6,6 @@ import { readSmallFile } from './small-file.ts';
 /** How long anybody waits for a file, of the time in which this process runs. A network file system may never answer. */
 const READ_TIMEOUT_MS = 1_000;
 
-/** What a test sets. */
-export interface SecretListOptions {
-  readTimeoutMs?: number;
-  readText?: (path: string) => Promise<string>;
-}
-
 /** A list of secrets. `SecretFiles` has its file read again while the gateway runs. */
 export class SecretList<Entry> {
   /** All entries that are valid now. Those of the variable come first. */
@@ -25,16 +19,20 @@ export class SecretList<Entry> {
   private reading: Promise<void> | undefined;
   private readonly source: SecretSource<Entry>;
   private readonly logger: Logger;
-  private readonly options: Required<SecretListOptions>;
+  private readonly readText: (path: string) => Promise<string>;
+  private readonly readTimeoutMs: number;
 
-  constructor(source: SecretSource<Entry>, logger: Logger, options: SecretListOptions = {}) {
+  /** A test sets how the file is read, and for how long anybody waits for it. */
+  constructor(
+    source: SecretSource<Entry>,
+    logger: Logger,
+    readText = readSmallFile,
+    readTimeoutMs = READ_TIMEOUT_MS,
+  ) {
     this.source = source;
     this.logger = logger;
-    this.options = {
-      readTimeoutMs: READ_TIMEOUT_MS,
-      readText: readSmallFile,
-      ...options,
-    };
+    this.readText = readText;
+    this.readTimeoutMs = readTimeoutMs;
     this.seen = source.file?.digest;
     this.entries = [...source.inline, ...(source.file?.entries ?? [])];
   }
@@ -62,7 +60,7 @@ export class SecretList<Entry> {
   }
 
   private async inTime(reading: Promise<void>): Promise<void> {
-    const { readTimeoutMs } = this.options;
+    const { readTimeoutMs } = this;
     const isRead = await withinAwake(
       readTimeoutMs,
       reading.then(() => true),
@@ -72,9 +70,7 @@ export class SecretList<Entry> {
 
   /** If the file is invalid, empty or missing, the list stays as it was, and one log line says so. */
   private async read({ path, parse }: SecretFile<Entry>): Promise<void> {
-    const text = await this.options
-      .readText(path)
-      .catch((error: NodeJS.ErrnoException) => ({ error }));
+    const text = await this.readText(path).catch((error: NodeJS.ErrnoException) => ({ error }));
     if (typeof text !== 'string') {
       this.keepOld(`unreadable:${text.error.code}`, `cannot be read (${text.error.code})`);
       return;

@@ -56,10 +56,3 @@ export class LoggedPaths {
 function copyOf(path: string): string {
   return Buffer.from(path).toString();
 }
-
-/** For what knows no credentials. */
-export const NO_CREDENTIALS: CurrentCredentials = {
-  canBeCredential: () => false,
-  isCredential: () => false,
-  version: undefined,
-};

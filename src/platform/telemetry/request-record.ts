@@ -1,10 +1,11 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { ErrorReason, ParserReason } from '../errors/gateway-error.ts';
 import type { LiveMode } from '../http/live-mode.ts';
-import { LoggedPaths, NO_CREDENTIALS } from '../log/logged-paths.ts';
+import { loggedPath } from '../log/logged-path.ts';
+import type { LoggedPaths } from '../log/logged-paths.ts';
 
 /** Where no API keys are known, only what looks like a token is left out. */
-const PATHS_WITHOUT_TOKENS = new LoggedPaths(NO_CREDENTIALS);
+const PATHS_WITHOUT_TOKENS: Pick<LoggedPaths, 'of'> = { of: (path) => loggedPath(path) };
 
 /**
  * A slot for a module's own data of each request, which no other module can read. It is created once for all

@@ -1,5 +1,5 @@
 import type { Scope } from '../contract/api-key.ts';
-import { ContextSlot, type RequestRecord } from '../platform/telemetry/request-record.ts';
+import type { RequestRecord } from '../platform/telemetry/request-record.ts';
 import type { ReadToken } from './read-token.ts';
 
 /** The credential that opened a request. */
@@ -10,14 +10,12 @@ export interface RequestAccess {
   scope?: Scope;
 }
 
-const ACCESS = new ContextSlot<RequestAccess>();
-
 /** The credential that opened a request, or undefined if none did, such as on a public route. */
-export function accessOf(context: Pick<RequestRecord, 'kept'>): RequestAccess | undefined {
-  return ACCESS.of(context);
+export function accessOf(context: Pick<RequestRecord, 'access'>): RequestAccess | undefined {
+  return context.access as RequestAccess | undefined;
 }
 
 /** Notes that the credential has opened the request. */
-export function setAccess(context: Pick<RequestRecord, 'kept'>, access: RequestAccess): void {
-  ACCESS.set(context, access);
+export function setAccess(context: Pick<RequestRecord, 'access'>, access: RequestAccess): void {
+  context.access = access;
 }

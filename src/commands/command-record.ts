@@ -1,4 +1,4 @@
-import { ContextSlot, type RequestRecord } from '../platform/telemetry/request-record.ts';
+import type { RequestRecord } from '../platform/telemetry/request-record.ts';
 import type { CommandVerb } from './command-verb.ts';
 
 /** What the metrics and the audit say of a command. */
@@ -10,16 +10,14 @@ export interface CommandRecord {
   isReplay?: boolean;
 }
 
-const COMMAND = new ContextSlot<CommandRecord>();
-
 /** Begins the record of a command, whose verb is known now. */
 export function recordCommand(context: RequestRecord, verb: CommandVerb): CommandRecord {
   const record: CommandRecord = { verb };
-  COMMAND.set(context, record);
+  context.command = record;
   return record;
 }
 
 /** The record of a command. Undefined for any other request, and for a command that was refused before. */
 export function commandOf(context: RequestRecord): CommandRecord | undefined {
-  return COMMAND.of(context);
+  return context.command as CommandRecord | undefined;
 }

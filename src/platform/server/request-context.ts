@@ -24,8 +24,7 @@ export interface OpenRead {
 
 /**
  * What the gateway knows about a request in addition to its headers. The log, the metrics and the traces read its
- * `RequestRecord`. A folder that keeps something of its own uses a `ContextSlot`. It is a class so that all fields
- * exist from the start: ten thousand parked reads have one each.
+ * `RequestRecord`. It is a class so that all fields exist from the start: ten thousand parked reads have one each.
  */
 export class RequestContext extends RequestRecord implements UnorderedListItem {
   listIndex?: number | undefined;

@@ -8,26 +8,8 @@ import type { LoggedPaths } from '../log/logged-paths.ts';
 const PATHS_WITHOUT_TOKENS: Pick<LoggedPaths, 'of'> = { of: (path) => loggedPath(path) };
 
 /**
- * A slot for a module's own data of each request, which no other module can read. It is created once for all
- * requests.
- */
-export class ContextSlot<Value> {
-  /** The values of a request that has none yet, one for each slot. */
-  static readonly noValues: undefined[] = [];
-  private readonly index = ContextSlot.noValues.push(undefined) - 1;
-
-  of({ kept }: Pick<RequestRecord, 'kept'>): Value | undefined {
-    return kept[this.index] as Value | undefined;
-  }
-
-  set({ kept }: Pick<RequestRecord, 'kept'>, value: Value): void {
-    kept[this.index] = value;
-  }
-}
-
-/**
  * What the log, the metrics and the traces use of a request. Each step of the request fills in what it knows. What only one
- * folder knows, it keeps in a `ContextSlot`.
+ * folder knows is `unknown` here.
  */
 export class RequestRecord {
   requestId: string;
@@ -41,8 +23,10 @@ export class RequestRecord {
   startedAtMs: number;
   /** The trace id, 32 hex digits, if the client sent one or tracing is on. */
   traceId?: string | undefined;
-  /** The tracer's own data. */
+  /** The own data of the tracer, of the guards and of a command. */
   span?: unknown;
+  access?: unknown;
+  command?: unknown;
   /** The pattern of the matched route. Bounded. */
   route?: string;
   /** The bounded name of its valid credential. It is set even if the credential does not open the route. */
@@ -69,17 +53,12 @@ export class RequestRecord {
   errorCode?: ErrorCode;
   /** The reason, if the code has several. */
   errorReason?: ErrorReason | ParserReason;
-  /** The values of the slots. */
-  readonly kept: unknown[];
 
   constructor(requestId: string, path: string, address?: string) {
     this.requestId = requestId;
     this.address = address;
     this.path = path;
     this.startedAtMs = performance.now();
-    // A copy has its final length from the start: an array that grows reserves room for sixteen more values. `Array.from`
-    // would take a fiftieth of the processor time of a read.
-    this.kept = ContextSlot.noValues.slice();
   }
 
   /** The path without a credential, for logs and spans. */

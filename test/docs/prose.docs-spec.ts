@@ -68,6 +68,8 @@ function commentsIn(folder: string): string {
   return comments.join('\n\n');
 }
 
+const CODE_OR_ESCAPE = /`[^`]*`|\\\|/g;
+
 // CONTRIBUTING.md has the rules; test/docs/prose.yml has the words.
 describe('the prose of', () => {
   it.each(PAGES)('%s has short sentences and common words', async (path) => {
@@ -76,6 +78,22 @@ describe('the prose of', () => {
       path === 'CONTRIBUTING.md' ? '' : row,
     );
     expect(await complaints(path, text)).toEqual([]);
+  });
+});
+
+describe('the tables of', () => {
+  // Text that was wrapped in the middle of a row became rows of its own.
+  it.each(PAGES)('%s have as many cells in each row as in their head', (path) => {
+    const faults: string[] = [];
+    let wanted = 0;
+    for (const [index, line] of readProjectFile(path).split('\n').entries()) {
+      const cells = line.startsWith('|')
+        ? line.replaceAll(CODE_OR_ESCAPE, '').split('|').length
+        : 0;
+      if (wanted > 0 && cells > 0 && cells !== wanted) faults.push(`line ${index + 1}`);
+      else wanted = cells;
+    }
+    expect(faults).toEqual([]);
   });
 });
 

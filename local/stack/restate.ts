@@ -18,6 +18,8 @@ export interface RestateNode {
   port: number;
   /** The ports of all nodes, in order. The first one begins the cluster. */
   ports: readonly number[];
+  /** On how many nodes each record of a new cluster is. Default 2. */
+  replication?: number;
 }
 
 export interface RestateOptions {
@@ -113,14 +115,14 @@ export async function startRestateNode(
   });
 }
 
-/** Three nodes of which each record is on two: any one of them may be away. */
-function clusterEnvironment({ port, ports }: RestateNode): NodeJS.ProcessEnv {
+/** Of three nodes with each record on two, any one may be away. */
+function clusterEnvironment({ port, ports, replication = 2 }: RestateNode): NodeJS.ProcessEnv {
   return {
     RESTATE_INGRESS__LISTEN_MODE: 'unix',
     RESTATE_ADMIN__LISTEN_MODE: 'unix',
     RESTATE_CLUSTER_NAME: 'local',
     RESTATE_AUTO_PROVISION: String(port === ports[0]),
-    RESTATE_DEFAULT_REPLICATION: '2',
+    RESTATE_DEFAULT_REPLICATION: String(replication),
     RESTATE_METADATA_CLIENT__ADDRESSES: JSON.stringify(
       ports.map((each) => `http://127.0.0.1:${each}`),
     ),

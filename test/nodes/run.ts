@@ -8,6 +8,7 @@ import { HISTORIES, type HistoryKind } from '../../local/cluster/cluster.ts';
 import { giveUp } from '../support/checks.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
 import { sampleOf } from '../support/share.ts';
+import { grow } from './grow.ts';
 import { Load, type Client, type Command } from './load.ts';
 import { play, scenesOf, type Scene } from './scenes.ts';
 import { verdictOn, type Verdict } from './verdict.ts';
@@ -23,6 +24,7 @@ It takes five minutes. TEST_SHARE=0.2 plays a fifth of the scenes.
   --readers N     Readers of timelines (default 100).
   --scenes TEXT   Plays only those whose names have this in them.
   --report FILE   Writes the table there, in Markdown.
+  --grow          Instead of the scenes, one node of Restate becomes three, and then the first one is killed.
   --help          Show this.
 `;
 
@@ -47,6 +49,7 @@ async function main(): Promise<void> {
     options: {
       history: { type: 'string', default: 'node' },
       report: { type: 'string' },
+      grow: { type: 'boolean', default: false },
       scenes: { type: 'string', default: '' },
       rate: { type: 'string', default: '20' },
       readers: { type: 'string', default: '100' },
@@ -55,6 +58,10 @@ async function main(): Promise<void> {
   });
   if (options.help) {
     process.stdout.write(HELP);
+    return;
+  }
+  if (options.grow) {
+    if (!(await grow())) process.exitCode = 1;
     return;
   }
   const history = HISTORIES.find((kind) => kind === options.history);

@@ -44,6 +44,9 @@ export async function checkReaderFuzz(
       await Promise.all(pages);
     },
   );
+  await checks.check('a catalog whose program does not load at first is read when it does', () =>
+    loadLater(browser, world),
+  );
   await checks.check('a reader whose connections died in silence proves a new one when woken', () =>
     comeBackFromSilence(browser, world),
   );
@@ -170,6 +173,21 @@ async function settle(reading: ReadingPage, world: World, what: string): Promise
   } catch (cause) {
     throw new Error(what, { cause });
   }
+}
+
+/** A page that was offline in its first moment said for good that a module had not come. */
+async function loadLater(browser: Browser, world: World): Promise<void> {
+  const page = await openPage(browser, world.pages.origin);
+  const modules = '**/@electric-sql/client/**';
+  await page.tab.route(modules, (route) => route.abort('internetdisconnected'));
+  const prefix = '/shapes/v1/shape';
+  const url = `${world.gatewayUrl}${prefix}`;
+  await page.start('catalog', { url, prefix, ttlSeconds: TTL_SECONDS });
+  await page.until('catalog', ({ states }, state) => states.at(-1) === state, 'waiting');
+  await page.tab.unroute(modules);
+  await page.until('catalog', ({ states }, state) => states.at(-1) === state, 'live');
+  assert.equal((await page.read('catalog')).error, undefined);
+  await page.close();
 }
 
 /** The connections vanish, those that the browser holds idle too: it cannot know. */

@@ -55,8 +55,8 @@ async function followOnce<R extends Row>(
   requests: CatalogRequests,
   { params, isLive, isRenewable, consume, states, signal }: CatalogRead<R>,
 ): Promise<boolean> {
-  // It is loaded only when the catalog is read.
-  const protocol = await import('@electric-sql/client');
+  const protocol = await loadProtocol(states, signal);
+  if (!protocol) return false;
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const stopped = new AbortController();
   const foreign = new ForeignAnswers();
@@ -110,6 +110,29 @@ async function followOnce<R extends Row>(
     stream.unsubscribeAll();
     stopped.abort();
   });
+}
+
+/** The protocol's client is loaded only when the catalog is read, and the network of a page may be away then. */
+async function loadProtocol(
+  states: StateTeller,
+  signal: AbortSignal,
+): Promise<typeof import('@electric-sql/client') | undefined> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await import('@electric-sql/client');
+    } catch (error) {
+      if (!isOfNetwork(error)) throw error;
+      const retryInMs = pauseMs(failures);
+      states.enter({ name: 'waiting', error: readError(error), retryInMs });
+      await pause(retryInMs, signal).catch(() => undefined);
+      if (signal.aborted) return undefined;
+    }
+  }
+}
+
+/** As browsers and webpack say that a module did not come. One that is not installed has another error. */
+function isOfNetwork(error: unknown): boolean {
+  return error instanceof TypeError || (error as Error | undefined)?.name === 'ChunkLoadError';
 }
 
 /** The client silently retries network errors, 429 and 5xx. This reports them. */

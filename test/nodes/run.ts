@@ -142,8 +142,8 @@ function tableOf(played: readonly Played[]): string {
     return `| ${[name, ...cells].join(' | ')} |`;
   });
   return [
-    '| What happens | With retries: accepted | longest wait | Without: accepted | nothing sent | in doubt | longest wait |',
-    '| --- | --: | --: | --: | --: | --: | --: |',
+    '| What happens | With retries | longest wait, s | Without | longest wait, s |',
+    '| --- | --: | --: | --: | --: |',
     ...rows,
     '',
     '',
@@ -155,10 +155,11 @@ function cellsOf(all: readonly Command[], client: Client): string[] {
   const count = (outcome: Command['outcome']): number =>
     commands.filter((command) => command.outcome === outcome).length;
   const longestMs = Math.max(0, ...commands.map(({ waitedMs }) => waitedMs));
-  const accepted = `${count('accepted')} of ${commands.length}`;
-  const longest = `${(longestMs / 1_000).toFixed(1)} s`;
-  if (client === 'patient') return [accepted, longest];
-  return [accepted, String(count('refused')), String(count('doubtful')), longest];
+  const notAccepted = [
+    ['not sent', count('refused')],
+    ['in doubt', count('doubtful')],
+  ].flatMap(([how, many]) => (many === 0 ? [] : [`, ${many} ${how}`]));
+  return [`${commands.length}${notAccepted.join('')}`, (longestMs / 1_000).toFixed(1)];
 }
 
 function summaryOf(verdict: Verdict, history: HistoryKind): string {

@@ -178,7 +178,7 @@ async function settle(reading: ReadingPage, world: World, what: string): Promise
 /** A page that was offline in its first moment said for good that a module had not come. */
 async function loadLater(browser: Browser, world: World): Promise<void> {
   const page = await openPage(browser, world.pages.origin);
-  const modules = '**/@electric-sql/client/**';
+  const modules = /@electric-sql.client/;
   await page.tab.route(modules, (route) => route.abort('internetdisconnected'));
   const prefix = '/shapes/v1/shape';
   const url = `${world.gatewayUrl}${prefix}`;

@@ -4,26 +4,28 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { echoAgent } from '../../local/agents/echo-agent.ts';
+import { startAgents } from '../../local/agents/agents-server.ts';
 import { HealthyWays } from '../../local/cluster/healthy-ways.ts';
 import { openDoor } from '../../local/stack/door.ts';
 import { startHistory } from '../../local/stack/history.ts';
 import { choosePorts } from '../../local/stack/ports.ts';
 import { restateSocket, startRestateNode } from '../../local/stack/restate.ts';
-import { AgentGateway, APIError } from '../../packages/client/src/index.ts';
+import { AgentGateway } from '../../packages/client/src/index.ts';
 import { API_KEY } from '../support/credentials.ts';
 import { startGatewayChild } from '../support/gateway-child.ts';
 import { withParts, type Keep } from '../support/parts.ts';
-import { serveAgents } from '../support/restate.ts';
 import { until } from '../support/until.ts';
+import { Load } from './load.ts';
+import { isGood, summaryOf, verdictOn } from './verdict.ts';
 
 const RESTATECTL = '@restatedev/restatectl@1.7.12';
 const CREDENTIAL = 'the-credential-of-the-doors';
-const AGENTS = 10;
-const MS_BETWEEN_MESSAGES = 200;
+const COMMANDS_PER_SECOND = 5;
+const READERS = 10;
+const WORD_DELAY_MS = 5;
 const run = promisify(execFile);
 
-/** @returns whether every accepted message was answered once. */
+/** @returns whether nothing that was accepted was lost or ran twice, and no reader missed anything. */
 export function grow(): Promise<boolean> {
   return withParts(async (keep) => {
     const folder = await mkdtemp(join(tmpdir(), 'grow-'));
@@ -56,15 +58,15 @@ export function grow(): Promise<boolean> {
         },
       }),
     );
-    const gateway = new AgentGateway({
-      url: `http://127.0.0.1:${ports.gateway}`,
-      apiKey: API_KEY,
-    });
-    await serveEcho(keep, gateway, `http://127.0.0.1:${ports.gateway}`);
-    const load = new Load(gateway);
-    await keep({ stop: () => load.end() });
-    await load.untilAnswered(20);
-    console.log('one node: 20 messages answered');
+    const baseUrl = `http://127.0.0.1:${ports.gateway}`;
+    const access = { gatewayUrl: baseUrl, apiKey: API_KEY };
+    const agents = await keep(startAgents({ port: 0, ...access, wordDelayMs: WORD_DELAY_MS }));
+    await new AgentGateway({ url: baseUrl, apiKey: API_KEY }).deployments.register(agents.url);
+    const load = new Load({ baseUrl, apiKey: API_KEY });
+    await keep({ stop: () => load.stop() });
+    await load.start(COMMANDS_PER_SECOND, READERS);
+    await untilMoreAccepted(load);
+    console.log('one node');
 
     for (const number of [2, 3] as const) {
       const name = `restate-${number}`;
@@ -81,13 +83,15 @@ export function grow(): Promise<boolean> {
     });
     console.log('three nodes: each partition is on two');
     doors.useAll();
-    await load.untilAnswered(20);
+    await untilMoreAccepted(load);
 
     await first.kill();
     console.log('the first node was killed');
-    await load.untilAnswered(20);
+    await untilMoreAccepted(load);
     await load.end();
-    return load.verdict();
+    const verdict = await verdictOn(load);
+    console.log(summaryOf(verdict, 'node'));
+    return isGood(verdict, load, 'node');
   });
 }
 
@@ -126,103 +130,9 @@ async function openDoors(keep: Keep, dataDir: string) {
   return { ingress: ingress.port, admin: admin.port, useAll };
 }
 
-async function serveEcho(keep: Keep, gateway: AgentGateway, gatewayUrl: string): Promise<void> {
-  const { uri, close } = await serveAgents([echoAgent({ gatewayUrl, apiKey: API_KEY })]);
-  await keep({ stop: close });
-  await gateway.deployments.register(uri);
-}
-
-/** A message with a key every 200 ms, each to the next of ten agents. */
-class Load {
-  readonly #gateway: AgentGateway;
-  readonly #accepted: { agent: string; text: string }[] = [];
-  readonly #refused: unknown[] = [];
-  readonly #open = new Set<Promise<void>>();
-  readonly #timer: NodeJS.Timeout;
-  #count = 0;
-
-  constructor(gateway: AgentGateway) {
-    this.#gateway = gateway;
-    this.#timer = setInterval(() => this.#send(), MS_BETWEEN_MESSAGES);
-  }
-
-  async end(): Promise<void> {
-    clearInterval(this.#timer);
-    await Promise.all(this.#open);
-  }
-
-  /** Until so many of the messages that are sent from now on are answered. */
-  async untilAnswered(count: number): Promise<void> {
-    const first = this.#count;
-    const wanted = Array.from({ length: count }, (_, index) => `message ${first + index}`);
-    await until(`${count} messages to be answered`, async () => {
-      const answered = (await this.#timelines()).flatMap((events) => [...answersIn(events).keys()]);
-      return wanted.every((text) => answered.includes(text));
-    });
-  }
-
-  async verdict(): Promise<boolean> {
-    const answers = new Map<string, number>();
-    await until('every accepted message to be answered', async () => {
-      answers.clear();
-      for (const events of await this.#timelines())
-        for (const [text, times] of answersIn(events)) answers.set(text, times);
-      return this.#accepted.every(({ text }) => answers.has(text));
-    });
-    const twice = [...answers].filter(([, times]) => times > 1);
-    console.log(
-      `${this.#accepted.length} accepted, ${this.#refused.length} not; all answered, ${twice.length} more than once`,
-    );
-    return twice.length === 0 && this.#refused.length === 0;
-  }
-
-  #send(): void {
-    const text = `message ${this.#count}`;
-    const agent = `echo/e${this.#count++ % AGENTS}`;
-    const sent = this.#gateway.agents
-      .send(agent, { kind: 'message', content: [{ type: 'text', text }] }, { retryForMs: 60_000 })
-      .then(
-        () => void this.#accepted.push({ agent, text }),
-        (error: unknown) => void this.#refused.push(error),
-      )
-      .finally(() => this.#open.delete(sent));
-    this.#open.add(sent);
-  }
-
-  #timelines(): Promise<Event[][]> {
-    const agents = Array.from({ length: AGENTS }, (_, index) => `echo/e${index}`);
-    return Promise.all(agents.map((agent) => this.#timeline(agent)));
-  }
-
-  async #timeline(agent: string): Promise<Event[]> {
-    const events: Event[] = [];
-    const options = { live: false, waitForStream: false } as const;
-    try {
-      for await (const event of this.#gateway.timeline(agent, options)) events.push(event as Event);
-    } catch (error) {
-      // It has written nothing yet.
-      if (!(error instanceof APIError && error.status === 404)) throw error;
-    }
-    return events;
-  }
-}
-
-interface Event {
-  kind: string;
-  seq: number;
-  replyTo?: number;
-  content?: { text?: string }[];
-}
-
-/** How often each message was answered, by its text. */
-function answersIn(events: readonly Event[]): Map<string, number> {
-  const texts = new Map(
-    events.filter(({ kind }) => kind === 'message').map(({ seq, content }) => [seq, content]),
-  );
-  const answers = new Map<string, number>();
-  for (const { kind, replyTo } of events) {
-    const text = texts.get(replyTo ?? -1)?.[0]?.text;
-    if (kind === 'reply' && text !== undefined) answers.set(text, (answers.get(text) ?? 0) + 1);
-  }
-  return answers;
+/** Until 20 commands more are accepted. */
+function untilMoreAccepted({ commands }: Load): Promise<void> {
+  const accepted = (): number => commands.filter(({ outcome }) => outcome === 'accepted').length;
+  const wanted = accepted() + 20;
+  return until('20 commands to be accepted', () => accepted() >= wanted);
 }

@@ -35,17 +35,20 @@ export interface Command {
 const echoes = Array.from({ length: ECHOES }, (_, index) => `echo/e${index}`);
 const assistants = Array.from({ length: ASSISTANTS }, (_, index) => `assistant/a${index}`);
 
+/** A gateway behind which the example agents are. */
+export type Target = Pick<LocalSystem, 'baseUrl' | 'apiKey'>;
+
 /** Commands at a steady rate, a turn every two seconds, and a hundred readers. */
 export class Load {
   readonly commands: Command[] = [];
   readonly agents: readonly string[] = [...echoes, ...assistants];
   readonly readers: { agent: string; reader: TimelineReader<Event> }[] = [];
-  private readonly system: LocalSystem;
+  private readonly system: Target;
   private readonly gateway: AgentGateway;
   private readonly open = new Set<Promise<void>>();
   private readonly timers: NodeJS.Timeout[] = [];
 
-  constructor(system: LocalSystem) {
+  constructor(system: Target) {
     this.system = system;
     this.gateway = new AgentGateway({ url: system.baseUrl, apiKey: system.apiKey });
   }
@@ -86,7 +89,10 @@ export class Load {
   }
 
   async timeline(agent: string): Promise<Event[]> {
-    const response = await this.system.get(`${timelineOf(agent)}?offset=-1`);
+    const { baseUrl, apiKey } = this.system;
+    const response = await fetch(`${baseUrl}${timelineOf(agent)}?offset=-1`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
     const text = await response.text();
     if (!response.ok) throw new Error(`${response.status} for the timeline of ${agent}: ${text}`);
     return JSON.parse(text) as Event[];

@@ -11,7 +11,7 @@ import { sampleOf } from '../support/share.ts';
 import { grow } from './grow.ts';
 import { Load, type Client, type Command } from './load.ts';
 import { play, scenesOf, type Scene } from './scenes.ts';
-import { verdictOn, type Verdict } from './verdict.ts';
+import { isGood, summaryOf, verdictOn } from './verdict.ts';
 
 const HELP = `npm run test:nodes [-- OPTIONS]
 
@@ -114,26 +114,6 @@ async function during(name: string, load: Load, happens: () => Promise<unknown>)
   return { name, commands: load.commands.slice(first) };
 }
 
-/** The Node server is for trying out: with a file it may forget, when it is killed, that a producer has appended an event. */
-const FORGETFUL: readonly HistoryKind[] = ['node'];
-
-function isGood(verdict: Verdict, load: Load, history: HistoryKind): boolean {
-  const { lost, twice, unanswered, gaps, repeatedByStore } = verdict;
-  const patient = load.commands.filter(({ client }) => client === 'patient');
-  const refused = patient.filter(({ outcome }) => outcome !== 'accepted');
-  const faults = {
-    lost,
-    twice,
-    unanswered,
-    gaps,
-    'given up with retries': refused,
-    'repeated by the store': FORGETFUL.includes(history) ? [] : repeatedByStore,
-  };
-  for (const [what, list] of Object.entries(faults))
-    if (list.length > 0) console.log(`FAILED ${what}:`, list.slice(0, 10));
-  return Object.values(faults).every((list) => list.length === 0);
-}
-
 function tableOf(played: readonly Played[]): string {
   const rows = played.map(({ name, commands }) => {
     const cells = (['patient', 'impatient'] as const).flatMap((client) =>
@@ -160,15 +140,6 @@ function cellsOf(all: readonly Command[], client: Client): string[] {
     ['in doubt', count('doubtful')],
   ].flatMap(([how, many]) => (many === 0 ? [] : [`, ${many} ${how}`]));
   return [`${commands.length}${notAccepted.join('')}`, (longestMs / 1_000).toFixed(1)];
-}
-
-function summaryOf(verdict: Verdict, history: HistoryKind): string {
-  const { accepted, lost, twice, unanswered, gaps, repeatedByStore, turns, readers } = verdict;
-  return (
-    `${new Date().toISOString().slice(0, 10)}, history store ${history}: of ${accepted} accepted commands ${lost.length} were lost, ` +
-    `${twice.length} ran twice and ${unanswered.length} were not answered; ${turns} turns; ${readers} readers saw ${gaps.length} gaps. ` +
-    `The store repeated ${repeatedByStore.length} events by itself.\n`
-  );
 }
 
 await main();

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { HistoryKind } from '../../local/cluster/cluster.ts';
 import type { Command, Event, Load } from './load.ts';
 
 /** Agents whose node was away are tried again after up to two seconds; an invocation of a frozen one takes longer. */
@@ -102,4 +103,35 @@ const nameOf = ({ agent, text, client, reason }: Command): string =>
 
 function isMessageOf({ kind, content }: Event, { text }: Command): boolean {
   return kind === 'message' && content?.[0]?.text === text;
+}
+
+/** The Node server is for trying out: with a file it may forget, when it is killed, that a producer has appended an event. */
+const FORGETFUL: readonly HistoryKind[] = ['node'];
+
+/** Says what is wrong, if anything is. */
+export function isGood(verdict: Verdict, load: Load, history: HistoryKind): boolean {
+  const { lost, twice, unanswered, gaps, repeatedByStore } = verdict;
+  const patient = load.commands.filter(({ client }) => client === 'patient');
+  const refused = patient.filter(({ outcome }) => outcome !== 'accepted');
+  const faults = {
+    lost,
+    twice,
+    unanswered,
+    gaps,
+    'given up with retries': refused,
+    'repeated by the store': FORGETFUL.includes(history) ? [] : repeatedByStore,
+  };
+  for (const [what, list] of Object.entries(faults))
+    if (list.length > 0) console.log(`FAILED ${what}:`, list.slice(0, 10));
+  return Object.values(faults).every((list) => list.length === 0);
+}
+
+/** What was counted, in two sentences. */
+export function summaryOf(verdict: Verdict, history: HistoryKind): string {
+  const { accepted, lost, twice, unanswered, gaps, repeatedByStore, turns, readers } = verdict;
+  return (
+    `${new Date().toISOString().slice(0, 10)}, history store ${history}: of ${accepted} accepted commands ${lost.length} were lost, ` +
+    `${twice.length} ran twice and ${unanswered.length} were not answered; ${turns} turns; ${readers} readers saw ${gaps.length} gaps. ` +
+    `The store repeated ${repeatedByStore.length} events by itself.\n`
+  );
 }

@@ -25,6 +25,9 @@ export interface CatalogRead<R extends Row> {
   signal: AbortSignal;
 }
 
+/** As Chromium and Firefox, Safari, and webpack say that a module did not come. One that is broken or not installed has another error. */
+const NOT_LOADED = /dynamically imported module|Importing a module script failed|ChunkLoadError/;
+
 const BACKOFF = { initialDelay: 200, maxDelay: 5_000, multiplier: 2 };
 
 const ALWAYS_VISIBLE = {
@@ -121,18 +124,13 @@ async function loadProtocol(
     try {
       return await import('@electric-sql/client');
     } catch (error) {
-      if (!isOfNetwork(error)) throw error;
+      if (!NOT_LOADED.test(String(error))) throw error;
       const retryInMs = pauseMs(failures);
       states.enter({ name: 'waiting', error: readError(error), retryInMs });
       await pause(retryInMs, signal).catch(() => undefined);
       if (signal.aborted) return undefined;
     }
   }
-}
-
-/** As browsers and webpack say that a module did not come. One that is not installed has another error. */
-function isOfNetwork(error: unknown): boolean {
-  return error instanceof TypeError || (error as Error | undefined)?.name === 'ChunkLoadError';
 }
 
 /** The client silently retries network errors, 429 and 5xx. This reports them. */

@@ -34,13 +34,13 @@ const READ_TOKEN_KEY_SET = Symbol('read token key set');
       provide: API_KEY_LIST,
       inject: [CONFIG, LOGGER, SecretFiles],
       useFactory: ({ apiKeys }: GatewayConfig, logger: Logger, files: SecretFiles) =>
-        files.add(new SecretList(apiKeys, logger)),
+        files.add(new SecretList(apiKeys, logger), { isOfCallers: true }),
     },
     {
       provide: READ_TOKEN_SECRET_LIST,
       inject: [CONFIG, LOGGER, SecretFiles],
       useFactory: ({ readTokens }: GatewayConfig, logger: Logger, files: SecretFiles) =>
-        files.add(new SecretList(readTokens.secrets, logger)),
+        files.add(new SecretList(readTokens.secrets, logger), { isOfCallers: true }),
     },
     {
       provide: ApiKeys,

@@ -28,7 +28,7 @@ describe('SecretFiles', () => {
     jest.useFakeTimers();
     list = new ControlledList();
     files = new SecretFiles();
-    for (const each of [list, new ControlledList()]) files.add(each);
+    for (const each of [list, new ControlledList()]) files.add(each, { isOfCallers: true });
   });
   afterEach(() => void jest.useRealTimers());
 
@@ -80,10 +80,26 @@ describe('SecretFiles', () => {
     const none = new ControlledList();
     Object.assign(none, { hasFile: false });
     const withNone = new SecretFiles();
-    withNone.add(none);
+    withNone.add(none, { isOfCallers: true });
     await withNone.readAgain();
     await new SecretFiles().readAgain();
     expect(none.began).toBe(0);
+  });
+
+  // A disk that hung delayed every 401 by a second, though the file on it was an upstream's.
+  it('are read for a refusal where they are of callers, and nobody waits for an upstream’s', async () => {
+    const ofUpstream = new ControlledList();
+    ofUpstream.isHeld = true;
+    files.add(ofUpstream);
+    const { version } = files;
+    await files.readAgain();
+    ofUpstream.version++;
+    expect([list.began, ofUpstream.began, files.version]).toEqual([1, 0, version]);
+    await pass(1_000);
+    expect([list.began, ofUpstream.began]).toEqual([2, 1]);
+    const again = countedAgain();
+    await pass(200);
+    expect([again.over, list.began, ofUpstream.began]).toEqual([1, 3, 1]);
   });
 
   it('are read every second, and no more once the gateway closes', async () => {

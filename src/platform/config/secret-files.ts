@@ -13,11 +13,13 @@ const MIN_INTERVAL_MS = 125;
 type List = Pick<SecretList<unknown>, 'hasFile' | 'isFileGood' | 'name' | 'reread' | 'version'>;
 
 /**
- * The lists of secrets that have a file. The gateway reads the files every second, and again before it refuses a credential, so
- * that a new credential works at once.
+ * The lists of secrets that have a file. The gateway reads the files every second. Those of callers it reads again before it refuses a
+ * credential, so that a new one works at once.
  */
 export class SecretFiles implements OnModuleDestroy {
   private readonly lists: List[] = [];
+  /** Those of callers. A refusal waits for them, and for no other: a file of an upstream may be on a disk that hangs. */
+  private readonly ofCallers: List[] = [];
   private timer: NodeJS.Timeout | undefined;
   /** `next` has not begun: whoever asks now gets its result. */
   private next: Promise<void> | undefined;
@@ -25,10 +27,11 @@ export class SecretFiles implements OnModuleDestroy {
   private beganAtMs = Number.NEGATIVE_INFINITY;
 
   /** Adds a list, if it has a file, and returns it. */
-  add<Added extends List>(list: Added): Added {
+  add<Added extends List>(list: Added, { isOfCallers = false } = {}): Added {
     if (!list.hasFile) return list;
     this.lists.push(list);
-    this.timer ??= setInterval(() => void this.readAgain(), REREAD_INTERVAL_MS).unref();
+    if (isOfCallers) this.ofCallers.push(list);
+    this.timer ??= setInterval(() => this.readAll(), REREAD_INTERVAL_MS).unref();
     return list;
   }
 
@@ -36,9 +39,9 @@ export class SecretFiles implements OnModuleDestroy {
     clearInterval(this.timer);
   }
 
-  /** Grows with each change of a list. */
+  /** Grows with each change of a list of callers. */
   get version(): number {
-    return this.lists.reduce((sum, list) => sum + list.version, 0);
+    return this.ofCallers.reduce((sum, list) => sum + list.version, 0);
   }
 
   /** By its setting, whether each file was good when it was last read. */
@@ -58,11 +61,16 @@ export class SecretFiles implements OnModuleDestroy {
     },
   ];
 
-  /** Resolves after a read of the files that began after this call. Never fails. */
+  /** Resolves after a read of the files of callers that began after this call. Never fails. */
   readAgain(): Promise<void> {
-    if (this.lists.length === 0) return Promise.resolve();
+    if (this.ofCallers.length === 0) return Promise.resolve();
     this.next ??= this.turn().then(() => this.readNow());
     return this.next;
+  }
+
+  private readAll(): void {
+    void this.readAgain();
+    for (const list of this.lists) if (!this.ofCallers.includes(list)) void list.reread();
   }
 
   private async turn(): Promise<void> {
@@ -74,7 +82,7 @@ export class SecretFiles implements OnModuleDestroy {
   private async readNow(): Promise<void> {
     this.next = undefined;
     this.beganAtMs = performance.now();
-    this.last = Promise.all(this.lists.map((list) => list.reread()));
+    this.last = Promise.all(this.ofCallers.map((list) => list.reread()));
     await this.last;
   }
 }

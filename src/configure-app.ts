@@ -13,7 +13,6 @@ import { GatewayAdapter } from './platform/server/gateway.adapter.ts';
 import { GatewayState } from './platform/server/gateway-state.ts';
 import { AcceptBurst } from './platform/server/accept-burst.ts';
 import { headSizeStep } from './platform/server/head-size.step.ts';
-import { refuseHiddenHeaders } from './platform/server/hidden-headers.ts';
 import { OpenRequests } from './platform/server/open-requests.ts';
 import { closeInOrder } from './platform/server/orderly-close.ts';
 import { refuseUnparsed } from './platform/server/parser-refusals.ts';
@@ -70,9 +69,8 @@ export function configureApp(
   });
   catchStrayErrors(server, app.get(LOGGER, { strict: false }));
   closeInOrder(server);
-  const onRequest = refuseHiddenHeaders(server, connections.inTurn(way.take));
-  const onExpectation = refuseHiddenHeaders(server, connections.inTurn(way.takeAtOnce));
-  server.on('request', onRequest);
+  server.on('request', connections.inTurn(way.take));
+  const onExpectation = connections.inTurn(way.takeAtOnce);
   // Without this listener Node would ask for the body before the credential is checked. Other expectations are
   // ignored, as RFC 9110 §10.1.1 allows.
   server.on('checkContinue', onExpectation);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { AUTHORIZED } from '../support/gateway.ts';
-import { logOf, scriptedGateway } from '../support/scripted-gateway.ts';
+import { scriptedGateway } from '../support/scripted-gateway.ts';
 import { until } from '../support/until.ts';
 import { openWire, type Wire } from '../support/wire.ts';
 
@@ -117,29 +117,49 @@ describe('a request with Upgrade', () => {
   });
 });
 
-describe('a request with a thousand headers or more', () => {
-  const MANY = 'a:\r\n'.repeat(1_000);
+// Node 22 hid the headers behind the first thousand, and obeyed them: the gateway sent a POST without its body, and took what
+// followed an upgrade for a request.
+describe('what stands behind a thousand headers', () => {
+  const MANY = 'X-Forwarded-A:\r\n'.repeat(1_000);
+  let wire: Wire;
+  beforeEach(async () => {
+    answers = [];
+    wire = await openWire(gateway.port);
+  });
+  afterEach(() => wire.reset());
 
-  // Node 22 hid the last headers, and obeyed them: the gateway sent a POST without its body, and took what followed an
-  // upgrade for a request.
-  it.each([
-    ['an upgrade', 'GET', UPGRADE, CARRIER],
-    ['a length', 'POST', `Content-Length: ${HIDDEN.length}`, HIDDEN],
-    ['chunks', 'POST', 'Transfer-Encoding: chunked', `2\r\nhi\r\n0\r\n\r\n${HIDDEN}`],
-    ['another coding', 'POST', 'Transfer-Encoding: gzip, chunked', `0\r\n\r\n${HIDDEN}`],
-    ['what asks for leave', 'PUT', 'Content-Length: 2\r\nExpect: 100-continue', ''],
-    ['nothing more', 'GET', 'X-Last: x', HIDDEN],
-  ])('is refused, and nothing behind it runs: %s at their end', async (_, method, last, rest) => {
-    const wire = await openWire(gateway.port);
+  const send = async (method: string, last: string, rest: string): Promise<void> => {
     await wire.write(`${method} /streams/a HTTP/1.1\r\n${OWN}\r\n${MANY}${last}\r\n\r\n${rest}`);
+  };
+  const bodies = (): string[] => upstream.seen.map(({ body }) => body.toString());
+
+  it.each([
+    ['a length', `Content-Length: ${HIDDEN.length}`, HIDDEN],
+    [
+      'chunks',
+      'Transfer-Encoding: chunked',
+      `${HIDDEN.length.toString(16)}\r\n${HIDDEN}\r\n0\r\n\r\n`,
+    ],
+  ])('counts: %s', async (_, last, rest) => {
+    await send('POST', last, rest);
+    await until('the upstream is asked', () => answers.length === 1);
+    expect(bodies()).toEqual([HIDDEN]);
+  });
+
+  it('counts: an upgrade, behind which nothing runs', async () => {
+    await send('GET', UPGRADE, CARRIER);
     wire.socket.write(HIDDEN, () => undefined);
+    await until('the upstream is asked', () => answers.length === 1);
+    answers[0]?.();
     await wire.over();
-    expect(wire.received).toMatch(/^HTTP\/1\.1 431 [^]*\r\nConnection: close\r\n\r\n$/);
-    await fetch(`${gateway.url}/health`);
-    expect(upstream.seen).toEqual([]);
-    expect(logOf(gateway).find(({ status }) => status === 431)).toMatchObject({
-      reason: 'HPE_HEADER_OVERFLOW',
-      path: '(no path)',
-    });
+    expect(wire.received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nConnection: close\r\n\r\nok$/);
+    expect(bodies()).toEqual(['']);
+  });
+
+  it('counts: another coding, behind which nothing runs', async () => {
+    await send('POST', 'Transfer-Encoding: gzip, chunked', `0\r\n\r\n${HIDDEN}`);
+    await wire.over();
+    expect(wire.received).toMatch(/^HTTP\/1\.1 400 [^]*\r\nConnection: close\r\n/);
+    expect(bodies()).toEqual([]);
   });
 });

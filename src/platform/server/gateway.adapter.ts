@@ -38,6 +38,8 @@ export class GatewayAdapter extends ExpressAdapter {
   constructor(serverOptions: ServerOptions, reusePort = false) {
     super(createExpress());
     this.server = createServer(serverOptions);
+    // The size of the head is their limit. Node 22 hides the headers beyond a number, which its parser obeys all the same.
+    this.server.maxHeadersCount = 0;
     this.reusePort = reusePort;
   }
 

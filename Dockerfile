@@ -10,6 +10,9 @@ ARG NODE_IMAGE=docker.io/library/node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY tools/keep-packages.ts ./tools/
+# Without the packages of the tests, which are most of the development packages. The bundle takes along what it finds.
+RUN node tools/keep-packages.ts @types/express @types/node rolldown typescript
 # No package of this build needs its install script, and none gets to run one. Without the workspaces, the client
 # library and the command line: their folders are not here, nor is what they alone need.
 RUN npm ci --workspaces=false --ignore-scripts --no-audit --no-fund

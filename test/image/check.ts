@@ -1,6 +1,6 @@
 /**
- * Checks a built image: `node test/image/check.ts ROOT CONFIG`, its root filesystem as a folder and
- * what `buildah inspect` says of it as a file. `run.sh` calls it.
+ * Checks a built image: `node test/image/check.ts ROOT CONFIG REVISION`, its root filesystem as a folder,
+ * what `buildah inspect` says of it as a file, and the revision of its label. `run.sh` calls it.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
@@ -18,8 +18,8 @@ const MAX_IMAGE_BYTES = 138 * MEBIBYTE;
 const DRAIN_TIMEOUT_MS = 20_000;
 const API_KEY = 'image-test-key-0123456789';
 
-const [root, configFile] = process.argv.slice(2);
-if (!root || !configFile) throw new Error('usage: check.ts ROOT CONFIG');
+const [root, configFile, revision] = process.argv.slice(2);
+if (!root || !configFile || !revision) throw new Error('usage: check.ts ROOT CONFIG REVISION');
 const {
   config,
   rootfs: { diff_ids: layers },
@@ -45,7 +45,7 @@ await checks.check('says how it is run: by number, by exec, with labels and a he
   assert.deepEqual(Object.keys(config.ExposedPorts).sort(), ['8787/tcp', '8788/tcp']);
   assert.equal(config.Labels['org.opencontainers.image.title'], 'agent-gateway');
   assert.equal(config.Labels['org.opencontainers.image.version'], project.version);
-  assert.equal(config.Labels['org.opencontainers.image.revision'], 'test');
+  assert.equal(config.Labels['org.opencontainers.image.revision'], revision);
   assert.deepEqual(config.Healthcheck.Test.slice(0, 3), ['CMD', 'node', '--eval']);
 });
 

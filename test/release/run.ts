@@ -1,7 +1,8 @@
 /**
  * Makes a release twice as `npm run release -- --dry-run` does, compares, and installs what came out: `npm run test:release`. It builds
- * the next version, too, to see what stays the same; `-- --once` makes one alone. Needs root and what the release needs; without a container
- * registry the base of the image is made as `test:image` makes it.
+ * the next version, too, to see what stays the same; `-- --once` makes one alone. With KEEP_IMAGE the image of the release stays under this
+ * name, for `test:image`. Needs root and what the release needs; without a container registry the base of the image is made as `test:image`
+ * makes it.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -68,6 +69,14 @@ function release(...args: string[]): string {
 
 const releaseTo = (to: string): string => release('--dry-run', '--out', to);
 
+/** A buildah that gives an image this name, too, before it removes it as the release asks. */
+function keepingBuildah(name: string): string {
+  const path = join(folder, 'buildah');
+  const script = `#!/bin/sh\n[ "$1" = rmi ] && ${BUILDAH} tag "$2" "${name}"\nexec ${BUILDAH} "$@"\n`;
+  writeFileSync(path, script, { mode: 0o755 });
+  return path;
+}
+
 /** Installs an npm package in an empty folder and returns the output of a script there. */
 function installed(name: string, tarball: string, script: string): string {
   const cwd = join(folder, name);
@@ -86,6 +95,7 @@ try {
   // A clean tree of the last commit, whatever is being worked on here.
   run('git', ['clone', '--quiet', ROOT, clone]);
   run('cp', ['-al', join(ROOT, 'node_modules'), join(clone, 'node_modules')]);
+  if (process.env.KEEP_IMAGE) env.BUILDAH = keepingBuildah(process.env.KEEP_IMAGE);
 
   await checks.check('a dry run makes everything, and says that nothing was pushed', async () => {
     const said = releaseTo(out);

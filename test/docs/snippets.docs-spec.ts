@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findChromium, HOW_TO_GET_CHROMIUM, launchChromium } from '../browser/chromium.ts';
 import { WAIT_MS } from '../browser/waits.ts';
+import { sampleOf } from '../support/share.ts';
 import type { Block } from './markdown.ts';
 import { NOT_RUN } from './not-run.ts';
 import { PageRun } from './page-run.ts';
@@ -12,8 +13,11 @@ const PYTHON_PAGE = 'docs/from-python.md';
 /** `npm run test:python`, which has an environment of Python, tests its page by this file, too. */
 const isForPython = process.env.PYTHON_BIN !== undefined;
 
-const pages = readPages().filter(
-  ({ path, blocks }) => blocks.some(hasTest) && (path === PYTHON_PAGE) === isForPython,
+// With `TEST_SHARE` some of them.
+const pages = sampleOf(
+  readPages().filter(
+    ({ path, blocks }) => blocks.some(hasTest) && (path === PYTHON_PAGE) === isForPython,
+  ),
 );
 const firstLine = ({ text }: Block): string => (text.split('\n', 1)[0] ?? '').slice(0, 60);
 

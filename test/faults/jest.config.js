@@ -6,7 +6,7 @@ import { sampleOf } from '../support/share.ts';
 
 const rootDir = resolve(import.meta.dirname, '../..');
 
-// CI runs about half of the files, chosen anew each time; `npm run test:long` has all.
+// CI runs about a third of the files, chosen anew each time; `npm run test:long` has all.
 const FILES = globSync('test/faults/*.fault-spec.ts', { cwd: rootDir }).sort();
 
 /** @type {import('jest').Config} */

@@ -1,6 +1,7 @@
 /**
  * Packs the command line, the client, the hooks and the transport as `npm pack` does, installs each into an empty folder, and runs them
- * from there; the command line from the project and from a clone that is not built, too: `npm run test:package`.
+ * from there; the command line from the project and from a clone that is not built, too: `npm run test:package`. With `TEST_SHARE` the
+ * transport has one version of the AI SDK.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -23,6 +24,7 @@ import { startProcess, untilReady, type RunningProcess } from '../../local/stack
 import '../../local/catalog/unref-client-timers.ts';
 import { measureClient } from './client-sizes.ts';
 import { Checks } from '../support/checks.ts';
+import { sampleOf } from '../support/share.ts';
 import { startLocalSystem, type LocalSystem } from '../support/local-system.ts';
 import { API_KEY, READ_TOKEN_SECRET } from '../support/credentials.ts';
 import { startGatewayChild } from '../support/gateway-child.ts';
@@ -389,7 +391,7 @@ try {
     assert.equal(await runBesideClient('react', react, USE_OF_HOOKS), '<p>idle 0</p>\n');
   });
 
-  for (const version of [6, 7]) {
+  for (const version of sampleOf([6, 7])) {
     await checks.check(
       `the transport packs, and works beside the client and AI SDK ${version}, with types`,
       async () => {

@@ -66,9 +66,10 @@ function checkWheel(bin: string): void {
   try {
     if (!check(python, ['-m', 'pip', 'wheel', '-q', '--no-deps', '-w', folder, PACKAGE])) return;
     const [wheel = ''] = globSync(join(folder, '*.whl'));
-    if (!check(python, ['-m', 'venv', join(folder, 'own')])) return;
+    // The pip that is here installs it: one more would take as long as the package itself.
+    if (!check(python, ['-m', 'venv', '--without-pip', join(folder, 'own')])) return;
     const own = join(folder, 'own/bin/python');
-    if (!check(own, ['-m', 'pip', ...quiet, wheel])) return;
+    if (!check(python, ['-m', 'pip', '--python', own, ...quiet, wheel])) return;
     const use = [
       'import agent_gateway, importlib.metadata, importlib.util, pathlib',
       'names = {one.metadata["Name"].lower() for one in importlib.metadata.distributions()}',

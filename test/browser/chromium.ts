@@ -14,8 +14,9 @@ Elsewhere: install Chromium or Chrome and name its program in CHROMIUM_PATH.`;
 export const REBOUND_HOST = 'rebound.example';
 
 /**
- * Each window of Chromium has web pages for the list under its address bar, which take half a second of processor time. This switch
- * replaces that of Playwright, so all but the last line repeat the features that Playwright disables.
+ * Each window of Chromium has web pages for the list under its address bar, which take half a second of processor time, and a process
+ * for the next page. This switch replaces that of Playwright, so all but the last two lines repeat the features that Playwright
+ * disables.
  */
 const DISABLED_FEATURES = [
   ...['AvoidUnnecessaryBeforeUnloadCheckSync', 'DestroyProfileOnBrowserClose', 'HttpsUpgrades'],
@@ -23,6 +24,7 @@ const DISABLED_FEATURES = [
   ...['ThirdPartyStoragePartitioning', 'AvoidCorsURLLoaderRestartOnRedirect', 'OptimizationHints'],
   ...['NetworkTimeServiceQuerying', 'AimEnabled', 'PreconnectToSearch'],
   ...['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup'],
+  'SpareRendererForSitePerProcess',
 ];
 
 /** The path of Chromium, or undefined if it is not installed. */

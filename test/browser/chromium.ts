@@ -13,18 +13,31 @@ Elsewhere: install Chromium or Chrome and name its program in CHROMIUM_PATH.`;
 /** A name of a page's own site that leads to this machine: what DNS rebinding does. */
 export const REBOUND_HOST = 'rebound.example';
 
+/** What Playwright disables in Chromium on Linux. A switch of one's own replaces its switch. */
+const DISABLED_BY_PLAYWRIGHT = [
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'AimEnabled',
+  'DestroyProfileOnBrowserClose',
+  'HttpsFirstBalancedModeAutoEnable',
+  'HttpsUpgrades',
+  'LensOverlay',
+  'MediaRouter',
+  'NetworkTimeServiceQuerying',
+  'OptimizationHints',
+  'PaintHolding',
+  'PreconnectToSearch',
+  'ThirdPartyStoragePartitioning',
+];
 /**
  * Each window of Chromium has web pages for the list under its address bar, which take half a second of processor time, and a process
- * for the next page. This switch replaces that of Playwright, so all but the last two lines repeat the features that Playwright
- * disables.
+ * for the next page.
  */
-const DISABLED_FEATURES = [
-  ...['AvoidUnnecessaryBeforeUnloadCheckSync', 'DestroyProfileOnBrowserClose', 'HttpsUpgrades'],
-  ...['HttpsFirstBalancedModeAutoEnable', 'LensOverlay', 'MediaRouter', 'PaintHolding'],
-  ...['ThirdPartyStoragePartitioning', 'AvoidCorsURLLoaderRestartOnRedirect', 'OptimizationHints'],
-  ...['NetworkTimeServiceQuerying', 'AimEnabled', 'PreconnectToSearch'],
-  ...['WebUIOmniboxPopup', 'WebUIOmniboxAimPopup', 'WebUIOmniboxFullPopup'],
+const NOT_NEEDED = [
   'SpareRendererForSitePerProcess',
+  'WebUIOmniboxAimPopup',
+  'WebUIOmniboxFullPopup',
+  'WebUIOmniboxPopup',
 ];
 
 /** The path of Chromium, or undefined if it is not installed. */
@@ -43,7 +56,7 @@ export function launchChromium(executablePath: string): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      `--disable-features=${DISABLED_FEATURES.join(',')}`,
+      `--disable-features=${[...DISABLED_BY_PLAYWRIGHT, ...NOT_NEEDED].join(',')}`,
       `--host-resolver-rules=MAP ${REBOUND_HOST} 127.0.0.1`,
     ],
   });

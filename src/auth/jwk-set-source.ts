@@ -1,17 +1,26 @@
 import type { LookupFunction } from 'node:net';
 import { Agent, request, type Dispatcher } from 'undici';
 import { MAX_FILE_BYTES, readSmallFile, smallText } from '../platform/config/small-file.ts';
+import { orderedJwkSet } from './jwk-set.ts';
 
 const FETCH_TIMEOUT_MS = 3_000;
 
-/** The source of a JWK set, and how often the gateway may read it. */
+/** The source of a JWK set, and how often the gateway reads it. */
 export interface JwkSetSource {
-  /** The set as text. Rejects if it cannot be read. */
-  read(): Promise<string>;
-  /** How long after a read that succeeded the next one begins, counted from its beginning. */
+  /** The set as ordered text. Rejects with an error that has a code if there is none. */
+  readonly read: () => Promise<string>;
+  /** How long after the beginning of a read the next one begins. */
   refreshMs: number;
-  /** The same after reads that failed, from the second one in a row on. */
-  retryMs: number;
+}
+
+/** Why there is no set. `code` stands where errors of the system have theirs. */
+class NoJwkSet extends Error {
+  readonly code: string;
+
+  constructor(code: string, cause?: unknown) {
+    super(`there is no JWK set: ${code}`, { cause });
+    this.code = code;
+  }
 }
 
 /**
@@ -19,9 +28,7 @@ export interface JwkSetSource {
  * URL.
  */
 export function jwkSetSource(location: string, lookup?: LookupFunction): JwkSetSource {
-  if (!/^https?:\/\//i.test(location)) {
-    return { read: () => readSmallFile(location), refreshMs: 1_000, retryMs: 1_000 };
-  }
+  const isUrl = /^https?:\/\//i.test(location);
   // A connection for each read: the server may close a kept one just when the next read begins.
   const dispatcher = new Agent({
     connect: { lookup },
@@ -29,24 +36,35 @@ export function jwkSetSource(location: string, lookup?: LookupFunction): JwkSetS
     allowH2: false,
     maxResponseSize: MAX_FILE_BYTES,
   });
-  // A withdrawn key ends the reads that it opened within 5 s, if the server answers within a second.
-  return { read: () => fetchText(location, dispatcher), refreshMs: 2_000, retryMs: 5_000 };
+  const read = async (): Promise<string> => {
+    const text = await (isUrl ? fetchText(location, dispatcher) : readSmallFile(location));
+    try {
+      return orderedJwkSet(text);
+    } catch {
+      throw new NoJwkSet('no JSON with keys');
+    }
+  };
+  // A key that is withdrawn at a URL ends the reads that it opened within 5 s, if the server answers within a second.
+  return { read, refreshMs: isUrl ? 2_000 : 1_000 };
 }
 
 /** Redirects are not followed, because only the setting decides whose keys are trusted. */
 async function fetchText(url: string, dispatcher: Dispatcher): Promise<string> {
-  const { statusCode, body } = await request(url, {
-    dispatcher,
-    signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
-    headers: {
-      accept: 'application/jwk-set+json, application/json',
-      // Nothing here decodes another one. Without the header a server may choose (RFC 9110 §12.5.3).
-      'accept-encoding': 'identity',
-    },
-  });
-  if (statusCode !== 200) {
+  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS);
+  try {
+    const { statusCode, body } = await request(url, {
+      dispatcher,
+      signal,
+      headers: {
+        accept: 'application/jwk-set+json, application/json',
+        // Nothing here decodes another one. Without the header a server may choose (RFC 9110 §12.5.3).
+        'accept-encoding': 'identity',
+      },
+    });
+    if (statusCode === 200) return smallText(Buffer.from(await body.arrayBuffer()));
     await body.dump();
-    throw new Error(`the JWK set's server answered ${statusCode}`);
+    throw new NoJwkSet(`status ${statusCode}`);
+  } catch (error) {
+    throw signal.aborted ? new NoJwkSet(`no answer in ${FETCH_TIMEOUT_MS} ms`, error) : error;
   }
-  return smallText(Buffer.from(await body.arrayBuffer()));
 }

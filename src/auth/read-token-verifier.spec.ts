@@ -33,13 +33,10 @@ const OTHER_KEY = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk
 const OCT_KEY = { kty: 'oct', k: SECRET.toString('base64url'), kid: 'oct', alg: 'HS256' };
 
 function verifier(secrets: Buffer[], keys?: object[]): ReadTokenVerifier {
-  const source = {
-    read: () => Promise.resolve(JSON.stringify({ keys })),
-    refreshMs: Infinity,
-    retryMs: Infinity,
-  };
+  const source = { read: () => Promise.resolve(JSON.stringify({ keys })), refreshMs: 60_000 };
   const logger = { error: () => undefined, info: () => undefined };
-  const keySet = keys && new TokenKeySet(source, logger, () => NOW_MS);
+  const keySet = keys && new TokenKeySet(source, logger);
+  keySet?.start();
   return new ReadTokenVerifier({ entries: secrets, version: 0 }, keySet, RULES, () => NOW_MS);
 }
 

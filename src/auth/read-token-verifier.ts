@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash, type KeyObject } from 'node:crypto';
 import { compactVerify, decodeProtectedHeader, type CompactVerifyResult } from 'jose';
 import { RecentMap } from '../platform/collections/recent-map.ts';
 import type { SecretList } from '../platform/config/secret-list.ts';
@@ -6,12 +6,8 @@ import type { Caller } from '../platform/server/caller.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { isJsonObject } from '../platform/http/parsed-json.ts';
 import { credentialDigest, invalidCredentials, tokenExpired } from './bearer.ts';
-import {
-  JWKS_ALGORITHMS,
-  KeysUnavailable,
-  type TokenKeySet,
-  type VerifiedPayload,
-} from './token-key-set.ts';
+import { JWKS_ALGORITHMS } from './jwk-set.ts';
+import type { TokenKeySet } from './token-key-set.ts';
 import {
   readTokenFromClaims,
   TokenRefusal,
@@ -25,6 +21,12 @@ const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 export interface VerifierRules extends ClaimRules {
   /** How many of the tokens last used the cache holds at least. Any other one is verified again. */
   maxKnownTokens: number;
+}
+
+/** The payload of a token with a valid signature, and the name of the key that made it. */
+interface VerifiedPayload {
+  payload: Uint8Array;
+  signedBy: string;
 }
 
 /** A verified token, and the versions of the keys at that time. */
@@ -73,7 +75,7 @@ export class ReadTokenVerifier {
 
   /**
    * Verifies a credential and returns its token. With a digest, the cache keeps the token. Throws a `GatewayError`:
-   * `token_expired`, `invalid_credentials`, or `keys_unavailable` if the keys cannot be fetched.
+   * `token_expired`, `invalid_credentials`, or `keys_unavailable` if the key set cannot be had, and its key may be in it.
    */
   async verify(credential: string, digest?: string): Promise<ReadToken> {
     try {
@@ -84,13 +86,6 @@ export class ReadTokenVerifier {
       if (digest !== undefined) this.verified.set(digest, { token, secrets, keySet });
       return token;
     } catch (error) {
-      if (error instanceof KeysUnavailable) {
-        throw new GatewayError(
-          'keys_unavailable',
-          'The keys of read tokens are not available; try again.',
-          { cause: error, headers: { 'Retry-After': '1' } },
-        );
-      }
       if (!(error instanceof TokenRefusal)) throw error;
       if (error.reason === 'expired') throw tokenExpired(error.message);
       const reason = error.reason === 'malformed' ? 'unknown_credential' : error.reason;
@@ -107,11 +102,11 @@ export class ReadTokenVerifier {
   trusts({ signedBy }: Pick<ReadToken, 'signedBy'>): boolean {
     return (
       this.secrets.entries.some((secret) => nameOfSecret(secret) === signedBy) ||
-      (this.keySet?.holds(signedBy) ?? false)
+      (this.keySet?.keys.some(({ name }) => name === signedBy) ?? false)
     );
   }
 
-  /** The token of a credential. Throws `TokenRefusal` or `KeysUnavailable`. */
+  /** The token of a credential. Throws `TokenRefusal`, or the error `keys_unavailable`. */
   private async judge(credential: string): Promise<ReadToken> {
     const { payload, signedBy } = await this.verifiedPayload(credential);
     const grant = readTokenFromClaims(parseClaims(payload), this.rules, this.now() / 1000);
@@ -121,7 +116,7 @@ export class ReadTokenVerifier {
   private async verifiedPayload(credential: string): Promise<VerifiedPayload> {
     // A JWE has five parts, so it is refused here.
     if (!COMPACT_JWS.test(credential)) throw malformed();
-    const algorithm = headerAlgorithm(credential);
+    const { alg = '', kid } = headerOf(credential);
     if (!credential.split('.').every(isCanonical)) {
       throw new TokenRefusal(
         'malformed',
@@ -129,24 +124,60 @@ export class ReadTokenVerifier {
       );
     }
     // The configured keys say which algorithms there are; the header only chooses among them.
-    if (algorithm === SECRET_ALGORITHM && this.secrets.entries.length > 0) {
-      return this.verifyWithSecrets(credential);
+    if (alg === SECRET_ALGORITHM && this.secrets.entries.length > 0) {
+      const keys = this.secrets.entries.map((key) => ({ key, name: nameOfSecret(key) }));
+      return (await verifiedWith(keys, credential, alg)) ?? refuseSignature();
     }
-    if (JWKS_ALGORITHMS.includes(algorithm) && this.keySet) {
-      return this.keySet.verify(credential);
+    if (JWKS_ALGORITHMS.includes(alg) && this.keySet) {
+      return this.verifiedWithKeySet(this.keySet, credential, alg, kid);
     }
     throw new TokenRefusal('signature', 'The read token is signed in a way not accepted here.');
   }
 
-  private async verifyWithSecrets(credential: string): Promise<VerifiedPayload> {
-    for (const secret of this.secrets.entries) {
-      const verified = await compactVerify(credential, secret, {
-        algorithms: [SECRET_ALGORITHM],
-      }).catch((): CompactVerifyResult | undefined => undefined);
-      if (verified) return { payload: verified.payload, signedBy: nameOfSecret(secret) };
+  /** Without a `kid` any key of the kind may have signed the token. */
+  private async verifiedWithKeySet(
+    keySet: TokenKeySet,
+    credential: string,
+    alg: string,
+    kid: unknown,
+  ): Promise<VerifiedPayload> {
+    const isNamed = typeof kid === 'string';
+    const fitting = () =>
+      keySet.keys.filter((key) => key.algorithms.includes(alg) && (!isNamed || key.kid === kid));
+    let verified = await verifiedWith(fitting(), credential, alg);
+    if (!verified && keySet.nextRead) {
+      // The key may be newer than the set.
+      await keySet.nextRead;
+      verified = await verifiedWith(fitting(), credential, alg);
     }
-    throw new TokenRefusal('signature', "The read token's signature is not valid here.");
+    if (verified) return verified;
+    if (!keySet.isGood && (!isNamed || fitting().length === 0)) {
+      throw new GatewayError(
+        'keys_unavailable',
+        'The keys of read tokens are not available; try again.',
+        { headers: { 'Retry-After': '1' } },
+      );
+    }
+    return refuseSignature();
   }
+}
+
+async function verifiedWith(
+  keys: readonly { key: KeyObject | Uint8Array; name: string }[],
+  credential: string,
+  algorithm: string,
+): Promise<VerifiedPayload | undefined> {
+  for (const { key, name } of keys) {
+    const verified = await compactVerify(credential, key, { algorithms: [algorithm] }).catch(
+      (): CompactVerifyResult | undefined => undefined,
+    );
+    if (verified) return { payload: verified.payload, signedBy: name };
+  }
+  return undefined;
+}
+
+function refuseSignature(): never {
+  throw new TokenRefusal('signature', "The read token's signature is not valid here.");
 }
 
 const secretNames = new WeakMap<Buffer, string>();
@@ -154,7 +185,7 @@ const secretNames = new WeakMap<Buffer, string>();
 function nameOfSecret(secret: Buffer): string {
   const known = secretNames.get(secret);
   if (known !== undefined) return known;
-  const name = `secret:${createHash('sha256').update(secret).digest('base64')}`;
+  const name = `secret:${hash('sha256', secret, 'base64')}`;
   secretNames.set(secret, name);
   return name;
 }
@@ -178,9 +209,9 @@ function callerOf(credential: string, subject: string | undefined): Caller {
   return { id: credentialDigest(signedPart).toString('base64'), isSubject: false };
 }
 
-function headerAlgorithm(credential: string): string {
+function headerOf(credential: string): ReturnType<typeof decodeProtectedHeader> {
   try {
-    return decodeProtectedHeader(credential).alg ?? '';
+    return decodeProtectedHeader(credential);
   } catch {
     throw malformed();
   }

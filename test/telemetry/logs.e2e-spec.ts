@@ -387,7 +387,7 @@ describe('a secret', () => {
     expect(response.status).toBe(503);
     await gateway.stop();
 
-    expect(gateway.logLines.join('\n')).toContain('the JWK set cannot be read');
+    expect(gateway.logLines.join('\n')).toContain('GATEWAY_READ_TOKEN_JWKS cannot be read');
     expectNoTrace(gateway);
   });
 

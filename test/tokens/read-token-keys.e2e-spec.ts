@@ -167,7 +167,7 @@ describe('a read token of a key set', () => {
     expect([await statusOf(before.token()), await statusOf(after.token())]).toEqual([200, 401]);
 
     await write('{"keys":[');
-    while (!gateway.logLines.some((line) => line.includes('the keys in use are kept'))) {
+    while (!gateway.logLines.some((line) => line.includes('the list in use is kept'))) {
       expect(await statusOf(before.token())).toBe(200);
     }
     expect(await statusOf(after.token())).toBe(503);

@@ -18,14 +18,14 @@ export class SecretList<Entry> {
   private seen: string | undefined;
   private reading: Promise<void> | undefined;
   private readonly source: SecretSource<Entry>;
-  private readonly logger: Logger;
+  private readonly logger: Pick<Logger, 'error' | 'info'>;
   private readonly readText: (path: string) => Promise<string>;
   private readonly readTimeoutMs: number;
 
   /** A test sets how the file is read, and for how long anybody waits for it. */
   constructor(
     source: SecretSource<Entry>,
-    logger: Logger,
+    logger: Pick<Logger, 'error' | 'info'>,
     readText = readSmallFile,
     readTimeoutMs = READ_TIMEOUT_MS,
   ) {

@@ -106,6 +106,7 @@ export function tokenVerifier(settings: TokenSettings): ReadTokenVerifier {
   const { secrets, jwks, tenant, maxTtlSeconds } = settings;
   const silent = { error: () => undefined, info: () => undefined };
   const keySet = jwks === undefined ? undefined : new TokenKeySet(jwkSetSource(jwks), silent);
+  keySet?.start();
   return new ReadTokenVerifier({ entries: secrets, version: 0 }, keySet, {
     tenant,
     maxTtlSeconds,

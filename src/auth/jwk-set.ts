@@ -1,0 +1,55 @@
+import { createPublicKey, hash, type JsonWebKey, type KeyObject } from 'node:crypto';
+import type { ParsedList } from '../platform/config/secret-source.ts';
+
+/** A public key that verifies read tokens. */
+export interface TokenKey {
+  /** Identifies the key, in whatever form a set describes it: `ReadToken.signedBy`. */
+  name: string;
+  kid: unknown;
+  algorithms: readonly string[];
+  key: KeyObject;
+}
+
+/** The algorithms of each kind of key. RFC 9864 §2.2 names EdDSA with the curve Ed25519 by the curve. */
+const ALGORITHMS = new Map([
+  ['OKP Ed25519', ['EdDSA', 'Ed25519']],
+  ['EC P-256', ['ES256']],
+  ['RSA', ['RS256']],
+]);
+export const JWKS_ALGORITHMS: readonly string[] = [...ALGORITHMS.values()].flat();
+
+/** The same text for the same keys, in whatever order a server writes them and their members. */
+export function orderedJwkSet(text: string): string {
+  const { keys } = JSON.parse(text) as { keys: object[] };
+  const ordered = keys.map((jwk) => {
+    const members = Object.entries(jwk).sort(([one], [other]) => (one < other ? -1 : 1));
+    return JSON.stringify(Object.fromEntries(members));
+  });
+  return `{"keys":[${ordered.sort().join()}]}`;
+}
+
+/** The keys with which a token can be verified. A set without one is wrong: a server that lost its keys withdraws none. */
+export function parseJwkSet(text: string): ParsedList<TokenKey> {
+  const { keys } = JSON.parse(text) as { keys: JsonWebKey[] };
+  const entries = keys.flatMap(usableKey);
+  return { entries, problems: entries.length > 0 ? [] : ['holds no key that can verify tokens'] };
+}
+
+/** None for a key of another kind or use (RFC 7517 §4), and for a private one. */
+function usableKey(jwk: JsonWebKey): TokenKey[] {
+  const { kty, crv, alg, use = 'sig', key_ops: operations, kid, d } = jwk;
+  const algorithms = ALGORITHMS.get(crv === undefined ? `${kty}` : `${kty} ${crv}`) ?? [];
+  const isForTokens =
+    d === undefined &&
+    use === 'sig' &&
+    (!Array.isArray(operations) || operations.includes('verify')) &&
+    (typeof alg !== 'string' || algorithms.includes(alg));
+  if (algorithms.length === 0 || !isForTokens) return [];
+  try {
+    const key = createPublicKey({ key: jwk, format: 'jwk' });
+    const digest = hash('sha256', key.export({ format: 'der', type: 'spki' }), 'base64');
+    return [{ name: `jwk:${digest}`, kid, algorithms, key }];
+  } catch {
+    return [];
+  }
+}

@@ -1,23 +1,18 @@
 import { SetMetadata, type CustomDecorator } from '@nestjs/common';
 import type { Scope } from '../contract/api-key.ts';
 
-/**
- * Who may use a route: anyone, or a server with an API key, or also a browser with a read token. A read token opens
- * GET and HEAD of the paths that its prefix covers.
- */
-export type AccessRule = 'public' | 'api-key' | 'api-key-or-read-token';
+/** What a route asks for: nothing, or a credential that has this scope. */
+export type AccessRule = 'public' | Scope;
 
 export const ACCESS_RULE = 'gateway:access';
-export const REQUIRED_SCOPE = 'gateway:scope';
 
 /** States a route's access, on the controller or the method. A route without it does not start. */
 export const Access = (rule: AccessRule): CustomDecorator => SetMetadata(ACCESS_RULE, rule);
 
-/**
- * States the scope that an API key needs for a route, on the controller or the method. A route that is not public
- * does not start without it.
- */
-export const RequiredScope = (scope: Scope): CustomDecorator => SetMetadata(REQUIRED_SCOPE, scope);
+/** Whether a read token may come to a route. It opens GET and HEAD of the paths that its prefix covers. */
+export function takesReadTokens(rule: AccessRule): boolean {
+  return rule.startsWith('streams:') || rule.startsWith('shapes:');
+}
 
 export const NAMED_PATH = 'gateway:named-path';
 
@@ -29,5 +24,5 @@ export interface NamedPath {
   check(value: string): void;
 }
 
-/** States such a header, on the controller or the method. */
+/** States such a header, on the controller. */
 export const NamesPath = (named: NamedPath): CustomDecorator => SetMetadata(NAMED_PATH, named);

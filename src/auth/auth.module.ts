@@ -9,13 +9,10 @@ import { LOGGER } from '../platform/log/create-logger.ts';
 import { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { NameResolver } from '../platform/names/name-resolver.ts';
 import { AccessGuard } from './access.guard.ts';
-import { ApiKeyGuard } from './api-key.guard.ts';
 import { ApiKeys } from './api-keys.ts';
 import { DeclaredAccess } from './declared-access.ts';
 import { jwkSetSource } from './jwk-set-source.ts';
-import { ReadAccessGuard } from './read-access.guard.ts';
 import { WithdrawnCredentials } from './withdrawn-credentials.ts';
-import { RouteRules } from './route-rules.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { TokenKeySet } from './token-key-set.ts';
 
@@ -72,9 +69,6 @@ const READ_TOKEN_KEY_SET = Symbol('read token key set');
           maxKnownTokens: maxOpenReads,
         }),
     },
-    RouteRules,
-    ApiKeyGuard,
-    ReadAccessGuard,
     AccessGuard,
     DeclaredAccess,
     WithdrawnCredentials,
@@ -85,7 +79,7 @@ export class AuthModule {}
 
 function startKeySet(location: string, logger: Logger, names: NameResolver): TokenKeySet {
   const keySet = new TokenKeySet(jwkSetSource(location, names.lookup), logger);
-  // Not awaited, because a missing key set must not keep the gateway from starting.
-  void keySet.start();
+  // A missing key set must not keep the gateway from starting.
+  keySet.start();
   return keySet;
 }

@@ -5,8 +5,7 @@ import {
   METHOD_METADATA,
   PATH_METADATA,
 } from '@nestjs/common/constants.js';
-import type { Scope } from '../contract/api-key.ts';
-import { ACCESS_RULE, REQUIRED_SCOPE, type AccessRule } from './access.decorator.ts';
+import { ACCESS_RULE, type AccessRule } from './access.decorator.ts';
 
 /** A route as its controller declares it. */
 export interface DeclaredRoute {
@@ -14,16 +13,13 @@ export interface DeclaredRoute {
   path: string;
   handler: string;
   access: AccessRule | undefined;
-  /** The scope that an API key needs. */
-  scope: Scope | undefined;
   /** Whether the route or its controller has an exception filter of its own. */
   hasOwnFilter: boolean;
 }
 
 /**
- * Stops the start if a route declares no access, or no scope for API keys, so that nothing is open by omission. It
- * also stops the start if a route has a filter of its own, because errors of a read after its handler has returned
- * reach only the global filter.
+ * Stops the start if a route declares no access, so that nothing is open by omission. It also stops the start if a route
+ * has a filter of its own, because errors of a read after its handler has returned reach only the global filter.
  */
 @Injectable()
 export class DeclaredAccess implements OnModuleInit {
@@ -37,10 +33,6 @@ export class DeclaredAccess implements OnModuleInit {
     refuse(
       'declare no access',
       routes.filter(({ access }) => access === undefined),
-    );
-    refuse(
-      'declare no scope',
-      routes.filter(({ access, scope }) => access !== 'public' && scope === undefined),
     );
     refuse(
       'have a filter of their own, which reads would pass by',
@@ -64,15 +56,13 @@ export class DeclaredAccess implements OnModuleInit {
     const paths = Reflect.getMetadata(PATH_METADATA, handler) as string | string[] | undefined;
     if (paths === undefined) return [];
     const base = String(Reflect.getMetadata(PATH_METADATA, controller) ?? '');
-    const declared = (name: string): unknown =>
-      Reflect.getMetadata(name, handler) ?? Reflect.getMetadata(name, controller);
     const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod];
     return [paths].flat().map((path) => ({
       method,
       path: `/${base}/${path}`.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1'),
       handler: `${controller.name}.${name}`,
-      access: declared(ACCESS_RULE) as AccessRule | undefined,
-      scope: declared(REQUIRED_SCOPE) as Scope | undefined,
+      access: (Reflect.getMetadata(ACCESS_RULE, handler) ??
+        Reflect.getMetadata(ACCESS_RULE, controller)) as AccessRule | undefined,
       hasOwnFilter: [handler, controller].some((declaring) =>
         Reflect.hasMetadata(EXCEPTION_FILTERS_METADATA, declaring),
       ),

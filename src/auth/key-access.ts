@@ -2,37 +2,19 @@ import { isOfStreams, type ApiKey, type Scope } from '../contract/api-key.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { isControlPlanePath, scopeCovers } from '../contract/path-scope.ts';
-import { requestContext } from '../platform/server/request-context.ts';
-import { setAccess } from './request-access.ts';
-import type { KeyRule } from './route-rules.ts';
-
-/**
- * Lets a request in with a valid API key. `keyId` is the base64 of the key's SHA-256. Throws
- * `scope_not_covered` if the key does not open the route or the path.
- */
-export function letInWithKey(
-  key: Pick<ApiKey, 'name' | 'scopes' | 'paths'>,
-  keyId: string,
-  request: ClientRequest,
-  rule: KeyRule,
-): void {
-  const { scope } = rule;
-  const context = requestContext(request);
-  context.credential = key.name;
-  checkKeyAccess(key, rule, context.path, request);
-  context.caller = { id: keyId, isSubject: false };
-  setAccess(context, { scope });
-}
+import type { NamedPath } from './access.decorator.ts';
 
 /** Refuses a request that a valid API key does not open. Throws `scope_not_covered`. */
-function checkKeyAccess(
+export function checkKeyAccess(
   key: Pick<ApiKey, 'scopes' | 'paths'>,
-  { scope, namedPath }: KeyRule,
+  scope: Scope,
   path: string,
   { headersDistinct }: Pick<ClientRequest, 'headersDistinct'>,
+  namedPathOf: () => NamedPath | undefined,
 ): void {
   if (!keyOpens(key, scope, path)) throw notCovered(key, scope);
-  if (!key.paths || !isOfStreams(scope) || !namedPath) return;
+  const namedPath = key.paths && isOfStreams(scope) ? namedPathOf() : undefined;
+  if (!key.paths || !namedPath) return;
   const { header } = namedPath;
   const named = headersDistinct[header.toLowerCase()] ?? [];
   const [first] = named;

@@ -14,8 +14,3 @@ export interface RequestAccess {
 export function accessOf(context: Pick<RequestRecord, 'access'>): RequestAccess | undefined {
   return context.access as RequestAccess | undefined;
 }
-
-/** Notes that the credential has opened the request. */
-export function setAccess(context: Pick<RequestRecord, 'access'>, access: RequestAccess): void {
-  context.access = access;
-}

@@ -8,7 +8,6 @@ import { ApiKeys } from './api-keys.ts';
 import { credentialDigest } from './bearer.ts';
 import type { ReadToken } from './read-token.ts';
 import type { ReadTokenVerifier } from './read-token-verifier.ts';
-import { setAccess } from './request-access.ts';
 import { WithdrawnCredentials } from './withdrawn-credentials.ts';
 
 const KEY = 'a-key-of-some-length';
@@ -70,7 +69,7 @@ describe('WithdrawnCredentials', () => {
     const id = credentialDigest(key).toString('base64');
     const read = newRead();
     read.caller = { id, isSubject: false };
-    setAccess(read, { scope: 'streams:read' });
+    read.access = { scope: 'streams:read' };
   }
   const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
   const codes = (): unknown[] => ended.map(({ code, reason }) => [code, reason]);
@@ -96,7 +95,7 @@ describe('WithdrawnCredentials', () => {
   it('ends the reads of a token whose secret or key has gone', async () => {
     const read = newRead();
     read.caller = TOKEN.caller;
-    setAccess(read, { readToken: TOKEN });
+    read.access = { readToken: TOKEN };
     readWith(KEY);
     verifier.version = [1, 2];
     await pass(1_000);

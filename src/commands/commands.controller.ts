@@ -7,7 +7,7 @@ import {
   UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
-import { Access, RequiredScope } from '../auth/access.decorator.ts';
+import { Access } from '../auth/access.decorator.ts';
 import type { CommandBody } from './command-body.ts';
 import { ControlBodyPipe, SpawnBodyPipe } from './command-body.pipe.ts';
 import { CommandAddressGuard } from './command-address.guard.ts';
@@ -21,8 +21,7 @@ import { OpenCommandInterceptor } from './open-command.interceptor.ts';
 
 /** Commands, plain and fully qualified by tenant. */
 @Controller('api')
-@Access('api-key')
-@RequiredScope('commands')
+@Access('commands')
 @UseGuards(CommandAddressGuard)
 @UseInterceptors(IdempotencyKeyInterceptor, OpenCommandInterceptor)
 export class CommandsController {

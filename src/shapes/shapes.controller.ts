@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Next, Req, Res } from '@nestjs/common';
-import { Access, RequiredScope } from '../auth/access.decorator.ts';
+import { Access } from '../auth/access.decorator.ts';
 import { accessOf } from '../auth/request-access.ts';
 import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
@@ -12,7 +12,6 @@ import { shapeQuery } from './shape-query.ts';
 
 /** The live catalog: forwards shape reads to the sync engine. */
 @Controller('shapes')
-@Access('api-key-or-read-token')
 export class ShapesController {
   constructor(
     @InjectConfig() private readonly config: GatewayConfig,
@@ -21,7 +20,7 @@ export class ShapesController {
   ) {}
 
   @Get('{*path}')
-  @RequiredScope('shapes:read')
+  @Access('shapes:read')
   read(
     @Req() request: ClientRequest,
     @Res() response: ServerResponse,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Delete, Get, Next, Post, Put, Req, Res } from '@nestjs/common';
-import { Access, NamesPath, RequiredScope } from '../auth/access.decorator.ts';
+import { Access, NamesPath } from '../auth/access.decorator.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
 import { checkForkSource } from '../proxy/upstream/protocols/durable-streams.ts';
@@ -10,7 +10,6 @@ import { Upstreams } from '../proxy/upstream/upstreams.ts';
  * Timelines: forwards the Durable Streams protocol to the history store. GET also serves HEAD.
  */
 @Controller('streams')
-@Access('api-key-or-read-token')
 @NamesPath({ header: 'Stream-Forked-From', check: checkForkSource })
 export class StreamsController {
   constructor(
@@ -19,7 +18,7 @@ export class StreamsController {
   ) {}
 
   @Get('{*path}')
-  @RequiredScope('streams:read')
+  @Access('streams:read')
   read(
     @Req() request: ClientRequest,
     @Res() response: ServerResponse,
@@ -29,19 +28,19 @@ export class StreamsController {
   }
 
   @Put('{*path}')
-  @RequiredScope('streams:write')
+  @Access('streams:write')
   create(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.history);
   }
 
   @Post('{*path}')
-  @RequiredScope('streams:write')
+  @Access('streams:write')
   append(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.history);
   }
 
   @Delete('{*path}')
-  @RequiredScope('streams:delete')
+  @Access('streams:delete')
   remove(@Req() request: ClientRequest, @Res() response: ServerResponse): Promise<void> {
     return this.proxy.forward(request, response, this.upstreams.history);
   }

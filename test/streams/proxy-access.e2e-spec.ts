@@ -1,26 +1,30 @@
 import { Controller, Get, UseFilters } from '@nestjs/common';
 import { DiscoveryModule, NestFactory, BaseExceptionFilter } from '@nestjs/core';
 import { describe, expect, it } from '@jest/globals';
-import { Access, RequiredScope } from '../../src/auth/access.decorator.ts';
+import { Access } from '../../src/auth/access.decorator.ts';
 import { DeclaredAccess } from '../../src/auth/declared-access.ts';
 import { testGateway } from '../support/scripted-gateway.ts';
 
 const COMMANDS = ['spawn', 'a/:type/:id/send', 'a/:type/:id/control'];
+/** The scope of each method. */
 const METHODS = {
-  streams: ['GET', 'PUT', 'POST', 'DELETE'],
-  registry: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'],
+  streams: { GET: 'read', PUT: 'write', POST: 'write', DELETE: 'delete' },
+  registry: { GET: 'read', POST: 'write', PUT: 'write', DELETE: 'write', PATCH: 'write' },
 };
 
 /** Every route of the contract. Express serves HEAD with GET. */
 const ROUTES = [
   'GET /health public',
   ...COMMANDS.flatMap((path) => [
-    `POST /api/${path} api-key`,
-    `POST /api/t/:tenant/${path} api-key`,
+    `POST /api/${path} commands`,
+    `POST /api/t/:tenant/${path} commands`,
   ]),
-  ...METHODS.streams.map((method) => `${method} /streams/{*path} api-key-or-read-token`),
-  'GET /shapes/{*path} api-key-or-read-token',
-  ...METHODS.registry.map((method) => `${method} /registry/{*path} api-key`),
+  ...Object.entries(METHODS).flatMap(([prefix, scopes]) =>
+    Object.entries(scopes).map(
+      ([method, scope]) => `${method} /${prefix}/{*path} ${prefix}:${scope}`,
+    ),
+  ),
+  'GET /shapes/{*path} shapes:read',
 ];
 
 describe('the access of the routes', () => {
@@ -49,10 +53,7 @@ describe('the access of the routes', () => {
 
   describe('of a controller', () => {
     /** Decorators by hand: this file is run with its types stripped and nothing else. */
-    function controllerWith(
-      decorate: (controller: Function, handler: PropertyDescriptor) => void,
-      { scope = true } = {},
-    ) {
+    function controllerWith(decorate: (controller: Function, handler: PropertyDescriptor) => void) {
       class Probe {
         open(): string {
           return 'served';
@@ -67,7 +68,6 @@ describe('the access of the routes', () => {
       Get('open')(Probe.prototype, 'open', handler('open'));
       Access('public')(Probe.prototype, 'open', handler('open'));
       Get('read')(Probe.prototype, 'read', handler('read'));
-      if (scope) RequiredScope('commands')(Probe);
       decorate(Probe, handler('read'));
       return Probe;
     }
@@ -93,17 +93,12 @@ describe('the access of the routes', () => {
         'these routes declare no access, so the gateway does not start: Probe.read',
         controllerWith(() => undefined),
       ],
-      [
-        'states no scope for a route that is not public',
-        'these routes declare no scope, so the gateway does not start: Probe.read',
-        controllerWith((controller) => Access('api-key')(controller), { scope: false }),
-      ],
       // What fails in a read behind its handler's return goes to the global filter alone.
       [
         'has a filter of its own',
         'these routes have a filter of their own, which reads would pass by, so the gateway does not start: Probe.open, Probe.read',
         controllerWith((controller) => {
-          Access('api-key')(controller);
+          Access('commands')(controller);
           UseFilters(new BaseExceptionFilter())(controller);
         }),
       ],
@@ -112,11 +107,11 @@ describe('the access of the routes', () => {
     });
 
     it.each([
-      ['class', (controller: Function) => void Access('api-key')(controller)],
+      ['class', (controller: Function) => void Access('commands')(controller)],
       [
         'method',
         (controller: Function, handler: PropertyDescriptor) =>
-          void Access('api-key')(controller.prototype, 'read', handler),
+          void Access('commands')(controller.prototype, 'read', handler),
       ],
     ])('that states it on the %s starts', async (_place, decorate) => {
       await expect(start(controllerWith(decorate))).resolves.toBeUndefined();

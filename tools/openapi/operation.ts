@@ -1,3 +1,4 @@
+import { takesReadTokens } from '../../src/auth/access.decorator.ts';
 import type { ErrorCode } from '../../src/platform/errors/error-codes.ts';
 import { isProxiedPath, isReadPath } from '../../src/contract/routes.ts';
 import { ANYTHING, joinAnswers, responses, withHeaders, type Answers } from './answers.ts';
@@ -27,11 +28,7 @@ const API_KEY: ErrorCode[] = [
   'rate_limited',
 ];
 
-const OF_ACCESS: Record<DeclaredRoute['access'], ErrorCode[]> = {
-  public: [],
-  'api-key': API_KEY,
-  'api-key-or-read-token': [...API_KEY, 'token_expired', 'keys_unavailable'],
-};
+const READ_TOKEN: ErrorCode[] = ['token_expired', 'keys_unavailable'];
 
 const OF_PROXY: ErrorCode[] = [
   'upstream_unreachable',
@@ -76,7 +73,8 @@ function problemCodes(route: DeclaredRoute, path: string, part: OperationPart): 
   return [
     ...ANYWHERE,
     ...(route.method === 'get' || route.method === 'head' ? OF_NO_BODY : OF_BODY),
-    ...OF_ACCESS[route.access],
+    ...(route.access === 'public' ? [] : API_KEY),
+    ...(takesReadTokens(route.access) ? READ_TOKEN : []),
     ...(isProxiedPath(path) ? OF_PROXY : []),
     ...(path.includes('{tenant}') ? (['tenant_not_served'] as const) : []),
     ...part.problems,
@@ -109,6 +107,6 @@ function credentials(
 ): Operation['security'] {
   if (access === 'public') return [];
   const opensToTokens =
-    access === 'api-key-or-read-token' && !apiKeyOnly && (method === 'get' || method === 'head');
+    takesReadTokens(access) && !apiKeyOnly && (method === 'get' || method === 'head');
   return [{ apiKey: [] }, ...(opensToTokens ? [{ readToken: [] }] : [])];
 }

@@ -1,25 +1,23 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
-import type { INestApplication, NestApplicationOptions, Type } from '@nestjs/common';
-import { ExpressAdapter } from '@nestjs/platform-express/adapters/express-adapter.js';
+import type { INestApplication, Type } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
 import { within } from './platform/clock/within.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import { configureApp, loggedPaths } from './configure-app.ts';
 import { drain } from './platform/server/drain.ts';
-import { configureManagement } from './health/configure-management.ts';
 import { GatewayState } from './platform/server/gateway-state.ts';
-import { ManagementModule } from './health/management.module.ts';
+import { managementServer } from './health/management-server.ts';
 import { Upstreams } from './proxy/upstream/upstreams.ts';
 import { UpstreamProbes } from './health/upstream-probes.ts';
 import type { LogCounts } from './platform/log/log-output.ts';
 import { NestLogger } from './platform/log/nest-logger.ts';
 import { GatewayAdapter } from './platform/server/gateway.adapter.ts';
 import { serverOptions } from './platform/server/server-options.ts';
-import { createExpress } from './platform/server/create-express.ts';
 import { NameResolver } from './platform/names/name-resolver.ts';
 import { AuditFile } from './auth/audit-file.ts';
 import { AuditLog } from './auth/audit-log.ts';
@@ -63,7 +61,7 @@ export interface GatewayOptions {
 }
 
 /**
- * Creates the public and the management application and starts to listen. Rejects with an Error that names the
+ * Creates the public application and the server of the management port, and starts to listen. Rejects with an Error that names the
  * address that is not available.
  */
 export async function startGateway(
@@ -71,11 +69,6 @@ export async function startGateway(
   logger: Logger,
   { log = ALL_WRITTEN, expressForReads = false }: GatewayOptions = {},
 ): Promise<RunningGateway> {
-  const options = {
-    bodyParser: false,
-    logger: new NestLogger(logger),
-    abortOnError: false,
-  } as const;
   const state = new GatewayState();
   const telemetry = new Telemetry();
   const secretFiles = telemetry.show(new SecretFiles());
@@ -100,7 +93,7 @@ export async function startGateway(
   const app = await NestFactory.create(
     AppModule.with({ config, logger, names, telemetry, secretFiles, adapter, state }),
     adapter,
-    options,
+    { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
   configureApp(app, config, telemetry, expressForReads);
   const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
@@ -113,7 +106,14 @@ export async function startGateway(
   const management =
     config.managementPort === 0
       ? undefined
-      : await createManagement(app, { logger, telemetry, secretFiles, state, options });
+      : managementServer({
+          logger,
+          telemetry,
+          secretFiles,
+          state,
+          probes: telemetry.show(new UpstreamProbes(part(Upstreams))),
+          paths: loggedPaths(app),
+        });
   requestMetrics?.announce(part(DeclaredAccess).routes(), READ_TOKEN_CREDENTIAL);
   const closeAll = async (flushMs: number): Promise<void> => {
     const flushed = app
@@ -130,9 +130,12 @@ export async function startGateway(
   try {
     await app.init();
     // The public port listens first, so that the gateway is ready when the management port says so.
-    await listen(app, config.host, config.port, 'GATEWAY_PORT', config.reusePort);
+    const { host, port, managementPort, reusePort } = config;
+    const listening = host === undefined ? app.listen(port) : app.listen(port, host);
+    await explained(listening, config, `${port} (GATEWAY_PORT)`, reusePort);
     if (management) {
-      await listen(management, config.host, config.managementPort, 'GATEWAY_MANAGEMENT_PORT');
+      const managing = once(management.listen({ port: managementPort, host }), 'listening');
+      await explained(managing, config, `${managementPort} (GATEWAY_MANAGEMENT_PORT)`);
     }
   } catch (error) {
     await close();
@@ -141,8 +144,8 @@ export async function startGateway(
   return {
     app,
     state,
-    address: addressOf(app).address,
-    port: addressOf(app).port,
+    address: addressOf(adapter.server).address,
+    port: addressOf(adapter.server).port,
     managementPort: management && addressOf(management).port,
     drain: async ({ hasLameDuck = true } = {}) => {
       const timeoutMs = config.timeouts.drainMs;
@@ -165,54 +168,28 @@ export async function startGateway(
   };
 }
 
-/** What the management port's application is made of. */
-interface ManagementSources {
-  logger: Logger;
-  telemetry: Telemetry;
-  secretFiles: SecretFiles;
-  state: GatewayState;
-  options: NestApplicationOptions;
-}
-
-async function createManagement(
-  app: INestApplication,
-  { logger, telemetry, secretFiles, state, options }: ManagementSources,
-): Promise<INestApplication> {
-  const probes = telemetry.show(new UpstreamProbes(app.get(Upstreams, { strict: false })));
-  const management = await NestFactory.create(
-    ManagementModule.with({ state, secretFiles, probes, telemetry }, logger),
-    new ExpressAdapter(createExpress()),
-    options,
-  );
-  configureManagement(management, logger, loggedPaths(app));
-  return management;
-}
-
 /** Whoever only connects, or stops in the middle of a request, would hold up the end of the process. */
-async function closeManagement(management: INestApplication): Promise<void> {
-  const closed = management.close();
+async function closeManagement(management: Server): Promise<void> {
+  const closed = new Promise((resolve) => management.close(resolve));
   await within(MANAGEMENT_CLOSE_MS, closed);
-  (management.getHttpServer() as Server).closeAllConnections();
+  management.closeAllConnections();
   await closed;
 }
 
-async function listen(
-  app: INestApplication,
-  host: string | undefined,
-  port: number,
-  setting: string,
+/** Rejects with a plain sentence if a port cannot be listened on. */
+async function explained(
+  listening: Promise<unknown>,
+  { host = 'any address' }: GatewayConfig,
+  port: string,
   reusePort = false,
 ): Promise<void> {
   try {
-    await (host === undefined ? app.listen(port) : app.listen(port, host));
+    await listening;
   } catch (cause) {
     const { code = String(cause) } = cause as NodeJS.ErrnoException;
     const failures = reusePort ? SHARED_LISTEN_FAILURES : LISTEN_FAILURES;
     const reason = failures[code] ?? code;
-    throw new Error(
-      `cannot listen on ${host ?? 'any address'}, port ${port} (${setting}): ${reason}`,
-      { cause },
-    );
+    throw new Error(`cannot listen on ${host}, port ${port}: ${reason}`, { cause });
   }
 }
 
@@ -250,6 +227,6 @@ async function lastLogLines(): Promise<void> {
   await setImmediate();
 }
 
-function addressOf(app: INestApplication): AddressInfo {
-  return app.getHttpServer().address() as AddressInfo;
+function addressOf(server: Server): AddressInfo {
+  return server.address() as AddressInfo;
 }

@@ -1,6 +1,6 @@
 import express, { type Express } from 'express';
 
-/** Express with the settings of both ports. */
+/** Express with the settings of the public port. */
 export function createExpress(): Express {
   const app = express();
   // "/HEALTH" is another path than "/health".

@@ -4,8 +4,7 @@ import { ADDRESS_PATTERNS } from './address-patterns.ts';
 import { BaseUrl, KeySetSource } from './http-url.decorator.ts';
 import { NetList, OriginList, TableList, type ListOrAll } from './list.decorator.ts';
 import { BEARER_MESSAGE, BEARER_VALUE } from './secret-lists.ts';
-import { TrueOrFalse } from './true-or-false.decorator.ts';
-import { WholeNumber } from './whole-number.decorator.ts';
+import { TrueOrFalse, WholeNumber } from './setting.decorator.ts';
 
 /** How sends are addressed. */
 export const RUNTIME_APIS = ['classic', 'restate'] as const;
@@ -32,7 +31,6 @@ export class Environment {
   @TrueOrFalse()
   GATEWAY_REUSE_PORT = false;
 
-  @IsOptional()
   @BaseUrl()
   GATEWAY_PUBLIC_URL?: string;
 
@@ -47,7 +45,6 @@ export class Environment {
   GATEWAY_READ_TOKEN_SECRETS?: string;
   GATEWAY_READ_TOKEN_SECRETS_FILE?: string;
 
-  @IsOptional()
   @KeySetSource()
   GATEWAY_READ_TOKEN_JWKS?: string;
 
@@ -110,19 +107,15 @@ export class Environment {
   GATEWAY_SHARED_READS = true;
 
   // The defaults of these four depend on the available memory.
-  @IsOptional()
   @WholeNumber(1, 10_000_000)
   GATEWAY_MAX_CONNECTIONS?: number;
 
-  @IsOptional()
   @WholeNumber(1, 10_000_000)
   GATEWAY_MAX_OPEN_READS?: number;
 
-  @IsOptional()
   @WholeNumber(1, 10_000_000)
   GATEWAY_MAX_OPEN_READS_PER_CREDENTIAL?: number;
 
-  @IsOptional()
   @WholeNumber(1, 10_000_000)
   GATEWAY_MAX_OPEN_READS_PER_SUBJECT?: number;
 
@@ -163,7 +156,6 @@ export class Environment {
   @Matches(/^\/[^\0]*[^/\0]$/, { message: 'must be the absolute path of a file' })
   GATEWAY_AUDIT_FILE?: string;
 
-  @IsOptional()
   @NetList()
   GATEWAY_TRUSTED_PROXIES?: string[];
 }

@@ -1,44 +1,27 @@
-import { applyDecorators } from '@nestjs/common';
-import { Transform, type TransformFnParams } from 'class-transformer';
-import { ValidateBy } from 'class-validator';
+import { Setting } from './setting.decorator.ts';
 
 /**
  * A base URL of an upstream: http or https, without credentials, query or fragment, so that a
  * request path can be appended to it as it is. Slashes at its end are removed.
  */
 export function BaseUrl(): PropertyDecorator {
-  return applyDecorators(
-    Transform(({ value }: TransformFnParams): unknown =>
-      isBaseUrl(value) ? value.replace(/\/+$/, '') : value,
-    ),
-    ValidateBy({
-      name: 'isBaseUrl',
-      validator: {
-        validate: isBaseUrl,
-        defaultMessage: () =>
-          'must be an http or https URL without user name, query or fragment, such as http://host:1234/path',
-      },
-    }),
+  return Setting(
+    'must be an http or https URL without user name, query or fragment, such as http://host:1234/path',
+    (text) => (isBaseUrl(text) ? text.replace(/\/+$/, '') : undefined),
   );
 }
 
-export function isBaseUrl(value: unknown): value is string {
+export function isBaseUrl(text: string): boolean {
   // The URL parser also accepts "http:host" and corrects other mistakes.
-  if (typeof value !== 'string' || !/^https?:\/\/[^/]/i.test(value) || /[?#@\s\\]/.test(value)) {
-    return false;
-  }
-  return URL.canParse(value) && !new URL(value).pathname.includes('//');
+  if (!/^https?:\/\/[^/]/i.test(text) || /[?#@\s\\]/.test(text)) return false;
+  return URL.canParse(text) && !new URL(text).pathname.includes('//');
 }
 
 /** Where a JSON Web Key Set is: an http or https URL without a user name, or the path of a file. */
 export function KeySetSource(): PropertyDecorator {
-  return ValidateBy({
-    name: 'isKeySetSource',
-    validator: {
-      validate: (value: unknown) => typeof value === 'string' && isKeySetSource(value),
-      defaultMessage: () => 'must be a file path or an http(s) URL without user name',
-    },
-  });
+  return Setting('must be a file path or an http(s) URL without user name', (text) =>
+    isKeySetSource(text) ? text : undefined,
+  );
 }
 
 function isKeySetSource(value: string): boolean {

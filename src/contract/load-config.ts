@@ -39,7 +39,7 @@ export function loadConfig(
   });
   const problems = validateSync(env).map(
     ({ property, constraints = {} }) =>
-      `${property} ${[...new Set(Object.values(constraints))].join(', ')}` +
+      `${property} ${Object.values(constraints).join(', ')}` +
       serviceUrlHint(property, variables[property]),
   );
   const sources = new SecretSources(env, readFile, problems);

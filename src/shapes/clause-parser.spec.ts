@@ -1,8 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { thrown } from '../../test/support/thrown.ts';
-import { parseClause } from './clause-parser.ts';
-import { printClause } from './clause.ts';
+import { ownClause } from './clause-parser.ts';
 import { SqlRefusal } from './sql-tokens.ts';
 
 const PARAMS = new Map([
@@ -11,7 +10,7 @@ const PARAMS = new Map([
 ]);
 
 function printed(where: string): string {
-  return printClause(parseClause(where, PARAMS));
+  return ownClause(where, PARAMS);
 }
 
 function problemOf(where: string): string | undefined {

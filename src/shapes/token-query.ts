@@ -3,8 +3,7 @@ import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { parsedJson } from '../platform/http/parsed-json.ts';
 import { topLevelKeys } from '../platform/http/top-level-keys.ts';
-import { parseClause } from './clause-parser.ts';
-import { printClause } from './clause.ts';
+import { ownClause } from './clause-parser.ts';
 import { parseOrderBy, printOrderBy, type OrderedColumn } from './order-by.ts';
 import { checkPinned } from './pinned-shape.ts';
 import { paramsByNumber, printParameters, readShapeParameters } from './shape-parameters.ts';
@@ -33,9 +32,9 @@ export function tokenQuery(
 
   const sent = new Map(parameters);
   if (order.length > 0) sent.set('subset__order_by', printOrderBy(order));
-  const subset = ownClause('subset__where', valueOf('subset__where'), subsetParams);
+  const subset = checkedClause('subset__where', valueOf('subset__where'), subsetParams);
   if (subset !== undefined) sent.set('subset__where', subset);
-  const where = pinned?.where ?? ownClause('where', valueOf('where'), params);
+  const where = pinned?.where ?? checkedClause('where', valueOf('where'), params);
   sent.delete('where');
   const fenced = tenantColumn === '' ? where : fencedWhere(tenantColumn, tenant, where);
   if (fenced !== undefined) sent.set('where', fenced);
@@ -51,15 +50,13 @@ function checkTable(table: string | undefined, tables: '*' | readonly string[]):
 }
 
 /** The client's clause in the gateway's words. */
-function ownClause(
+function checkedClause(
   name: string,
   clause: string | undefined,
   params: ReadonlyMap<string, string>,
 ): string | undefined {
   if (clause === undefined) return undefined;
-  return orInvalid('invalid_where', `The clause in "${name}"`, () =>
-    printClause(parseClause(clause, params)),
-  );
+  return orInvalid('invalid_where', `The clause in "${name}"`, () => ownClause(clause, params));
 }
 
 function orderOf(order: string | undefined): OrderedColumn[] {

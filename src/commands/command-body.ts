@@ -4,12 +4,6 @@ import { GatewayError, type FieldError } from '../platform/errors/gateway-error.
 import { isJsonObject } from '../platform/http/parsed-json.ts';
 import { topLevelKeys } from '../platform/http/top-level-keys.ts';
 
-/** A validated body: its meaning, and its exact bytes, which are what the runtime receives. */
-export interface CommandBody<Dto> {
-  bytes: Buffer;
-  dto: Dto;
-}
-
 export interface CommandDtoClass<Dto extends object> {
   new (): Dto;
   /** The known fields, each at most once. Any other field is refused by name. */
@@ -35,7 +29,7 @@ export function parseCommandBody<Dto extends object>(
   bytes: Buffer,
   Dto: CommandDtoClass<Dto>,
   check: (dto: Dto) => FieldError[] = () => [],
-): CommandBody<Dto> {
+): Dto {
   const text = decodeJsonText(bytes);
   const object = parseObject(text);
   // Duplicate keys are refused, because JSON parsers differ on which of two equal keys counts.
@@ -58,7 +52,7 @@ export function parseCommandBody<Dto extends object>(
   }
   errors.push(...validateSync(dto, { stopAtFirstError: true }).map(toFieldError), ...check(dto));
   if (errors.length > 0) throw invalidFields(errors);
-  return { bytes, dto };
+  return dto;
 }
 
 function abridge(name: string): string {

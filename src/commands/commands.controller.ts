@@ -8,14 +8,10 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { Access } from '../auth/access.decorator.ts';
-import type { CommandBody } from './command-body.ts';
-import { ControlBodyPipe, SpawnBodyPipe } from './command-body.pipe.ts';
 import { CommandAddressGuard } from './command-address.guard.ts';
 import { Call } from './command-call.decorator.ts';
 import type { CommandCall } from './command-headers.ts';
 import { CommandsService, type CommandOutcome } from './commands.service.ts';
-import type { ControlDto } from './dto/control.dto.ts';
-import type { SpawnDto } from './dto/spawn.dto.ts';
 import { IdempotencyKeyInterceptor } from './idempotency-key.interceptor.ts';
 import { OpenCommandInterceptor } from './open-command.interceptor.ts';
 
@@ -29,10 +25,7 @@ export class CommandsController {
 
   @Post(['spawn', 't/:tenant/spawn'])
   @HttpCode(202)
-  spawn(
-    @Body(SpawnBodyPipe) body: CommandBody<SpawnDto>,
-    @Call() call: CommandCall,
-  ): Promise<CommandOutcome> {
+  spawn(@Body() body: Buffer, @Call() call: CommandCall): Promise<CommandOutcome> {
     return this.commands.spawn(body, call);
   }
 
@@ -52,7 +45,7 @@ export class CommandsController {
   control(
     @Param('type') type: string,
     @Param('id') id: string,
-    @Body(ControlBodyPipe) body: CommandBody<ControlDto>,
+    @Body() body: Buffer,
     @Call() call: CommandCall,
   ): Promise<CommandOutcome> {
     return this.commands.control(type, id, body, call);

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
-import type { CommandBody } from './command-body.ts';
+import { parseCommandBody } from './command-body.ts';
 import { recordCommand, type CommandRecord } from './command-record.ts';
 import { runtimeHeaders, type CommandCall } from './command-headers.ts';
-import type { ControlDto } from './dto/control.dto.ts';
-import type { SpawnDto } from './dto/spawn.dto.ts';
+import { ControlDto } from './dto/control.dto.ts';
+import { SpawnDto, tenantProblems } from './dto/spawn.dto.ts';
 import {
   entityAddress,
   entityUrl,
@@ -38,11 +38,13 @@ export class CommandsService {
     private readonly runtime: RuntimeClient,
   ) {}
 
-  spawn(body: CommandBody<SpawnDto>, call: CommandCall): Promise<CommandOutcome> {
+  async spawn(bytes: Buffer, call: CommandCall): Promise<CommandOutcome> {
+    const { tenant } = this.config;
+    const dto = parseCommandBody(bytes, SpawnDto, (spawn) => tenantProblems(spawn, tenant));
     const record = recordCommand(call.context, 'spawn');
-    const { type, id = this.newId(type, call) } = body.dto;
-    const address = entityAddress(this.config.tenant, type, id);
-    return this.deliver('spawn', address, { bytes: body.bytes, type: JSON_TYPE }, call, record);
+    const { type, id = this.newId(type, call) } = dto;
+    const address = entityAddress(tenant, type, id);
+    return this.deliver('spawn', address, { bytes, type: JSON_TYPE }, call, record);
   }
 
   send(type: string, id: string, body: Buffer, call: CommandCall): Promise<CommandOutcome> {
@@ -52,15 +54,15 @@ export class CommandsService {
     return this.deliver('wake', address, content, call, record);
   }
 
-  control(
+  async control(
     type: string,
     id: string,
-    body: CommandBody<ControlDto>,
+    bytes: Buffer,
     call: CommandCall,
   ): Promise<CommandOutcome> {
-    const record = recordCommand(call.context, body.dto.verb);
+    const record = recordCommand(call.context, parseCommandBody(bytes, ControlDto).verb);
     const address = entityAddress(this.config.tenant, type, id);
-    return this.deliver('control', address, { bytes: body.bytes, type: JSON_TYPE }, call, record);
+    return this.deliver('control', address, { bytes, type: JSON_TYPE }, call, record);
   }
 
   private newId(type: string, { idempotencyKey }: CommandCall): string {

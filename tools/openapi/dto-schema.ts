@@ -13,8 +13,8 @@ const CONVERTERS: Record<string, (constraints: unknown[]) => Schema> = {
   isString: () => ({ type: 'string' }),
   isIn: ([values]) => ({ enum: values }),
   isDefined: () => ({}),
-  entityType: () => ENTITY_TYPE_SCHEMA,
-  entityId: () => ENTITY_ID_SCHEMA,
+  invalid_entity_type: () => ENTITY_TYPE_SCHEMA,
+  invalid_entity_id: () => ENTITY_ID_SCHEMA,
 };
 
 export const ENTITY_TYPE_SCHEMA: Schema = {

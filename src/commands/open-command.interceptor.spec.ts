@@ -3,12 +3,12 @@ import { describe, expect, it } from '@jest/globals';
 import { lastValueFrom, Subject, type Observable } from 'rxjs';
 import { executionContext } from '../../test/support/execution-context.ts';
 import type { GatewayConfig } from '../contract/gateway-config.ts';
-import { OpenCommandLimit } from './open-command-limit.ts';
 import { HeldBytes } from '../platform/memory/held-bytes.ts';
 import { OpenCommandInterceptor } from './open-command.interceptor.ts';
+import { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { stateOf } from '../../test/support/state-of.ts';
 
-const config = { maxBodyBytes: 10 } as GatewayConfig;
+const config = { maxBodyBytes: 10, limits: { maxOpenCommands: 1 } } as GatewayConfig;
 
 /** A request whose body is written to it. */
 function commandRequest(): PassThrough & { headers: object; body?: Buffer } {
@@ -16,16 +16,15 @@ function commandRequest(): PassThrough & { headers: object; body?: Buffer } {
 }
 
 describe('OpenCommandInterceptor', () => {
-  const limit = new OpenCommandLimit(1);
   const held = new HeldBytes(100_000);
-  const interceptor = new OpenCommandInterceptor(config, limit, held);
+  const interceptor = new OpenCommandInterceptor(config, held, new Telemetry());
   const begin = (
     request: PassThrough,
     answer: Observable<unknown> = new Subject(),
   ): Promise<Observable<unknown>> =>
     interceptor.intercept(executionContext(request), { handle: () => answer });
   const expectNothingOpen = (): void =>
-    expect([stateOf(limit, 'gateway_open_commands'), held.of('bodies')]).toEqual([0, 0]);
+    expect([stateOf(interceptor, 'gateway_open_commands'), held.of('bodies')]).toEqual([0, 0]);
 
   it.each<[string, (answer: Subject<unknown>) => void]>([
     ['answered', (answer) => answer.complete()],
@@ -34,7 +33,7 @@ describe('OpenCommandInterceptor', () => {
     const request = commandRequest();
     const answer = new Subject<unknown>();
     const begun = begin(request, answer);
-    expect(stateOf(limit, 'gateway_open_commands')).toBe(1);
+    expect(stateOf(interceptor, 'gateway_open_commands')).toBe(1);
     request.end('0123456789');
     const done = lastValueFrom(await begun, { defaultValue: 'done' }).catch(() => 'failed');
     expect(String(request.body)).toBe('0123456789');

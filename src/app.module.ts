@@ -3,7 +3,6 @@ import { ConfigModule, registerAs } from '@nestjs/config';
 import { APP_FILTER, APP_GUARD } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { AccessGuard } from './auth/access.guard.ts';
-import { RateLimit } from './auth/rate-limit.ts';
 import { RateLimitGuard } from './auth/rate-limit.guard.ts';
 import { AuthModule } from './auth/auth.module.ts';
 import { CommandsModule } from './commands/commands.module.ts';
@@ -80,5 +79,5 @@ export class AppModule {
 
 function rateLimit({ limits: { requestsPerSecond } }: GatewayConfig): Provider[] {
   if (requestsPerSecond === 0) return [];
-  return [{ provide: APP_GUARD, useValue: new RateLimitGuard(new RateLimit(requestsPerSecond)) }];
+  return [{ provide: APP_GUARD, useValue: new RateLimitGuard(requestsPerSecond) }];
 }

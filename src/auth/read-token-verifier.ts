@@ -1,3 +1,4 @@
+import type { OnModuleDestroy } from '@nestjs/common';
 import { hash, type KeyObject } from 'node:crypto';
 import { compactVerify, decodeProtectedHeader, type CompactVerifyResult } from 'jose';
 import { RecentMap } from '../platform/collections/recent-map.ts';
@@ -41,7 +42,7 @@ interface Verified {
  * those last used are known by their digest. They are verified again when the keys have changed, because a token of a
  * withdrawn key must not stay valid.
  */
-export class ReadTokenVerifier {
+export class ReadTokenVerifier implements OnModuleDestroy {
   private readonly secrets: Pick<SecretList<Buffer>, 'entries' | 'version'>;
   private readonly keySet: TokenKeySet | undefined;
   private readonly rules: ClaimRules;
@@ -60,6 +61,10 @@ export class ReadTokenVerifier {
     this.rules = rules;
     this.verified = new RecentMap(rules.maxKnownTokens);
     this.now = now;
+  }
+
+  onModuleDestroy(): void {
+    this.keySet?.stop();
   }
 
   /** The token of the credential with this digest, if it was verified with these keys and has not expired. */

@@ -75,7 +75,7 @@ describe('TokenKeySet', () => {
     verifier = new ReadTokenVerifier({ entries: [], version: 0 }, keySet, RULES);
   });
   afterEach(() => {
-    keySet.onModuleDestroy();
+    keySet.stop();
     jest.useRealTimers();
   });
 
@@ -173,7 +173,7 @@ describe('TokenKeySet', () => {
     async (when) => {
       if (when === 'after a read') await start();
       else keySet.start();
-      keySet.onModuleDestroy();
+      keySet.stop();
       await jest.advanceTimersByTimeAsync(10 * REFRESH_MS);
       expect(reads).toBe(1);
     },

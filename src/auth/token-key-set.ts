@@ -1,4 +1,3 @@
-import type { OnModuleDestroy } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { SecretList } from '../platform/config/secret-list.ts';
 import type { StateMetric } from '../platform/metrics/state-metric.ts';
@@ -14,7 +13,7 @@ const MIN_PAUSE_MS = 500;
  * The JWK set of read tokens: a list like those of the secret files. The gateway reads it periodically, whatever tokens come,
  * so that withdrawn keys are soon refused. If the set cannot be read, the last known keys stay in use.
  */
-export class TokenKeySet implements OnModuleDestroy {
+export class TokenKeySet {
   private readonly list: SecretList<TokenKey>;
   private readonly refreshMs: number;
   private readAtMs = performance.now();
@@ -61,7 +60,7 @@ export class TokenKeySet implements OnModuleDestroy {
     this.reading = this.readOnce(performance.now());
   }
 
-  onModuleDestroy(): void {
+  stop(): void {
     this.isStopped = true;
     clearTimeout(this.timer);
   }

@@ -22,9 +22,9 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
   private seen: readonly unknown[] = [];
   /** The keys can change between a read's admission and its opening. A second check finds such reads. */
   private mustLookAgain = false;
-  private isReadingFiles = false;
+  private isAtWork = false;
   private checkTimer: NodeJS.Timeout | undefined;
-  private stepping: NodeJS.Timeout | undefined;
+  private pause: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly apiKeys: ApiKeys,
@@ -40,7 +40,7 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
 
   onModuleDestroy(): void {
     clearInterval(this.checkTimer);
-    clearTimeout(this.stepping);
+    clearTimeout(this.pause);
   }
 
   private version(): readonly unknown[] {
@@ -48,32 +48,28 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
   }
 
   private async endWithdrawn(): Promise<void> {
-    // The reads that the previous check found are ended first.
-    if (this.stepping || this.isReadingFiles) return;
     const hasChanged = this.version().some((part, index) => part !== this.seen[index]);
-    if (!hasChanged && !this.mustLookAgain) return;
-    if (hasChanged) {
-      // A file that is being written may have held a part of its keys only.
-      this.isReadingFiles = true;
-      await this.files.readAgain();
-      this.isReadingFiles = false;
-    }
+    // The reads that the previous check found are ended first.
+    if (this.isAtWork || (!hasChanged && !this.mustLookAgain)) return;
+    this.isAtWork = true;
+    // A file that is being written may have held a part of its keys only.
+    if (hasChanged) await this.files.readAgain();
     this.seen = this.version();
     this.mustLookAgain = hasChanged;
     const reads = this.openRequests.reads();
-    this.judgeFrom(reads, 0, Math.max(MIN_STEP_READS, Math.ceil(reads.length / STEPS)));
+    const count = Math.max(MIN_STEP_READS, Math.ceil(reads.length / STEPS));
+    for (let start = 0; start < reads.length; start += count) {
+      if (start > 0) await this.stepTime();
+      for (const context of reads.slice(start, start + count)) {
+        const error = this.refusal(context, accessOf(context));
+        if (error) context.openRead?.endEarly(error);
+      }
+    }
+    this.isAtWork = false;
   }
 
-  private judgeFrom(reads: readonly RequestContext[], start: number, count: number): void {
-    const next = start + count;
-    for (const context of reads.slice(start, next)) {
-      const error = this.refusal(context, accessOf(context));
-      if (error) context.openRead?.endEarly(error);
-    }
-    this.stepping =
-      next < reads.length
-        ? setTimeout(() => this.judgeFrom(reads, next, count), STEP_INTERVAL_MS).unref()
-        : undefined;
+  private stepTime(): Promise<void> {
+    return new Promise((resolve) => (this.pause = setTimeout(resolve, STEP_INTERVAL_MS).unref()));
   }
 
   /** The reason why a read would be refused now, if there is one. */

@@ -27,28 +27,17 @@ export function unknownSettings(variables: Variables): UnknownSetting[] {
     }));
 }
 
-/** The setting that shares the most words with a name. Of several, the one with the smallest edit distance. */
+/** The setting that is most alike: that shares the most pairs of letters, for the pairs that both have (Dice). */
 function nearest(name: string, settings: readonly string[]): string {
-  const words = name.split('_');
-  const ranked = settings.map((setting) => ({
-    setting,
-    shared: setting.split('_').filter((word) => words.includes(word)).length,
-    edits: editDistance(name, setting),
-  }));
-  ranked.sort((one, other) => other.shared - one.shared || one.edits - other.edits);
-  return ranked[0]?.setting ?? '';
+  const pairs = pairsOf(name);
+  const likeness = (setting: string): number => {
+    const others = pairsOf(setting);
+    const shared = [...pairs].filter((pair) => others.has(pair)).length;
+    return shared / (pairs.size + others.size);
+  };
+  return settings.reduce((best, next) => (likeness(next) > likeness(best) ? next : best));
 }
 
-/** The edit distance of two words (Levenshtein). */
-function editDistance(from: string, to: string): number {
-  let above = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (let row = 0; row < from.length; row++) {
-    const line = [row + 1];
-    for (let column = 0; column < to.length; column++) {
-      const changed = (above[column] ?? 0) + (from[row] === to[column] ? 0 : 1);
-      line.push(Math.min(changed, (above[column + 1] ?? 0) + 1, (line[column] ?? 0) + 1));
-    }
-    above = line;
-  }
-  return above[to.length] ?? 0;
+function pairsOf(name: string): Set<string> {
+  return new Set(Array.from(name, (letter, i) => letter + (name[i + 1] ?? '')));
 }

@@ -51,21 +51,28 @@ const KINDS: readonly RefusalKind[] = [
 
 /** Counts the gateway's errors by code, and refusals by reason. */
 export class RefusalMetrics implements RequestObserver {
-  private readonly byCode = new Map<ErrorCode, CounterSeries>();
-  private readonly byReason = new Map<ErrorCode, Map<string, CounterSeries>>();
+  private readonly problems: LabeledCounter<readonly ['code']>;
+  private readonly refusals: readonly {
+    codes: RefusalKind['codes'];
+    counter: LabeledCounter<readonly [string]>;
+  }[];
   private readonly slowReaders: CounterSeries;
   private readonly expiries: LabeledCounter<readonly ['when']>;
 
   constructor(registry: Registry) {
-    const problems = new LabeledCounter(registry, {
+    this.problems = new LabeledCounter(registry, {
       name: 'gateway_problems_total',
       help: "Requests that ended in an error of the gateway's own, by its code.",
       labelNames: ['code'],
     });
-    for (const code of Object.keys(ERROR_CODES) as ErrorCode[]) {
-      this.byCode.set(code, problems.series(code));
-    }
-    for (const kind of KINDS) this.addKind(registry, kind);
+    for (const code of Object.keys(ERROR_CODES)) this.problems.series(code);
+    this.refusals = KINDS.map(({ name, help, label, codes, reasons }) => {
+      const counter = new LabeledCounter(registry, { name, help, labelNames: [label] });
+      for (const reason of [...reasons, ...Object.values(codes)]) {
+        if (reason !== undefined) counter.series(reason);
+      }
+      return { codes, counter };
+    });
     this.slowReaders = new LabeledCounter(registry, {
       name: 'gateway_slow_readers_total',
       help: 'Event streams ended because their reader fell too far behind the others.',
@@ -84,19 +91,10 @@ export class RefusalMetrics implements RequestObserver {
     this.countExpiry(request);
     if (errorReason === 'slow_reader') this.slowReaders.add();
     if (errorCode === undefined) return;
-    this.byCode.get(errorCode)?.add();
-    const reasons = this.byReason.get(errorCode);
-    if (reasons) (reasons.get(errorReason ?? '') ?? reasons.get(''))?.add();
-  }
-
-  private addKind(registry: Registry, { name, help, label, codes, reasons }: RefusalKind): void {
-    const counter = new LabeledCounter(registry, { name, help, labelNames: [label] });
-    const series = new Map(reasons.map((reason) => [reason, counter.series(reason)]));
-    for (const [code, otherwise] of Object.entries(codes)) {
-      const ofCode = new Map(series);
-      if (otherwise !== undefined) ofCode.set('', counter.series(otherwise));
-      this.byReason.set(code as ErrorCode, ofCode);
-    }
+    this.problems.series(errorCode).add();
+    const refusal = this.refusals.find(({ codes }) => errorCode in codes);
+    const reason = errorReason ?? refusal?.codes[errorCode];
+    if (reason !== undefined) refusal?.counter.series(reason).add();
   }
 
   private countExpiry({ context: { errorCode, expiresAtMs, live } }: EndedRequest): void {

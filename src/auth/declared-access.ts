@@ -1,10 +1,6 @@
 import { Injectable, RequestMethod, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import {
-  EXCEPTION_FILTERS_METADATA,
-  METHOD_METADATA,
-  PATH_METADATA,
-} from '@nestjs/common/constants.js';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { ACCESS_RULE, type AccessRule } from './access.decorator.ts';
 
 /** A route as its controller declares it. */
@@ -13,14 +9,9 @@ export interface DeclaredRoute {
   path: string;
   handler: string;
   access: AccessRule | undefined;
-  /** Whether the route or its controller has an exception filter of its own. */
-  hasOwnFilter: boolean;
 }
 
-/**
- * Stops the start if a route declares no access, so that nothing is open by omission. It also stops the start if a route
- * has a filter of its own, because errors of a read after its handler has returned reach only the global filter.
- */
+/** Stops the start if a route declares no access, so that nothing is open by omission. */
 @Injectable()
 export class DeclaredAccess implements OnModuleInit {
   constructor(
@@ -29,15 +20,10 @@ export class DeclaredAccess implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    const routes = this.routes();
-    refuse(
-      'declare no access',
-      routes.filter(({ access }) => access === undefined),
-    );
-    refuse(
-      'have a filter of their own, which reads would pass by',
-      routes.filter(({ hasOwnFilter }) => hasOwnFilter),
-    );
+    const open = this.routes().filter(({ access }) => access === undefined);
+    if (open.length === 0) return;
+    const names = open.map(({ handler }) => handler).join(', ');
+    throw new Error(`these routes declare no access, so the gateway does not start: ${names}`);
   }
 
   /** Every route of every controller. */
@@ -63,15 +49,6 @@ export class DeclaredAccess implements OnModuleInit {
       handler: `${controller.name}.${name}`,
       access: (Reflect.getMetadata(ACCESS_RULE, handler) ??
         Reflect.getMetadata(ACCESS_RULE, controller)) as AccessRule | undefined,
-      hasOwnFilter: [handler, controller].some((declaring) =>
-        Reflect.hasMetadata(EXCEPTION_FILTERS_METADATA, declaring),
-      ),
     }));
   }
-}
-
-function refuse(why: string, routes: readonly DeclaredRoute[]): void {
-  if (routes.length === 0) return;
-  const names = routes.map(({ handler }) => handler).join(', ');
-  throw new Error(`these routes ${why}, so the gateway does not start: ${names}`);
 }

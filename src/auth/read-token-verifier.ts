@@ -6,15 +6,10 @@ import type { SecretList } from '../platform/config/secret-list.ts';
 import type { Caller } from '../platform/server/caller.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { isJsonObject } from '../platform/http/parsed-json.ts';
-import { credentialDigest, invalidCredentials, tokenExpired } from './bearer.ts';
+import { credentialDigest, invalidCredentials } from './bearer.ts';
 import { JWKS_ALGORITHMS } from './jwk-set.ts';
 import type { TokenKeySet } from './token-key-set.ts';
-import {
-  readTokenFromClaims,
-  TokenRefusal,
-  type ClaimRules,
-  type ReadToken,
-} from './read-token.ts';
+import { readTokenFromClaims, type ClaimRules, type ReadToken } from './read-token.ts';
 
 const SECRET_ALGORITHM = 'HS256';
 const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
@@ -30,13 +25,6 @@ interface VerifiedPayload {
   signedBy: string;
 }
 
-/** A verified token, and the versions of the keys at that time. */
-interface Verified {
-  token: ReadToken;
-  secrets: number;
-  keySet: number | undefined;
-}
-
 /**
  * Verifies read tokens: the signature first, then the claims. A client sends the same token with every long-poll, so
  * those last used are known by their digest. They are verified again when the keys have changed, because a token of a
@@ -47,7 +35,9 @@ export class ReadTokenVerifier implements OnModuleDestroy {
   private readonly keySet: TokenKeySet | undefined;
   private readonly rules: ClaimRules;
   private readonly now: () => number;
-  private readonly verified: RecentMap<Verified>;
+  /** The tokens that the keys of this version have verified, by the digests of their credentials. */
+  private readonly verified: RecentMap<ReadToken>;
+  private verifiedVersion = 0;
 
   /** `now` gives milliseconds since 1970. */
   constructor(
@@ -69,11 +59,10 @@ export class ReadTokenVerifier implements OnModuleDestroy {
 
   /** The token of the credential with this digest, if it was verified with these keys and has not expired. */
   known(digest: string): ReadToken | undefined {
-    const known = this.verified.get(digest);
-    if (!known) return undefined;
-    const { token, secrets, keySet } = known;
-    const hasSameKeys = secrets === this.secrets.version && keySet === this.keySet?.version;
-    if (hasSameKeys && this.now() < token.expiresAtSeconds * 1000) return token;
+    if (this.verifiedVersion !== this.version) this.verified.clear();
+    this.verifiedVersion = this.version;
+    const token = this.verified.get(digest);
+    if (!token || this.now() < token.expiresAtSeconds * 1000) return token;
     this.verified.delete(digest);
     return undefined;
   }
@@ -83,24 +72,18 @@ export class ReadTokenVerifier implements OnModuleDestroy {
    * `token_expired`, `invalid_credentials`, or `keys_unavailable` if the key set cannot be had, and its key may be in it.
    */
   async verify(credential: string, digest?: string): Promise<ReadToken> {
-    try {
-      const secrets = this.secrets.version;
-      const keySet = this.keySet?.version;
-      const token = await this.judge(credential);
-      // With the keys from before: they may have changed meanwhile.
-      if (digest !== undefined) this.verified.set(digest, { token, secrets, keySet });
-      return token;
-    } catch (error) {
-      if (!(error instanceof TokenRefusal)) throw error;
-      if (error.reason === 'expired') throw tokenExpired(error.message);
-      const reason = error.reason === 'malformed' ? 'unknown_credential' : error.reason;
-      throw invalidCredentials(reason, error.message, error);
-    }
+    const { version } = this;
+    const { payload, signedBy } = await this.verifiedPayload(credential);
+    const grant = readTokenFromClaims(parseClaims(payload), this.rules, this.now() / 1000);
+    const token = { ...grant, caller: callerOf(credential, grant.subject), signedBy };
+    // The keys may have changed meanwhile.
+    if (digest !== undefined && version === this.version) this.verified.set(digest, token);
+    return token;
   }
 
-  /** The versions of the keys in use. */
-  get version(): readonly (number | undefined)[] {
-    return [this.secrets.version, this.keySet?.version];
+  /** Grows with each change of the keys in use. */
+  get version(): number {
+    return this.secrets.version + (this.keySet?.version ?? 0);
   }
 
   /** Whether the key that signed a token is still one of those in use. */
@@ -111,20 +94,13 @@ export class ReadTokenVerifier implements OnModuleDestroy {
     );
   }
 
-  /** The token of a credential. Throws `TokenRefusal`, or the error `keys_unavailable`. */
-  private async judge(credential: string): Promise<ReadToken> {
-    const { payload, signedBy } = await this.verifiedPayload(credential);
-    const grant = readTokenFromClaims(parseClaims(payload), this.rules, this.now() / 1000);
-    return { ...grant, caller: callerOf(credential, grant.subject), signedBy };
-  }
-
   private async verifiedPayload(credential: string): Promise<VerifiedPayload> {
     // A JWE has five parts, so it is refused here.
     if (!COMPACT_JWS.test(credential)) throw malformed();
     const { alg = '', kid } = headerOf(credential);
     if (!credential.split('.').every(isCanonical)) {
-      throw new TokenRefusal(
-        'malformed',
+      throw invalidCredentials(
+        'unknown_credential',
         'The read token is not valid here: each of its parts must be in canonical base64url.',
       );
     }
@@ -136,7 +112,7 @@ export class ReadTokenVerifier implements OnModuleDestroy {
     if (JWKS_ALGORITHMS.includes(alg) && this.keySet) {
       return this.verifiedWithKeySet(this.keySet, credential, alg, kid);
     }
-    throw new TokenRefusal('signature', 'The read token is signed in a way not accepted here.');
+    throw invalidCredentials('signature', 'The read token is signed in a way not accepted here.');
   }
 
   /** Without a `kid` any key of the kind may have signed the token. */
@@ -182,7 +158,7 @@ async function verifiedWith(
 }
 
 function refuseSignature(): never {
-  throw new TokenRefusal('signature', "The read token's signature is not valid here.");
+  throw invalidCredentials('signature', "The read token's signature is not valid here.");
 }
 
 const secretNames = new WeakMap<Buffer, string>();
@@ -229,9 +205,12 @@ function parseClaims(payload: Uint8Array): Record<string, unknown> {
   } catch {
     // Falls through to the refusal.
   }
-  throw new TokenRefusal('claims', 'The read token holds no claims.');
+  throw invalidCredentials('claims', 'The read token holds no claims.');
 }
 
-function malformed(): TokenRefusal {
-  return new TokenRefusal('malformed', 'The credential is neither an API key nor a read token.');
+function malformed(): GatewayError {
+  return invalidCredentials(
+    'unknown_credential',
+    'The credential is neither an API key nor a read token.',
+  );
 }

@@ -1,5 +1,7 @@
+import type { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { Caller } from '../platform/server/caller.ts';
 import { parsePathScope, type PathScope } from '../contract/path-scope.ts';
+import { invalidCredentials, tokenExpired } from './bearer.ts';
 import { parseShapeScope, type ShapeScope } from './shape-scope.ts';
 
 /** A verified read token. */
@@ -19,23 +21,6 @@ export interface TokenGrant {
   subject: string | undefined;
 }
 
-/**
- * Why a token is refused. `expired` has its own reason, because its holder may get a new one, and `not_yet_valid`, because
- * a clock is wrong.
- */
-export type TokenRefusalReason = 'malformed' | 'signature' | 'claims' | 'not_yet_valid' | 'expired';
-
-/** A token that is not accepted. The message says why and never holds any part of the token. */
-export class TokenRefusal extends Error {
-  readonly reason: TokenRefusalReason;
-
-  constructor(reason: TokenRefusalReason, message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = 'TokenRefusal';
-    this.reason = reason;
-  }
-}
-
 export interface ClaimRules {
   tenant: string;
   maxTtlSeconds: number;
@@ -48,8 +33,8 @@ const MAX_AHEAD_SECONDS = 60;
 const MIN_MILLISECONDS = 100_000_000_000;
 
 /**
- * Judges the claims of a token whose signature is already verified. Throws `TokenRefusal`; expiry is
- * looked at last, so that `expired` means a token that was good in all else.
+ * Judges the claims of a token whose signature is already verified. Throws `invalid_credentials`, and `token_expired`, which
+ * is looked at last, so that it means a token that was good in all else.
  */
 export function readTokenFromClaims(
   claims: Record<string, unknown>,
@@ -109,7 +94,7 @@ function checkTimes(
   }
   if (expiresAt <= nowSeconds) {
     const agoSeconds = Math.ceil(nowSeconds - expiresAt);
-    throw new TokenRefusal('expired', `The read token expired ${agoSeconds} s ago.`);
+    throw tokenExpired(`The read token expired ${agoSeconds} s ago.`);
   }
   return expiresAt;
 }
@@ -118,7 +103,7 @@ function checkTimes(
 function checkNotAhead(claim: 'iat' | 'nbf', seconds: number, nowSeconds: number): void {
   if (seconds <= nowSeconds + MAX_AHEAD_SECONDS) return;
   if (seconds >= MIN_MILLISECONDS) throw refusedClaim(`${claim} must be in seconds since 1970`);
-  throw new TokenRefusal(
+  throw invalidCredentials(
     'not_yet_valid',
     `The read token is not valid yet: ${claim} is ${Math.ceil(seconds - nowSeconds)} s in the future. ` +
       'Check the clock of the machine that made the token.',
@@ -130,6 +115,6 @@ function numericDate(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-function refusedClaim(message: string): TokenRefusal {
-  return new TokenRefusal('claims', `The read token is not valid here: ${message}.`);
+function refusedClaim(message: string): GatewayError {
+  return invalidCredentials('claims', `The read token is not valid here: ${message}.`);
 }

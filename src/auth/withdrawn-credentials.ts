@@ -44,7 +44,7 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
   }
 
   private version(): readonly unknown[] {
-    return [this.apiKeys.version, ...this.readTokens.version];
+    return [this.apiKeys.version, this.readTokens.version];
   }
 
   private async endWithdrawn(): Promise<void> {

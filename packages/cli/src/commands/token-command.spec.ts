@@ -104,7 +104,7 @@ describe('agent-gateway token', () => {
   const TTL_RULE =
     'agent-gateway: The read token is not valid here: exp - iat must not be over 86400 seconds.\n';
   const NO_JSON = 'agent-gateway: --shape must be JSON.\n';
-  const EXPIRED = 'agent-gateway: The read token expired N s ago.\n';
+  const EXPIRED = 'agent-gateway: The read token would expire at once.\n';
   const good = ['--prefix', '/streams', '--ttl', '60'];
 
   it.each<[string, string[], string]>([

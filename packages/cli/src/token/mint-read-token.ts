@@ -1,5 +1,5 @@
 import { SignJWT } from 'jose';
-import { readTokenFromClaims, TokenRefusal } from './token-rules.ts';
+import { GatewayError, readTokenFromClaims } from './token-rules.ts';
 import { signingSecret, TokenCommandError, type TokenSettings } from './token-settings.ts';
 
 /** The content of a read token. */
@@ -33,8 +33,9 @@ export async function mintReadToken(
   try {
     readTokenFromClaims(claims, settings, iat);
   } catch (error) {
-    if (error instanceof TokenRefusal) throw new TokenCommandError(error.message);
-    throw error;
+    if (!(error instanceof GatewayError)) throw error;
+    const isOver = error.code === 'token_expired';
+    throw new TokenCommandError(isOver ? 'The read token would expire at once.' : error.message);
   }
   return new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT' }).sign(secret);
 }

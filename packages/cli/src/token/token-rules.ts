@@ -5,11 +5,7 @@
 export { checkReadAccess } from '../../../../src/auth/read-access.ts';
 export { jwkSetSource } from '../../../../src/auth/jwk-set-source.ts';
 export { ReadTokenVerifier } from '../../../../src/auth/read-token-verifier.ts';
-export {
-  readTokenFromClaims,
-  TokenRefusal,
-  type ReadToken,
-} from '../../../../src/auth/read-token.ts';
+export { readTokenFromClaims, type ReadToken } from '../../../../src/auth/read-token.ts';
 export { parseShapeScope } from '../../../../src/auth/shape-scope.ts';
 export { TokenKeySet } from '../../../../src/auth/token-key-set.ts';
 export { parseReadTokenSecrets } from '../../../../src/contract/secret-lists.ts';

@@ -13,16 +13,3 @@ export const Access = (rule: AccessRule): CustomDecorator => SetMetadata(ACCESS_
 export function takesReadTokens(rule: AccessRule): boolean {
   return rule.startsWith('streams:') || rule.startsWith('shapes:');
 }
-
-export const NAMED_PATH = 'gateway:named-path';
-
-/** A request header that names another path, which the paths of an API key must cover as well. */
-export interface NamedPath {
-  /** The name of the header. */
-  header: string;
-  /** Throws `malformed_path` for a value that is none. */
-  check(value: string): void;
-}
-
-/** States such a header, on the controller. */
-export const NamesPath = (named: NamedPath): CustomDecorator => SetMetadata(NAMED_PATH, named);

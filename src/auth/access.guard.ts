@@ -5,13 +5,7 @@ import { SecretFiles } from '../platform/config/secret-files.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { requestContext } from '../platform/server/request-context.ts';
-import {
-  ACCESS_RULE,
-  NAMED_PATH,
-  takesReadTokens,
-  type AccessRule,
-  type NamedPath,
-} from './access.decorator.ts';
+import { ACCESS_RULE, takesReadTokens, type AccessRule } from './access.decorator.ts';
 import { ApiKeys } from './api-keys.ts';
 import { invalidCredentials, tokenExpired } from './bearer.ts';
 import { checkKeyAccess } from './key-access.ts';
@@ -44,22 +38,17 @@ export class AccessGuard implements CanActivate {
       throw new Error(`${execution.getClass().name} declares no access for a route`);
     }
     const request = execution.switchToHttp().getRequest<ClientRequest>();
-    const namedPath = () => this.reflector.get<NamedPath>(NAMED_PATH, execution.getClass());
-    return this.opened(request, rule, namedPath) ?? this.openedLater(request, rule, namedPath);
+    return this.opened(request, rule) ?? this.openedLater(request, rule);
   }
 
   /** Lets in a key, or a token that is known. Undefined for any other credential. Throws 403 as documented. */
-  private opened(
-    request: ClientRequest,
-    rule: Scope,
-    namedPath: () => NamedPath | undefined,
-  ): true | undefined {
+  private opened(request: ClientRequest, rule: Scope): true | undefined {
     const { credential, digest, id } = sentCredential(request);
     const key = this.apiKeys.keyOf(credential, digest);
     if (key) {
       const context = requestContext(request);
       context.credential = key.name;
-      checkKeyAccess(key, rule, context.path, request, namedPath);
+      checkKeyAccess(key, rule, context.path, request);
       context.caller = { id, isSubject: false };
       context.access = { scope: rule } satisfies RequestAccess;
       return true;
@@ -69,11 +58,7 @@ export class AccessGuard implements CanActivate {
   }
 
   /** The same for a token that is not known yet, and for a credential that may be newer than the lists. */
-  private async openedLater(
-    request: ClientRequest,
-    rule: Scope,
-    namedPath: () => NamedPath | undefined,
-  ): Promise<true> {
+  private async openedLater(request: ClientRequest, rule: Scope): Promise<true> {
     const { version } = this.files;
     try {
       return await this.verified(request, rule);
@@ -81,7 +66,7 @@ export class AccessGuard implements CanActivate {
       if (!(error instanceof GatewayError) || error.code !== 'invalid_credentials') throw error;
       await this.files.readAgain();
       if (this.files.version === version) throw error;
-      return this.opened(request, rule, namedPath) ?? this.verified(request, rule);
+      return this.opened(request, rule) ?? this.verified(request, rule);
     }
   }
 

@@ -1,30 +1,31 @@
 import { isOfStreams, type ApiKey, type Scope } from '../contract/api-key.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
-import { isControlPlanePath, scopeCovers } from '../contract/path-scope.ts';
-import type { NamedPath } from './access.decorator.ts';
+import {
+  checkForkSource,
+  FORK_HEADER,
+  isControlPlanePath,
+  scopeCovers,
+} from '../contract/path-scope.ts';
 
 /** Refuses a request that a valid API key does not open. Throws `scope_not_covered`. */
 export function checkKeyAccess(
   key: Pick<ApiKey, 'scopes' | 'paths'>,
   scope: Scope,
   path: string,
-  { headersDistinct }: Pick<ClientRequest, 'headersDistinct'>,
-  namedPathOf: () => NamedPath | undefined,
+  request: Pick<ClientRequest, 'headersDistinct'>,
 ): void {
   if (!keyOpens(key, scope, path)) throw notCovered(key, scope);
-  const namedPath = key.paths && isOfStreams(scope) ? namedPathOf() : undefined;
-  if (!key.paths || !namedPath) return;
-  const { header } = namedPath;
-  const named = headersDistinct[header.toLowerCase()] ?? [];
-  const [first] = named;
+  if (!key.paths || !isOfStreams(scope)) return;
+  const sources = request.headersDistinct[FORK_HEADER] ?? [];
+  const [first] = sources;
   if (first === undefined) return;
-  for (const each of named) namedPath.check(each);
+  for (const source of sources) checkForkSource(source);
   // A server may read several as one path.
-  if (named.length > 1 || !pathsCover(key.paths, first)) {
+  if (sources.length > 1 || !pathsCover(key.paths, first)) {
     throw new GatewayError(
       'scope_not_covered',
-      `No path of the API key covers the stream in ${header} for the scope ${scope}; name one that its paths cover, with /streams.`,
+      `No path of the API key covers the stream in Stream-Forked-From for the scope ${scope}; name one that its paths cover, with /streams.`,
     );
   }
 }

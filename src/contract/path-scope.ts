@@ -1,8 +1,12 @@
+import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { pathProblem, uriDecoded } from '../platform/http/request-path.ts';
 import { isReadPath, READ_PREFIXES } from './routes.ts';
 
 /** The paths that a token's prefixes cover. Each prefix is a list of decoded segments. */
 export type PathScope = readonly (readonly string[])[];
+
+/** The header in which a request names the stream that a new one is made of. Its value is a path, too. */
+export const FORK_HEADER = 'stream-forked-from';
 
 /** The protocol's control plane in the history store. Only API keys open it. */
 const CONTROL_PLANE_SEGMENT = '__ds';
@@ -33,6 +37,17 @@ export function isControlPlanePath(path: string): boolean {
   return decodedSegments(path).some(
     (segment) => segment === CONTROL_PLANE_SEGMENT || uriDecoded(segment) === CONTROL_PLANE_SEGMENT,
   );
+}
+
+/** Throws `malformed_path` for a value of `Stream-Forked-From`, as for a request path. */
+export function checkForkSource(source: string): void {
+  const problem = pathProblem(source);
+  if (problem) {
+    throw new GatewayError(
+      'malformed_path',
+      `The path in Stream-Forked-From ${problem}; send it in its plain, normalized form.`,
+    );
+  }
 }
 
 /** A trailing slash changes nothing, so the empty segment after it is left out. */

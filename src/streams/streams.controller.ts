@@ -1,16 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Delete, Get, Next, Post, Put, Req, Res } from '@nestjs/common';
-import { Access, NamesPath } from '../auth/access.decorator.ts';
+import { Access } from '../auth/access.decorator.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { ProxyService } from '../proxy/proxy.service.ts';
-import { checkForkSource } from '../proxy/upstream/protocols/durable-streams.ts';
 import { Upstreams } from '../proxy/upstream/upstreams.ts';
 
 /**
  * Timelines: forwards the Durable Streams protocol to the history store. GET also serves HEAD.
  */
 @Controller('streams')
-@NamesPath({ header: 'Stream-Forked-From', check: checkForkSource })
 export class StreamsController {
   constructor(
     private readonly proxy: ProxyService,

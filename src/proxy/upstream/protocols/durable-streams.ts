@@ -1,5 +1,5 @@
-import { GatewayError } from '../../../platform/errors/gateway-error.ts';
-import { decodeLeniently, pathProblem } from '../../../platform/http/request-path.ts';
+import { checkForkSource, FORK_HEADER } from '../../../contract/path-scope.ts';
+import { decodeLeniently } from '../../../platform/http/request-path.ts';
 import { CURSOR, withoutParameter } from './cache-parameters.ts';
 import { isFromNow, liveValue, soleLiveValue } from './live-parameter.ts';
 import { upstreamTarget, type MappedPaths } from '../upstream-target.ts';
@@ -40,7 +40,7 @@ export const durableStreams: ReadProtocol = {
 
   targetForKey: (target) => withoutParameter(target, CURSOR),
 
-  mappedHeader: { name: 'stream-forked-from', toUpstream: toUpstreamForkSource },
+  mappedHeader: { name: FORK_HEADER, toUpstream: toUpstreamForkSource },
 
   /**
    * The 403 means that a later producer with the same id has taken over. Its epoch is in the response ("Idempotent
@@ -72,17 +72,6 @@ const CONTROL_ADVICE =
 function isControlPlane(target: string, basePath: string): boolean {
   const [segment = ''] = target.slice(basePath.length + 1).split(/[/?]/, 1);
   return decodeLeniently(segment) === '__ds';
-}
-
-/** Throws `malformed_path` for a value of `Stream-Forked-From`, as for a request path. */
-export function checkForkSource(source: string): void {
-  const problem = pathProblem(source);
-  if (problem) {
-    throw new GatewayError(
-      'malformed_path',
-      `The path in Stream-Forked-From ${problem}; send it in its plain, normalized form.`,
-    );
-  }
 }
 
 /**

@@ -11,7 +11,7 @@ import { Access } from '../auth/access.decorator.ts';
 import { CommandAddressGuard } from './command-address.guard.ts';
 import { Call } from './command-call.decorator.ts';
 import type { CommandCall } from './command-headers.ts';
-import { CommandsService, type CommandOutcome } from './commands.service.ts';
+import { CommandsService, type CommandResponse } from './commands.service.ts';
 import { IdempotencyKeyInterceptor } from './idempotency-key.interceptor.ts';
 import { OpenCommandInterceptor } from './open-command.interceptor.ts';
 
@@ -25,7 +25,7 @@ export class CommandsController {
 
   @Post(['spawn', 't/:tenant/spawn'])
   @HttpCode(202)
-  spawn(@Body() body: Buffer, @Call() call: CommandCall): Promise<CommandOutcome> {
+  spawn(@Body() body: Buffer, @Call() call: CommandCall): Promise<CommandResponse> {
     return this.commands.spawn(body, call);
   }
 
@@ -36,7 +36,7 @@ export class CommandsController {
     @Param('id') id: string,
     @Body() body: Buffer,
     @Call() call: CommandCall,
-  ): Promise<CommandOutcome> {
+  ): Promise<CommandResponse> {
     return this.commands.send(type, id, body, call);
   }
 
@@ -47,7 +47,7 @@ export class CommandsController {
     @Param('id') id: string,
     @Body() body: Buffer,
     @Call() call: CommandCall,
-  ): Promise<CommandOutcome> {
+  ): Promise<CommandResponse> {
     return this.commands.control(type, id, body, call);
   }
 }

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
 import { parseCommandBody } from './command-body.ts';
-import { recordCommand, type CommandRecord } from './command-record.ts';
+import type { CommandRecord } from './command-record.ts';
+import type { CommandVerb } from './command-verb.ts';
 import { runtimeHeaders, type CommandCall } from './command-headers.ts';
 import { ControlDto } from './dto/control.dto.ts';
 import { SpawnDto, tenantProblems } from './dto/spawn.dto.ts';
@@ -25,11 +26,6 @@ export interface CommandResponse {
   restate: { invocationId: string };
 }
 
-export interface CommandOutcome {
-  response: CommandResponse;
-  isReplay: boolean;
-}
-
 /** Turns commands into one-way durable sends. */
 @Injectable()
 export class CommandsService {
@@ -38,20 +34,18 @@ export class CommandsService {
     private readonly runtime: RuntimeClient,
   ) {}
 
-  async spawn(bytes: Buffer, call: CommandCall): Promise<CommandOutcome> {
+  async spawn(bytes: Buffer, call: CommandCall): Promise<CommandResponse> {
     const { tenant } = this.config;
     const dto = parseCommandBody(bytes, SpawnDto, (spawn) => tenantProblems(spawn, tenant));
-    const record = recordCommand(call.context, 'spawn');
     const { type, id = this.newId(type, call) } = dto;
     const address = entityAddress(tenant, type, id);
-    return this.deliver('spawn', address, { bytes, type: JSON_TYPE }, call, record);
+    return this.deliver('spawn', 'spawn', address, { bytes, type: JSON_TYPE }, call);
   }
 
-  send(type: string, id: string, body: Buffer, call: CommandCall): Promise<CommandOutcome> {
-    const record = recordCommand(call.context, 'send');
+  send(type: string, id: string, bytes: Buffer, call: CommandCall): Promise<CommandResponse> {
     const address = entityAddress(this.config.tenant, type, id);
-    const content = { bytes: body, type: call.contentType || JSON_TYPE };
-    return this.deliver('wake', address, content, call, record);
+    const content = { bytes, type: call.contentType || JSON_TYPE };
+    return this.deliver('send', 'wake', address, content, call);
   }
 
   async control(
@@ -59,10 +53,10 @@ export class CommandsService {
     id: string,
     bytes: Buffer,
     call: CommandCall,
-  ): Promise<CommandOutcome> {
-    const record = recordCommand(call.context, parseCommandBody(bytes, ControlDto).verb);
+  ): Promise<CommandResponse> {
+    const { verb } = parseCommandBody(bytes, ControlDto);
     const address = entityAddress(this.config.tenant, type, id);
-    return this.deliver('control', address, { bytes, type: JSON_TYPE }, call, record);
+    return this.deliver(verb, 'control', address, { bytes, type: JSON_TYPE }, call);
   }
 
   private newId(type: string, { idempotencyKey }: CommandCall): string {
@@ -72,14 +66,16 @@ export class CommandsService {
   }
 
   private async deliver(
+    verb: CommandVerb,
     handler: RuntimeCommand['handler'],
     address: EntityAddress,
     content: { bytes: Buffer; type: string },
     call: CommandCall,
-    record: CommandRecord,
-  ): Promise<CommandOutcome> {
+  ): Promise<CommandResponse> {
     const { context } = call;
-    const url = (record.entityUrl = entityUrl(address));
+    const url = entityUrl(address);
+    const record: CommandRecord = { verb, entityUrl: url };
+    context.command = record;
     context.attributes = entityAttributes(address, context);
     const { invocationId, isReplay } = await this.runtime.send({
       entity: url,
@@ -95,15 +91,7 @@ export class CommandsService {
     context.attributes = { ...context.attributes, 'gateway.invocation.id': invocationId };
     record.isReplay = isReplay;
     const streamPath = timelinePath(address);
-    return {
-      response: {
-        url,
-        streamPath,
-        streamUrl: `/streams${streamPath}`,
-        restate: { invocationId },
-      },
-      isReplay,
-    };
+    return { url, streamPath, streamUrl: `/streams${streamPath}`, restate: { invocationId } };
   }
 }
 

@@ -43,26 +43,16 @@ export function timelinePath({ tenant, type, id }: EntityAddress): string {
   return `/t/${tenant}/agents/${type}/${id}/timeline`;
 }
 
-/** Whether a value is the entity URL of an entity of this tenant. */
-export function isEntityUrl(value: unknown, tenant: string): boolean {
-  if (typeof value !== 'string') return false;
-  const [root, t, ofTenant, a, type, id, ...rest] = value.split('/');
-  return (
-    root === '' &&
-    t === 't' &&
-    ofTenant === tenant &&
-    a === 'a' &&
-    entityTypeProblem(type) === undefined &&
-    entityIdProblem(id) === undefined &&
-    rest.length === 0
-  );
+/** Whether a text is the entity URL of an entity of this tenant. */
+export function isEntityUrl(text: string, tenant: string): boolean {
+  const [, ofTenant, type, id] = /^\/t\/([^/]+)\/a\/([^/]+)\/([^/]+)$/.exec(text) ?? [];
+  return ofTenant === tenant && !entityTypeProblem(type) && !entityIdProblem(id);
 }
 
-/** Whether a value is a workspace key `<tenant>/<name>` of this tenant. */
-export function isWorkspaceRef(value: unknown, tenant: string): boolean {
-  if (typeof value !== 'string') return false;
-  const [ofTenant, name, ...rest] = value.split('/');
-  return ofTenant === tenant && entityIdProblem(name) === undefined && rest.length === 0;
+/** Whether a text is a workspace key `<tenant>/<name>` of this tenant. */
+export function isWorkspaceRef(text: string, tenant: string): boolean {
+  const [, ofTenant, name] = /^([^/]+)\/([^/]+)$/.exec(text) ?? [];
+  return ofTenant === tenant && !entityIdProblem(name);
 }
 
 /** The virtual-object key from the deployment's template, such as `{tenant}:{id}`. It is not encoded yet. */

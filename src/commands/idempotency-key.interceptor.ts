@@ -5,9 +5,10 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { map, type Observable } from 'rxjs';
+import { tap, type Observable } from 'rxjs';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
-import type { CommandOutcome, CommandResponse } from './commands.service.ts';
+import { requestContext } from '../platform/server/request-context.ts';
+import { commandOf } from './command-record.ts';
 import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from './idempotency-key.ts';
 
 /**
@@ -15,20 +16,16 @@ import { IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_RULE } from './idempotency-key.ts';
  * already had the command.
  */
 @Injectable()
-export class IdempotencyKeyInterceptor implements NestInterceptor<CommandOutcome, CommandResponse> {
-  intercept(
-    context: ExecutionContext,
-    next: CallHandler<CommandOutcome>,
-  ): Observable<CommandResponse> {
+export class IdempotencyKeyInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<Request>();
     // Before the body is read.
-    idempotencyKeyOf(context.switchToHttp().getRequest<Request>());
+    idempotencyKeyOf(request);
     return next.handle().pipe(
-      map(({ response, isReplay }) => {
-        if (isReplay) {
-          const answer = context.switchToHttp().getResponse<Response>();
-          answer.setHeader('Idempotency-Replayed', 'true');
-        }
-        return response;
+      tap(() => {
+        if (!commandOf(requestContext(request))?.isReplay) return;
+        const response = context.switchToHttp().getResponse<Response>();
+        response.setHeader('Idempotency-Replayed', 'true');
       }),
     );
   }

@@ -13,14 +13,9 @@ export interface JwkSetSource {
   refreshMs: number;
 }
 
-/** Why there is no set. `code` stands where errors of the system have theirs. */
-class NoJwkSet extends Error {
-  readonly code: string;
-
-  constructor(code: string, cause?: unknown) {
-    super(`there is no JWK set: ${code}`, { cause });
-    this.code = code;
-  }
+/** `code` stands where errors of the system have theirs. */
+function noJwkSet(code: string, cause?: unknown): Error {
+  return Object.assign(new Error(`there is no JWK set: ${code}`, { cause }), { code });
 }
 
 /**
@@ -41,7 +36,7 @@ export function jwkSetSource(location: string, lookup?: LookupFunction): JwkSetS
     try {
       return orderedJwkSet(text);
     } catch {
-      throw new NoJwkSet('no JSON with keys');
+      throw noJwkSet('no JSON with keys');
     }
   };
   // A key that is withdrawn at a URL ends the reads that it opened within 5 s, if the server answers within a second.
@@ -63,8 +58,8 @@ async function fetchText(url: string, dispatcher: Dispatcher): Promise<string> {
     });
     if (statusCode === 200) return smallText(Buffer.from(await body.arrayBuffer()));
     await body.dump();
-    throw new NoJwkSet(`status ${statusCode}`);
+    throw noJwkSet(`status ${statusCode}`);
   } catch (error) {
-    throw signal.aborted ? new NoJwkSet(`no answer in ${FETCH_TIMEOUT_MS} ms`, error) : error;
+    throw signal.aborted ? noJwkSet(`no answer in ${FETCH_TIMEOUT_MS} ms`, error) : error;
   }
 }

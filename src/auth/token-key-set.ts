@@ -6,8 +6,6 @@ import type { JwkSetSource } from './jwk-set-source.ts';
 
 /** How long anybody waits for the set. It is more than the source takes to give up a URL. */
 const READ_TIMEOUT_MS = 4_000;
-/** The least time from the end of a read to the next one, also where a read takes longer than its interval. */
-const MIN_PAUSE_MS = 500;
 
 /**
  * The JWK set of read tokens: a list like those of the secret files. The gateway reads it periodically, whatever tokens come,
@@ -19,7 +17,6 @@ export class TokenKeySet {
   private readAtMs = performance.now();
   private reading: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
-  private isStopped = false;
 
   constructor({ read, refreshMs }: JwkSetSource, logger: Pick<Logger, 'error' | 'info'>) {
     this.refreshMs = refreshMs;
@@ -57,12 +54,12 @@ export class TokenKeySet {
 
   /** Reads the set, and then periodically until it is stopped. */
   start(): void {
-    this.reading = this.readOnce(performance.now());
+    this.read();
+    this.timer = setInterval(() => this.read(), this.refreshMs).unref();
   }
 
   stop(): void {
-    this.isStopped = true;
-    clearTimeout(this.timer);
+    clearInterval(this.timer);
   }
 
   /** The read that is under way, for a token of an unknown key. None waits for a set that could not be read the last time. */
@@ -70,13 +67,11 @@ export class TokenKeySet {
     return this.list.isFileGood ? this.reading : undefined;
   }
 
-  private async readOnce(beganAtMs: number): Promise<void> {
-    await this.list.reread();
-    const endedAtMs = performance.now();
-    if (this.isGood) this.readAtMs = endedAtMs;
-    this.reading = undefined;
-    if (this.isStopped) return;
-    const pauseMs = Math.max(MIN_PAUSE_MS, beganAtMs + this.refreshMs - endedAtMs);
-    this.timer = setTimeout(() => this.start(), pauseMs).unref();
+  /** No other read begins while one takes longer than the time between two. */
+  private read(): void {
+    this.reading ??= this.list.reread().then(() => {
+      if (this.isGood) this.readAtMs = performance.now();
+      this.reading = undefined;
+    });
   }
 }

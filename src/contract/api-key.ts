@@ -80,7 +80,8 @@ export function parseApiKey(entry: string): ApiKey | string[] {
       `must have a name of up to 32 lower-case letters, digits and hyphens, other than ${READ_TOKEN_CREDENTIAL}`,
     );
   }
-  const scopes = scopesOf(given.get('scopes'), problems);
+  const listed = given.get('scopes');
+  const scopes = listed === undefined ? new Set(SCOPES) : parseScopes(listed, problems);
   const paths = pathsOf(given.get('paths'), problems);
   if (paths && scopes.size > 0 && ![...scopes].some(isOfStreams)) {
     problems.push('has paths=, which narrows the scopes of streams, and none of these');
@@ -150,10 +151,6 @@ function attributes(words: readonly string[], problems: string[]): Map<string, s
     else given.set(name, value);
   }
   return given;
-}
-
-function scopesOf(list: string | undefined, problems: string[]): ReadonlySet<Scope> {
-  return list === undefined ? new Set(SCOPES) : parseScopes(list, problems);
 }
 
 /** Parses scopes separated by `+`. Adds a problem for each unknown one, by its position. */

@@ -12,7 +12,6 @@ import { HealthModule } from './health/health.module.ts';
 import { LOGGER } from './platform/log/create-logger.ts';
 import { NameResolver } from './platform/names/name-resolver.ts';
 import { RegistryModule } from './registry/registry.module.ts';
-import { BodyCapGuard } from './platform/server/body-cap.guard.ts';
 import type { GatewayAdapter } from './platform/server/gateway.adapter.ts';
 import type { GatewayState } from './platform/server/gateway-state.ts';
 import { SecretFiles } from './platform/config/secret-files.ts';
@@ -66,8 +65,6 @@ export class AppModule {
         { provide: Telemetry, useValue: telemetry },
         { provide: SecretFiles, useValue: secretFiles },
         { provide: APP_GUARD, useExisting: AccessGuard },
-        // After the credential, so that nobody else learns of the cap.
-        { provide: APP_GUARD, useValue: new BodyCapGuard(config.maxBodyBytes) },
         // It comes after the access guard, so only valid credentials are counted.
         ...rateLimit(config),
         { provide: APP_FILTER, useExisting: ProblemFilter },

@@ -58,8 +58,9 @@ export class OpenCommandInterceptor implements NestInterceptor {
       this.open--;
     };
     try {
-      letBodyCome(request, context.switchToHttp().getResponse<Response>());
-      request.body = await readBody(request, this.config.maxBodyBytes, room);
+      const { maxBodyBytes } = this.config;
+      letBodyCome(request, context.switchToHttp().getResponse<Response>(), maxBodyBytes);
+      request.body = await readBody(request, maxBodyBytes, room);
     } catch (error) {
       end();
       throw error;

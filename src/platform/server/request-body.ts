@@ -40,10 +40,15 @@ export function asksForUpgrade({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Tells a client that waits for it (`Expect: 100-continue`, RFC 9110 §10.1.1) to send its body. It is called only
- * after the request was admitted, so a refused client never sends its body.
+ * Checks what a request says of its body, and tells a client that waits for it (`Expect: 100-continue`, RFC 9110 §10.1.1)
+ * to send it. It is called only after the request was admitted, so a refused client never sends its body.
  */
-export function letBodyCome(request: IncomingMessage, response: ServerResponse): void {
+export function letBodyCome(
+  request: IncomingMessage,
+  response: ServerResponse,
+  maxBodyBytes: number,
+): void {
+  checkDeclaredBody(request, maxBodyBytes);
   if (!awaitsContinue(request)) return;
   delete request.headers.expect;
   if (response.socket) response.writeContinue();

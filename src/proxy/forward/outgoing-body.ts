@@ -7,8 +7,7 @@ import type { RequestBody } from '../upstream/connections/wire-exchange.ts';
 const STREAMED_BODY_BYTES = 131_072;
 
 /**
- * The body of a request, or undefined if it is empty. A body with a declared length is streamed; its length has
- * been checked. A body without one is buffered up to the cap, so that a larger one never reaches the upstream. Rejects
+ * The body of a request, or undefined if it is empty. A body with a declared length is streamed. A body without one is buffered up to the cap, so that a larger one never reaches the upstream. Rejects
  * with `body_too_large`, `overloaded` or `ClientGone`.
  */
 export async function outgoingBody(
@@ -22,12 +21,12 @@ export async function outgoingBody(
   response.once('close', () => room.release());
   const declared = request.headers['content-length'];
   if (declared === undefined) {
-    letBodyCome(request, response);
+    letBodyCome(request, response, maxBodyBytes);
     const bytes = await readBody(request, maxBodyBytes, room);
     return bytes.length === 0 ? undefined : { bytes };
   }
   const lengthBytes = Number(declared);
   room.take(Math.min(lengthBytes, STREAMED_BODY_BYTES));
-  letBodyCome(request, response);
+  letBodyCome(request, response, maxBodyBytes);
   return { stream: request, lengthBytes };
 }

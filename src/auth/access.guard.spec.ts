@@ -1,4 +1,3 @@
-import { Reflector } from '@nestjs/core';
 import { SignJWT } from 'jose';
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { executionContext, guardedRequest } from '../../test/support/execution-context.ts';
@@ -74,7 +73,7 @@ describe('AccessGuard', () => {
     const verifier = new ReadTokenVerifier(secrets, undefined, RULES, () => nowMs);
     verify = jest.spyOn(verifier, 'verify');
     const ofCredentials = files as unknown as SecretFiles;
-    guard = new AccessGuard(new Reflector(), new ApiKeys(keys), verifier, ofCredentials);
+    guard = new AccessGuard(new ApiKeys(keys), verifier, ofCredentials);
   });
 
   function askRoute(route: Route, credential?: string) {

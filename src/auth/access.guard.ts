@@ -1,11 +1,10 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
 import { READ_TOKEN_CREDENTIAL, type Scope } from '../contract/api-key.ts';
 import { SecretFiles } from '../platform/config/secret-files.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { requestContext } from '../platform/server/request-context.ts';
-import { ACCESS_RULE, takesReadTokens, type AccessRule } from './access.decorator.ts';
+import { accessRuleOf, takesReadTokens } from './access.decorator.ts';
 import { ApiKeys } from './api-keys.ts';
 import { invalidCredentials, tokenExpired } from './bearer.ts';
 import { checkKeyAccess } from './key-access.ts';
@@ -22,16 +21,13 @@ import { sentCredential } from './sent-credential.ts';
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(
-    private readonly reflector: Reflector,
     private readonly apiKeys: ApiKeys,
     private readonly readTokens: ReadTokenVerifier,
     private readonly files: SecretFiles,
   ) {}
 
   canActivate(execution: ExecutionContext): true | Promise<true> {
-    const rule =
-      this.reflector.get<AccessRule | undefined>(ACCESS_RULE, execution.getHandler()) ??
-      this.reflector.get<AccessRule | undefined>(ACCESS_RULE, execution.getClass());
+    const rule = accessRuleOf(execution.getHandler(), execution.getClass());
     if (rule === 'public') return true;
     if (rule === undefined) {
       // Start-up refuses such a route; this is the second lock.

@@ -1,7 +1,7 @@
 import { Injectable, RequestMethod, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
-import { ACCESS_RULE, type AccessRule } from './access.decorator.ts';
+import { accessRuleOf, type AccessRule } from './access.decorator.ts';
 
 /** A route as its controller declares it. */
 export interface DeclaredRoute {
@@ -47,8 +47,7 @@ export class DeclaredAccess implements OnModuleInit {
       method,
       path: `/${base}/${path}`.replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1'),
       handler: `${controller.name}.${name}`,
-      access: (Reflect.getMetadata(ACCESS_RULE, handler) ??
-        Reflect.getMetadata(ACCESS_RULE, controller)) as AccessRule | undefined,
+      access: accessRuleOf(handler, controller),
     }));
   }
 }

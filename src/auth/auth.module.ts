@@ -47,16 +47,11 @@ function readTokenVerifier(
 ): ReadTokenVerifier {
   const { secrets, jwks, maxTtlSeconds } = readTokens;
   const list = files.add(new SecretList(secrets, logger), { isOfCallers: true });
-  const keySet = jwks === undefined ? undefined : startKeySet(jwks, logger, names);
-  if (keySet) telemetry.show(keySet);
+  const source = jwks === undefined ? undefined : jwkSetSource(jwks, names.lookup);
+  const keySet = source && telemetry.show(new TokenKeySet(source, logger));
+  // Not awaited, because a missing key set must not keep the gateway from starting.
+  keySet?.start();
   // Each open read may have a token of its own.
   const maxKnownTokens = limits.maxOpenReads;
   return new ReadTokenVerifier(list, keySet, { tenant, maxTtlSeconds, maxKnownTokens });
-}
-
-function startKeySet(location: string, logger: Logger, names: NameResolver): TokenKeySet {
-  const keySet = new TokenKeySet(jwkSetSource(location, names.lookup), logger);
-  // A missing key set must not keep the gateway from starting.
-  keySet.start();
-  return keySet;
 }

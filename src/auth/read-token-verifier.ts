@@ -69,7 +69,7 @@ export class ReadTokenVerifier implements OnModuleDestroy {
 
   /**
    * Verifies a credential and returns its token. With a digest, the cache keeps the token. Throws a `GatewayError`:
-   * `token_expired`, `invalid_credentials`, or `keys_unavailable` if the key set cannot be had, and its key may be in it.
+   * `token_expired`, `invalid_credentials`, or `keys_unavailable` if the key set is not available, and its key may be in it.
    */
   async verify(credential: string, digest?: string): Promise<ReadToken> {
     const { version } = this;

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import type { INestApplication, Type } from '@nestjs/common';
+import { HealthCheckService } from '@nestjs/terminus';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
 import { within } from './platform/clock/within.ts';
@@ -107,6 +108,7 @@ export async function startGateway(
     config.managementPort === 0
       ? undefined
       : managementServer({
+          health: part(HealthCheckService),
           logger,
           telemetry,
           secretFiles,

@@ -1,4 +1,5 @@
-import { NotFoundException } from '@nestjs/common';
+import { NotFoundException, ServiceUnavailableException } from '@nestjs/common';
+import type { HealthCheckService, HealthIndicatorResult } from '@nestjs/terminus';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { SecretFiles } from '../platform/config/secret-files.ts';
@@ -19,6 +20,7 @@ import type { UpstreamProbes } from './upstream-probes.ts';
 
 /** The objects that the management port reports on, and how it logs. */
 export interface ManagementParts {
+  health: HealthCheckService;
   state: GatewayState;
   secretFiles: SecretFiles;
   probes: UpstreamProbes;
@@ -32,7 +34,7 @@ type Route = (parts: ManagementParts, response: ServerResponse) => string | Prom
 
 /** Probes and metrics, only for the cluster. GET also serves HEAD. */
 const ROUTES: Record<string, Route | undefined> = {
-  '/health/live': (_, response) => healthBody(response, {}, {}),
+  '/health/live': (parts, response) => healthBody(parts, response, {}),
   '/health/ready': ready,
   '/metrics': ({ telemetry: { registry } }, response) => {
     response.setHeader('Content-Type', registry.contentType);
@@ -76,32 +78,31 @@ export function managementServer(parts: ManagementParts): Server {
  * Ready until the drain begins. It names upstreams and secret files but never fails for them: one upstream's outage must
  * not take every pod out of service, and an invalid secret file leaves the former list in use.
  */
-async function ready(
-  { state: gateway, secretFiles, probes }: ManagementParts,
-  response: ServerResponse,
-): Promise<string> {
-  const states = Object.entries(await probes.states());
-  const files = Object.entries(secretFiles.areGood).map(([name, isFileGood]) => [
-    name,
-    isFileGood ? 'in use' : 'bad; the list from before is in use',
-  ]);
-  const named = [...states, ...files].map(([name, state]) => [name, { status: 'up', state }]);
-  const others = Object.fromEntries(named) as object;
-  return gateway.isDraining
-    ? healthBody(response, others, { gateway: { status: 'down', state: 'draining' } })
-    : healthBody(response, { gateway: { status: 'up' }, ...others }, {});
+async function ready(parts: ManagementParts, response: ServerResponse): Promise<string> {
+  const { state, secretFiles, probes } = parts;
+  const named: [string, string][] = Object.entries(await probes.states());
+  for (const [name, isFileGood] of Object.entries(secretFiles.areGood)) {
+    named.push([name, isFileGood ? 'in use' : 'bad; the list from before is in use']);
+  }
+  return healthBody(parts, response, {
+    gateway: state.isDraining ? { status: 'down', state: 'draining' } : { status: 'up' },
+    ...Object.fromEntries(named.map(([name, found]) => [name, { status: 'up', state: found }])),
+  });
 }
 
-/** The body of a health check in the form of Terminus, as on the public port. */
-function healthBody(response: ServerResponse, info: object, error: object): string {
-  const isUp = Object.keys(error).length === 0;
-  response.statusCode = isUp ? 200 : 503;
+/** Terminus' body, as on the public port. A failed check is no error of the gateway. */
+async function healthBody(
+  { health }: ManagementParts,
+  response: ServerResponse,
+  found: HealthIndicatorResult,
+): Promise<string> {
+  const checks = Object.entries(found).map(([name, state]) => () => ({ [name]: state }));
+  const result: unknown = await health.check(checks).catch((failed: unknown) => {
+    if (!(failed instanceof ServiceUnavailableException)) throw failed;
+    response.statusCode = failed.getStatus();
+    return failed.getResponse();
+  });
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
   response.setHeader('Cache-Control', 'no-cache, no-store, must-revalidate');
-  return JSON.stringify({
-    status: isUp ? 'ok' : 'error',
-    info,
-    error,
-    details: { ...error, ...info },
-  });
+  return JSON.stringify(result);
 }

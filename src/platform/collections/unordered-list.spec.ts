@@ -29,17 +29,4 @@ describe('UnorderedList', () => {
       }),
     );
   });
-
-  it('gives all it holds and is empty then', () => {
-    const [a, b]: Named[] = [{ name: 1 }, { name: 2 }];
-    const list = new UnorderedList<Named>();
-    list.add(a as Named);
-    list.add(b as Named);
-    expect(list.first).toBe(a);
-    expect(list.takeAll()).toEqual([a, b]);
-    expect(list.size).toBe(0);
-    list.delete(a as Named);
-    list.add(b as Named);
-    expect(list.snapshot()).toEqual([b]);
-  });
 });

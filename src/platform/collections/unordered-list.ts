@@ -42,13 +42,6 @@ export class UnorderedList<Item extends UnorderedListItem> {
     return this.items[Symbol.iterator]();
   }
 
-  /** Empties the list and returns its items. */
-  takeAll(): Item[] {
-    const taken = this.items.splice(0);
-    for (const item of taken) item.listIndex = undefined;
-    return taken;
-  }
-
   /** A copy, so that the caller may change the list while it iterates. */
   snapshot(): Item[] {
     return [...this.items];

@@ -1,8 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
-import { Deadlines } from '../../platform/collections/deadlines.ts';
 import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { OpenRequests } from '../../platform/server/open-requests.ts';
 import { ReadShareMetrics } from './read-share-metrics.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import { ClientAnswer } from './client-answer.ts';
@@ -10,24 +10,25 @@ import type { ReadCall } from './read-call.ts';
 import { ReadSharing } from './read-sharing.ts';
 import { Reader, type ReaderCounts } from './reader.ts';
 
-/** How often the wall clock is read while a read waits for its token's end, because somebody may set the clock. */
-const CLOCK_CHECK_MS = 1_000;
+/** How often the tokens of all open reads are compared with the clock: a timer for each of ten thousand would cost more. */
+const CLOCK_CHECK_MS = 100;
 
 /** Answers reads: GET and HEAD, without a body, of timelines and of shapes. */
 @Injectable()
-export class ReadService implements ReaderCounts<ReadCall> {
-  private readonly tokenEnds = new Deadlines<Reader<ReadCall>>(
-    () => Date.now(),
-    (reader) => reader.expire(),
-    CLOCK_CHECK_MS,
-  );
+export class ReadService implements ReaderCounts<ReadCall>, OnApplicationShutdown {
+  private readonly checkTimer = setInterval(() => this.endExpired(), CLOCK_CHECK_MS).unref();
 
   constructor(
     private readonly sharing: ReadSharing,
     private readonly held: HeldBytes,
     private readonly shareMetrics: ReadShareMetrics,
     private readonly limits: OpenReadLimits,
+    private readonly openRequests: OpenRequests,
   ) {}
+
+  onApplicationShutdown(): void {
+    clearInterval(this.checkTimer);
+  }
 
   /** `onRefused` gets the error of a read whose answer has not begun. Throws `overloaded`. */
   answer(
@@ -37,13 +38,10 @@ export class ReadService implements ReaderCounts<ReadCall> {
     onRefused: (error: Error) => void,
   ): void {
     const { context } = call;
-    const { expiresAtMs } = context;
     this.limits.enter(call.caller);
     const client = new ClientAnswer(response, context, rules, this.held);
     const reader = new Reader(call, client, this, onRefused);
     context.openRead = reader;
-    // An API key has no end.
-    if (expiresAtMs !== undefined) reader.expiry = this.tokenEnds.add(expiresAtMs, reader);
     this.sharing.add(call, reader);
   }
 
@@ -57,5 +55,14 @@ export class ReadService implements ReaderCounts<ReadCall> {
 
   left(call: ReadCall): void {
     this.limits.leave(call.caller);
+  }
+
+  private endExpired(): void {
+    const nowMs = Date.now();
+    for (const { expiresAtMs, expiryError, openRead } of this.openRequests) {
+      // An API key has no end.
+      if (expiresAtMs !== undefined && expiresAtMs <= nowMs && expiryError)
+        openRead?.endEarly(expiryError());
+    }
   }
 }

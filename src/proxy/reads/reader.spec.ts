@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { listening, type Listening } from '../../../test/support/listening.ts';
 import { awaited, until } from '../../../test/support/until.ts';
 import { openWireThatTellsResets, type Wire } from '../../../test/support/wire.ts';
-import { Deadlines, type Deadline } from '../../platform/collections/deadlines.ts';
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { RequestContext } from '../../platform/server/request-context.ts';
@@ -309,32 +308,6 @@ describe('Reader', () => {
       expect(await refusal()).toBeUndefined();
       await closed();
       expect(isCancelled).toBe(true);
-    });
-  });
-
-  describe('with a token', () => {
-    const tokenEnds = new Deadlines<Reader>(
-      () => performance.now(),
-      () => undefined,
-    );
-    let expiry: Deadline<Reader>;
-    beforeEach(() => {
-      expiry = reader.expiry = tokenEnds.add(performance.now() + 60_000, reader);
-    });
-
-    it('waits for the end of that as long as its response is not over', async () => {
-      await beginAlone(EVENTS);
-      bring(EVENT);
-      await client.until(EVENT);
-      expect(expiry.isCalledOff).toBe(false);
-      answer.onEnd();
-      expect(expiry.isCalledOff).toBe(true);
-    });
-
-    it('does not wait for it once it is refused', async () => {
-      reader.fail(EXPIRED);
-      expect(expiry.isCalledOff).toBe(true);
-      expect(await refusal()).toBe(EXPIRED);
     });
   });
 });

@@ -1,4 +1,3 @@
-import type { Deadline } from '../../platform/collections/deadlines.ts';
 import { TurnQueue } from '../../platform/collections/turn-queue.ts';
 import { overloaded } from '../../platform/errors/gateway-error.ts';
 import type { OpenRead } from '../../platform/server/request-context.ts';
@@ -24,8 +23,6 @@ export interface ReaderCounts<Call extends AnswerCall> {
 export class Reader<Call extends AnswerCall = AnswerCall> implements AnswerReader, OpenRead {
   listIndex: number | undefined;
   readonly call: Call;
-  /** The end of its token. */
-  expiry: Pick<Deadline<unknown>, 'callOff'> | undefined;
   writtenTo = 0;
   takenTo = 0;
   private answer: SharedAnswer | undefined;
@@ -135,12 +132,6 @@ export class Reader<Call extends AnswerCall = AnswerCall> implements AnswerReade
     else if (this.stage === 'answering') this.answer?.endSoon(this, error);
   }
 
-  /** Its credential has expired. */
-  expire(): void {
-    const { expiryError } = this.call.context;
-    if (expiryError) this.endEarly(expiryError());
-  }
-
   dropIn(timeoutMs: number): void {
     this.client.dropIn(timeoutMs, () => this.finish());
   }
@@ -190,7 +181,6 @@ export class Reader<Call extends AnswerCall = AnswerCall> implements AnswerReade
       return;
     }
     this.stage = 'ended';
-    this.expiry?.callOff();
     if (!wasSending) this.answer?.onSending();
   }
 
@@ -207,7 +197,6 @@ export class Reader<Call extends AnswerCall = AnswerCall> implements AnswerReade
     if (this.stage === 'waiting') this.counts.answered(this.call);
     this.stage = 'over';
     this.client.callOffDrop();
-    this.expiry?.callOff();
     const { answer } = this;
     this.answer = undefined;
     answer?.leave(this, wasSending);

@@ -1,6 +1,9 @@
 import type { Socket } from 'node:net';
 import { awakeMs } from '../../platform/clock/awake-clock.ts';
-import type { Deadline, Deadlines } from '../../platform/collections/deadlines.ts';
+import type {
+  UnorderedList,
+  UnorderedListItem,
+} from '../../platform/collections/unordered-list.ts';
 import type { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { headerValue, type HeaderList } from '../../platform/http/header-list.ts';
 import type { RequestRecord } from '../../platform/telemetry/request-record.ts';
@@ -10,7 +13,6 @@ import { ConnectTimeout } from './connections/connection-errors.ts';
 import type { ConnectionPool } from './connections/connection-pool.ts';
 import { PROVEN_MS } from './connections/idle-time.ts';
 import type { WireRequest } from './connections/wire-exchange.ts';
-import type { ProbeTurn, Prober } from './probe-turn.ts';
 import { isStale, maySendAgain, type Reached } from './send-again.ts';
 import { upstreamError } from './upstream-error.ts';
 import { answerFault, RefusedCredential, type JudgingUpstream } from './usable-answer.ts';
@@ -55,8 +57,12 @@ export interface ExchangeUpstream extends JudgingUpstream {
   readonly calls: UpstreamCalls;
   /** The error for the client of a fault of the gateway, which it logs. */
   faultOf(fault: unknown, context: RequestRecord): GatewayError;
-  readonly probes: ProbeTurn;
-  readonly deadlines: Deadlines<Exchange>;
+  /** The exchanges whose time runs. The upstream calls those that are due. */
+  readonly waiting: UnorderedList<Exchange>;
+  /**
+   * The one whose turn it is to probe. Probes of all that wait would double the load of an upstream that is only slow.
+   */
+  prober: Exchange | undefined;
   /** The time in milliseconds without a byte after which a request that may be repeated is probed. */
   probesAfterMs(isLive: boolean): number;
   /**
@@ -73,7 +79,8 @@ const LIVE_GRACE_MS = 1_000;
  * One request and its response, on one connection or on several: it is sent again if the upstream had closed a kept
  * connection, and once more beside the first if nothing came for a while (the probe). The handler gets one response.
  */
-export class Exchange implements AttemptOwner, Prober {
+export class Exchange implements AttemptOwner, UnorderedListItem {
+  listIndex: number | undefined;
   private readonly upstream: ExchangeUpstream;
   private readonly pool: ConnectionPool;
   private readonly request: ExchangeRequest;
@@ -81,11 +88,10 @@ export class Exchange implements AttemptOwner, Prober {
   /** The attempt whose response counts, until a probe is answered first. */
   private attempt: Attempt | undefined;
   private probing: Attempt | undefined;
-  private deadline: Deadline<Exchange> | undefined;
-  /** The time in milliseconds from one look to the next one, and when its time ends: time in which the process ran. */
-  private readonly lookInMs: number;
+  /** When its time ends, and from when on it may probe, or leaves its turn to others: time in which the process ran. */
   private endsAtMs = 0;
-  private hasAsked = false;
+  private probesAtMs = Number.POSITIVE_INFINITY;
+  private hasProbed = false;
   private isRepeated = false;
   private hasHead = false;
   private isPaused = false;
@@ -102,14 +108,15 @@ export class Exchange implements AttemptOwner, Prober {
     this.pool = pool;
     this.request = request;
     this.handler = handler;
-    this.lookInMs = request.isRepeatable
-      ? upstream.probesAfterMs(request.isLive)
-      : request.timeoutMs;
   }
 
   start(): void {
-    const { request } = this;
-    this.wait(request.timeoutMs);
+    const { request, upstream } = this;
+    this.wait();
+    if (request.isRepeatable) {
+      this.probesAtMs = awakeMs() + upstream.probesAfterMs(request.isLive);
+    }
+    upstream.waiting.add(this);
     const attempt = (this.attempt = this.newAttempt());
     if (request.isRepeatable) this.pool.take(attempt);
     else {
@@ -149,26 +156,18 @@ export class Exchange implements AttemptOwner, Prober {
     this.handler.onFailure({ error, reached: 'answered', isTimeout: false, cause: fault });
   }
 
-  /** Its time, or the time to probe, has come. What has arrived is read before the end of this turn. */
-  onDue(): void {
-    const { deadline } = this;
-    setImmediate(() => {
-      // The last byte of the body can have left in this turn, so that the time begins again.
-      if (this.isOver || deadline !== this.deadline) return;
-      if (!this.hasHead || this.request.isTimedToEnd) this.onLate();
-    });
+  /** Whether its time is over, or it is time to probe. */
+  isDue(nowMs: number): boolean {
+    return nowMs >= this.endsAtMs || nowMs >= this.probesAtMs;
   }
 
-  /** Sends the request beside itself. It is its turn. */
-  probe(): void {
-    if (this.hasHead || this.isOver || !this.attempt) {
-      this.upstream.probes.leave(this);
-      return;
-    }
-    // The next look comes after as long a time as the first.
-    this.lookLater();
-    this.probing = this.newAttempt();
-    this.pool.takeFresh(this.probing, this.attempt.address);
+  onDue(nowMs: number): void {
+    if (this.isOver) return;
+    if (nowMs >= this.endsAtMs) this.onLate();
+    else if (this.hasProbed) {
+      // Nothing came on the probe either. It continues, and others have their turn.
+      this.leaveTurn();
+    } else if (!this.hasHead && !this.upstream.prober) this.probe();
   }
 
   /** Its connection has died silently, as that of another request has shown. */
@@ -176,7 +175,7 @@ export class Exchange implements AttemptOwner, Prober {
     if (attempt !== this.attempt || !attempt.wasKept || this.hasHead) return;
     if (this.isRepeated || !this.request.isRepeatable) return;
     // A new connection needs no probe.
-    this.upstream.probes.leave(this);
+    this.leaveTurn();
     if (this.probing) {
       this.leaveToProbe(attempt, 'stale', 'sent');
       return;
@@ -191,7 +190,7 @@ export class Exchange implements AttemptOwner, Prober {
 
   /** The upstream has the time to answer from now on. */
   onBodySent(): void {
-    if (!this.hasHead && !this.isOver) this.wait(this.request.timeoutMs);
+    if (!this.hasHead && !this.isOver) this.wait();
   }
 
   onHead(attempt: Attempt, statusCode: number, headers: HeaderList): void {
@@ -207,7 +206,7 @@ export class Exchange implements AttemptOwner, Prober {
       return;
     }
     this.hasHead = true;
-    if (!this.request.isTimedToEnd) this.deadline?.callOff();
+    if (!this.request.isTimedToEnd) this.upstream.waiting.delete(this);
     this.endProbe();
     attempt.answered(statusCode);
     try {
@@ -310,36 +309,37 @@ export class Exchange implements AttemptOwner, Prober {
     else bury();
   }
 
+  /** Sends the request beside itself. It is its turn until it has a response, or as long again as it has waited. */
+  private probe(): void {
+    const { upstream, request, attempt } = this;
+    this.hasProbed = true;
+    upstream.prober = this;
+    this.probesAtMs = awakeMs() + upstream.probesAfterMs(request.isLive);
+    this.probing = this.newAttempt();
+    this.pool.takeFresh(this.probing, attempt?.address);
+  }
+
+  /** Probes no more. */
+  private leaveTurn(): void {
+    this.probesAtMs = Number.POSITIVE_INFINITY;
+    if (this.upstream.prober === this) this.upstream.prober = undefined;
+  }
+
   private endProbe(): void {
-    this.upstream.probes.leave(this);
+    this.leaveTurn();
     this.probing?.end('canceled');
     this.probing = undefined;
   }
 
   /** Begins its time again. */
-  private wait(timeoutMs: number): void {
-    this.endsAtMs = awakeMs() + timeoutMs;
-    this.lookLater();
-  }
-
-  private lookLater(): void {
-    this.deadline?.callOff();
-    const atMs = Math.min(awakeMs() + this.lookInMs, this.endsAtMs);
-    this.deadline = this.upstream.deadlines.add(atMs, this);
+  private wait(): void {
+    this.endsAtMs = awakeMs() + this.request.timeoutMs;
   }
 
   private onLate(): void {
     const { attempt, hasHead, request, upstream } = this;
     const { timeoutMs, isLive } = request;
-    if (awakeMs() < this.endsAtMs) {
-      this.lookLater();
-      // A probe on which nothing came either continues, and others have their turn.
-      if (this.probing) upstream.probes.leave(this);
-      else if (!hasHead && !this.hasAsked) {
-        this.hasAsked = true;
-        upstream.probes.ask(this);
-      }
-    } else if (attempt?.isSending) this.wait(timeoutMs);
+    if (attempt?.isSending) this.wait();
     else {
       const silent = attempt?.address;
       this.fail(attempt?.reached ?? 'sent', undefined, timeoutMs);
@@ -367,7 +367,7 @@ export class Exchange implements AttemptOwner, Prober {
   private end(how: Parameters<Attempt['end']>[0]): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.deadline?.callOff();
+    this.upstream.waiting.delete(this);
     this.endProbe();
     this.attempt?.end(how);
     this.attempt = undefined;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { awakeMs } from '../../platform/clock/awake-clock.ts';
-import { Deadlines } from '../../platform/collections/deadlines.ts';
+import { UnorderedList } from '../../platform/collections/unordered-list.ts';
 import type { SecretList } from '../../platform/config/secret-list.ts';
 import { internalError, type GatewayError } from '../../platform/errors/gateway-error.ts';
 import type { ProxiedPrefix } from '../../contract/routes.ts';
@@ -18,7 +18,6 @@ import {
   type ExchangeRequest,
   type ExchangeUpstream,
 } from './exchange.ts';
-import { ProbeTurn } from './probe-turn.ts';
 import type { ReadProtocol, UpstreamProtocol } from './protocols/upstream-protocol.ts';
 
 /** What an upstream is made of. Its origin, base path and credential come only from the settings. */
@@ -47,6 +46,8 @@ interface UpstreamTimeouts {
   upstreamStallMs: number;
 }
 
+/** How often the exchanges without a response are checked. */
+const CHECK_INTERVAL_MS = 100;
 /** The share of its time after which a request without a byte of its response is probed. */
 const PROBE_SHARE = 0.25;
 /** The share of the time of a live read after which one that is silent is broken off, so that its readers come again. */
@@ -63,8 +64,8 @@ export class Upstream<
   readonly protocol: Protocol;
   readonly credentialSetting: string;
   readonly calls: UpstreamCalls;
-  readonly probes = new ProbeTurn();
-  readonly deadlines = new Deadlines<Exchange>(awakeMs, (exchange) => exchange.onDue());
+  readonly waiting = new UnorderedList<Exchange>();
+  prober: Exchange | undefined;
   /** A connection has opened, or could not be opened for this reason. */
   onConnect: (failure: Error | undefined) => void = () => undefined;
   /** Whether it takes connections, and answers nothing that counts. */
@@ -75,6 +76,11 @@ export class Upstream<
   /** Reads come in crowds, for which nothing else must wait. */
   private readonly reads: ConnectionPool;
   private readonly others: ConnectionPool;
+  // What has arrived is read before the end of the turn.
+  private readonly checkTimer = setInterval(
+    () => setImmediate(() => this.check()),
+    CHECK_INTERVAL_MS,
+  ).unref();
 
   constructor(options: UpstreamOptions<Protocol>) {
     this.options = options;
@@ -150,8 +156,17 @@ export class Upstream<
 
   /** Closes every connection, also busy ones. */
   close(): void {
+    clearInterval(this.checkTimer);
     this.reads.close();
     this.others.close();
+  }
+
+  /** The exchanges that are due change the list. */
+  private check(): void {
+    const nowMs = awakeMs();
+    const due: Exchange[] = [];
+    for (const exchange of this.waiting) if (exchange.isDue(nowMs)) due.push(exchange);
+    for (const exchange of due) exchange.onDue(nowMs);
   }
 
   private newPool(isPatient: boolean): ConnectionPool {

@@ -145,12 +145,14 @@ describe('a probe', () => {
     expect(await count()).toBe(4);
     history.store.requests[3]?.answer();
     expect(await first?.over()).toEqual(WHOLE);
+    await pass(ROUNDING_MS);
     expect(await count()).toBe(5);
-    // Who has left gives its turn to the next.
-    second?.exchange.cancel();
+    // Who has left gives its turn to another.
+    third?.exchange.cancel();
+    await pass(ROUNDING_MS);
     expect(await count()).toBe(6);
     history.store.requests[5]?.answer();
-    expect(await third?.over()).toEqual(WHOLE);
+    expect(await second?.over()).toEqual(WHOLE);
     expect(failures()).toEqual(['stale', 'none', 'canceled', 'canceled', 'stale', 'none']);
   });
 
@@ -271,6 +273,7 @@ describe('a probe', () => {
     const probe = await history.store.nth(3);
     first?.exchange.cancel();
     await closed(probe.socket);
+    await pass(ROUNDING_MS);
     (await history.store.nth(4)).answer();
     expect(await second?.over()).toEqual(WHOLE);
   });

@@ -29,7 +29,6 @@ import { SecretFiles } from './platform/config/secret-files.ts';
 import { logMetrics } from './platform/log/log-metrics.ts';
 import { Connections } from './platform/server/connections.ts';
 import { OpenRequests } from './platform/server/open-requests.ts';
-import { UpstreamCalls } from './proxy/upstream/upstream-calls.ts';
 import { UpstreamMetrics } from './proxy/upstream/upstream-metrics.ts';
 import { RequestLog } from './platform/telemetry/request-log.ts';
 import { addMetrics } from './health/metrics.ts';
@@ -98,11 +97,11 @@ export async function startGateway(
   );
   configureApp(app, config, telemetry, expressForReads);
   const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
-  const calls = part(UpstreamCalls);
-  if (requestMetrics) calls.observe(new UpstreamMetrics(telemetry.registry));
+  const upstreams = part(Upstreams);
+  if (requestMetrics) upstreams.observe(new UpstreamMetrics(telemetry.registry));
   if (tracing) {
     const { CallSpans } = await import('./proxy/upstream/call-spans.ts');
-    calls.observe(new CallSpans(tracing.tracer, config));
+    upstreams.observe(new CallSpans(tracing.tracer));
   }
   const management =
     config.managementPort === 0

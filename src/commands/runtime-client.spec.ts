@@ -12,7 +12,7 @@ import type { GatewayConfig } from '../contract/gateway-config.ts';
 import { ClientGone } from '../platform/http/client-gone.ts';
 import { HeldBytes } from '../platform/memory/held-bytes.ts';
 import { RequestContext } from '../platform/server/request-context.ts';
-import { UpstreamCalls, type UpstreamCall } from '../proxy/upstream/upstream-calls.ts';
+import type { Attempt } from '../proxy/upstream/attempt.ts';
 import type { AcceptedCommand } from './runtime-answer.ts';
 import { RuntimeClient, type RuntimeCommand } from './runtime-client.ts';
 import { stateOf } from '../../test/support/state-of.ts';
@@ -34,7 +34,7 @@ interface Settings {
 describe('RuntimeClient', () => {
   let answer: (request: IncomingMessage, response: ServerResponse) => void;
   let runtime: ScriptedUpstream;
-  let calls: UpstreamCall[];
+  let calls: Attempt[];
   const cleanups: (() => unknown)[] = [];
 
   beforeEach(async () => {
@@ -51,16 +51,12 @@ describe('RuntimeClient', () => {
     const { url = runtime.url, token = '', api = 'classic' } = settings;
     const { responseMs = LONG_MS, outageWaitMs = LONG_MS } = settings;
     const config = { runtime: { api }, timeouts: { connectMs: 5_000, outageWaitMs, responseMs } };
-    const upstreamCalls = new UpstreamCalls();
-    upstreamCalls.observe({ began: (call) => void calls.push(call) });
-    const upstreams = upstreamsWith(
-      {
-        GATEWAY_RUNTIME_INGRESS_URL: `${url}/base`,
-        GATEWAY_RUNTIME_INGRESS_TOKEN: token,
-        GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: String(responseMs),
-      },
-      { calls: upstreamCalls },
-    );
+    const upstreams = upstreamsWith({
+      GATEWAY_RUNTIME_INGRESS_URL: `${url}/base`,
+      GATEWAY_RUNTIME_INGRESS_TOKEN: token,
+      GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: String(responseMs),
+    });
+    upstreams.observe({ began: (call) => void calls.push(call) });
     const client = new RuntimeClient(config as GatewayConfig, upstreams, new HeldBytes(1_000_000));
     cleanups.push(() => {
       client.onApplicationShutdown();
@@ -105,7 +101,9 @@ describe('RuntimeClient', () => {
         headers: { 'x-a': 'b', authorization: 'Bearer c' },
       },
     ]);
-    expect(calls).toMatchObject([{ upstream: 'runtime-ingress', status: 202, target }]);
+    expect(calls).toMatchObject([
+      { upstream: { name: 'runtime-ingress' }, status: 202, request: { target } },
+    ]);
     expect(failures()).toEqual(['none']);
   });
 

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { NameResolver } from '../../src/platform/names/name-resolver.ts';
 import { RequestRecord } from '../../src/platform/telemetry/request-record.ts';
-import { UpstreamCalls, type UpstreamFailure } from '../../src/proxy/upstream/upstream-calls.ts';
+import type { UpstreamFailure } from '../../src/proxy/upstream/upstream-failure.ts';
 import type {
   AnswerHandler,
   Exchange,
@@ -82,9 +82,7 @@ export class HistoryExchanges {
 
   private constructor(store: RawStore, env: Record<string, string>) {
     this.store = store;
-    const calls = new UpstreamCalls();
-    calls.observe({ ended: ({ status, failure }) => this.calls.push([status, failure]) });
-    this.upstream = upstreamsWith(
+    const upstreams = upstreamsWith(
       {
         GATEWAY_HISTORY_URL: `http://store.test:${store.port}`,
         GATEWAY_UPSTREAM_RESPONSE_TIMEOUT_MS: String(RESPONSE_MS),
@@ -92,11 +90,12 @@ export class HistoryExchanges {
         ...env,
       },
       {
-        calls,
         names: this.names as unknown as NameResolver,
         logger: pino({ level: 'error' }, { write: (line: string) => void this.log.push(line) }),
       },
-    ).history;
+    );
+    upstreams.observe({ ended: ({ status, failure }) => this.calls.push([status, failure]) });
+    this.upstream = upstreams.history;
   }
 
   static async start(env: Record<string, string> = {}, host?: string): Promise<HistoryExchanges> {

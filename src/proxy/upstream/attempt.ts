@@ -1,8 +1,8 @@
-import type { Socket } from 'node:net';
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { headerValue, withHeaders, type HeaderList } from '../../platform/http/header-list.ts';
+import type { RequestRecord } from '../../platform/telemetry/request-record.ts';
 import { isEventStream } from './media-types.ts';
-import type { UpstreamCall } from './upstream-calls.ts';
+import { failureOf, type UpstreamFailure, type UpstreamName } from './upstream-failure.ts';
 import type { ConnectionTaker } from './connections/connection-line.ts';
 import type { ConnectionPool } from './connections/connection-pool.ts';
 import type { UpstreamConnection } from './connections/connection.ts';
@@ -11,7 +11,6 @@ import type { Reached } from './send-again.ts';
 
 /** What an attempt tells. Nothing follows the end or the failure. */
 export interface AttemptOwner {
-  onSent(attempt: Attempt): void;
   onBodySent(attempt: Attempt): void;
   onHead(attempt: Attempt, statusCode: number, headers: HeaderList): void;
   onChunk(attempt: Attempt, chunk: Buffer): void;
@@ -20,44 +19,71 @@ export interface AttemptOwner {
   onUnproven(attempt: Attempt): void;
 }
 
+/** Observes every upstream request, for the metrics and the traces. It must not throw. */
+export interface AttemptObserver {
+  /** The request is about to be sent. `headers` may still be set. */
+  began?(attempt: Attempt): void;
+  /** The response headers have arrived: `status` and `answeredAtMs` are set. */
+  answered?(attempt: Attempt): void;
+  /** The request has ended: `endedAtMs` is set, and `failure` if it failed. */
+  ended?(attempt: Attempt): void;
+}
+
+/** A request, and the client's request for which it is sent: for a shared read that of the first reader. */
+export interface AttemptRequest extends WireRequest {
+  context: RequestRecord;
+}
+
+/** The upstream of an attempt. */
+export interface AttemptUpstream {
+  readonly name: UpstreamName;
+  readonly base: URL;
+  readonly observers: readonly AttemptObserver[];
+}
+
 /** One try at a request on one connection. */
 export class Attempt implements WireHandler, ConnectionTaker {
-  isOver = false;
+  readonly upstream: AttemptUpstream;
+  readonly request: AttemptRequest;
+  /** Milliseconds of `performance.now()`, like the other times. */
+  readonly startedAtMs = performance.now();
+  /** When it was given its connection. */
+  sentAtMs = 0;
+  answeredAtMs: number | undefined;
+  endedAtMs: number | undefined;
+  status: number | undefined;
+  failure: UpstreamFailure | undefined;
+  /** Headers that an observer adds to the request. They replace the client's, such as `traceparent`. */
+  headers: Record<string, string> | undefined;
+  /** The tracer's own data. */
+  span: unknown;
   mayBeSilent = false;
   /** Whether an earlier request had its response on the connection. */
   wasKept = false;
-  /** When it was given its connection, in milliseconds of `performance.now()`. */
-  sentAtMs = 0;
+  /** Undefined before it has one and after its end, when another request may have it. */
+  connection: UpstreamConnection | undefined;
   private readonly owner: AttemptOwner;
   private readonly pool: ConnectionPool;
-  private readonly request: WireRequest;
-  /** For the metrics and the traces. */
-  private readonly call: UpstreamCall;
-  private connection: UpstreamConnection | undefined;
 
-  constructor(owner: AttemptOwner, pool: ConnectionPool, request: WireRequest, call: UpstreamCall) {
+  constructor(
+    owner: AttemptOwner,
+    pool: ConnectionPool,
+    request: AttemptRequest,
+    upstream: AttemptUpstream,
+  ) {
     this.owner = owner;
     this.pool = pool;
     this.request = request;
-    this.call = call;
+    this.upstream = upstream;
+    for (const observer of upstream.observers) observer.began?.(this);
   }
 
-  get socket(): Socket | undefined {
-    return this.connection?.socket;
-  }
-
-  /** The address of the upstream, if its connection has opened. */
-  get address(): string | undefined {
-    return this.connection?.address;
+  get isOver(): boolean {
+    return this.endedAtMs !== undefined;
   }
 
   get reached(): Reached {
     return this.connection?.reached ?? 'nowhere';
-  }
-
-  /** Whether the body of the request is still being sent, and the upstream does not hold it up. */
-  get isSending(): boolean {
-    return this.connection?.isSending() ?? false;
   }
 
   /** Sends the request. The pool calls it. */
@@ -65,17 +91,13 @@ export class Attempt implements WireHandler, ConnectionTaker {
     this.connection = connection;
     this.wasKept = connection.hasServed;
     this.sentAtMs = performance.now();
-    const { request, call } = this;
-    const sent = call.headers
-      ? { ...request, headers: withHeaders(request.headers, call.headers) }
-      : request;
-    const onBodySent = request.body && (() => this.owner.onBodySent(this));
-    connection.send(sent, this, onBodySent);
-    this.owner.onSent(this);
+    const { request, headers } = this;
+    const sent = headers ? { ...request, headers: withHeaders(request.headers, headers) } : request;
+    connection.send(sent, this);
   }
 
-  onNoConnection(error: Error): void {
-    this.owner.onError(this, error, 'nowhere');
+  onBodySent(): void {
+    this.owner.onBodySent(this);
   }
 
   onHead(statusCode: number, headers: HeaderList): void {
@@ -89,10 +111,7 @@ export class Attempt implements WireHandler, ConnectionTaker {
 
   onEnd(): void {
     const { connection } = this;
-    this.isOver = true;
-    this.call.ended();
-    // From now on the connection belongs to another request, which must not be paused for this one.
-    this.connection = undefined;
+    this.finish(undefined);
     if (connection) this.pool.giveBack(connection);
     this.owner.onEnd(this);
   }
@@ -113,25 +132,25 @@ export class Attempt implements WireHandler, ConnectionTaker {
   }
 
   /** The response can be used. */
-  answered(statusCode: number): void {
-    this.call.answered(statusCode);
-  }
-
-  pause(): void {
-    this.connection?.pause();
-  }
-
-  resume(): void {
-    this.connection?.resume();
+  answered(status: number): void {
+    const { upstream, request } = this;
+    this.status = status;
+    this.answeredAtMs = request.context.answeredAtMs = performance.now();
+    for (const observer of upstream.observers) observer.answered?.(this);
   }
 
   /** Ends it and its connection. The owner gets no further call. `how` is for the metrics: why, or the error. */
-  end(how: Parameters<UpstreamCall['ended']>[0] | GatewayError): void {
+  end(how: UpstreamFailure | GatewayError | undefined): void {
     if (this.isOver) return;
-    this.isOver = true;
-    if (how instanceof GatewayError) this.call.failed(how);
-    else this.call.ended(how);
-    if (this.connection) this.pool.drop(this.connection);
+    const { connection } = this;
+    this.finish(how instanceof GatewayError ? failureOf(how) : how);
+    if (connection) this.pool.drop(connection);
+  }
+
+  private finish(failure: UpstreamFailure | undefined): void {
     this.connection = undefined;
+    this.failure = failure;
+    this.endedAtMs = performance.now();
+    for (const observer of this.upstream.observers) observer.ended?.(this);
   }
 }

@@ -7,20 +7,21 @@ import type {
 import type { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { headerValue, type HeaderList } from '../../platform/http/header-list.ts';
 import type { RequestRecord } from '../../platform/telemetry/request-record.ts';
-import type { UpstreamCalls, UpstreamName } from './upstream-calls.ts';
-import { Attempt, type AttemptOwner } from './attempt.ts';
+import {
+  Attempt,
+  type AttemptOwner,
+  type AttemptRequest,
+  type AttemptUpstream,
+} from './attempt.ts';
 import { ConnectTimeout } from './connections/connection-errors.ts';
 import type { ConnectionPool } from './connections/connection-pool.ts';
 import { PROVEN_MS } from './connections/idle-time.ts';
-import type { WireRequest } from './connections/wire-exchange.ts';
 import { isStale, maySendAgain, type Reached } from './send-again.ts';
 import { upstreamError } from './upstream-error.ts';
 import { answerFault, RefusedCredential, type JudgingUpstream } from './usable-answer.ts';
 
 /** A request to an upstream. */
-export interface ExchangeRequest extends WireRequest {
-  /** The client's request, for the log, the metrics and the traces. */
-  context: RequestRecord;
+export interface ExchangeRequest extends AttemptRequest {
   /** The time in milliseconds to the response headers, from when the whole request was sent. */
   timeoutMs: number;
   /** Whether the response may wait for something new. */
@@ -51,10 +52,8 @@ export interface AnswerHandler {
 }
 
 /** What an exchange needs of its upstream. */
-export interface ExchangeUpstream extends JudgingUpstream {
-  readonly name: UpstreamName;
+export interface ExchangeUpstream extends AttemptUpstream, JudgingUpstream {
   readonly basePath: string;
-  readonly calls: UpstreamCalls;
   /** The error for the client of a fault of the gateway, which it logs. */
   faultOf(fault: unknown, context: RequestRecord): GatewayError;
   /** The exchanges whose time runs. The upstream calls those that are due. */
@@ -94,7 +93,6 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
   private hasProbed = false;
   private isRepeated = false;
   private hasHead = false;
-  private isPaused = false;
   private isOver = false;
 
   /** `upstream.exchange` makes it. */
@@ -129,19 +127,16 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
 
   /** The connection on which the response arrives. Undefined before that is known, and after the last byte. */
   get socket(): Socket | undefined {
-    return this.attempt?.socket;
+    return this.attempt?.connection?.socket;
   }
 
   /** Pauses the body. Bytes that were already read may still arrive. Once it is over, it does nothing. */
   pause(): void {
-    this.isPaused = true;
-    this.attempt?.pause();
+    this.attempt?.connection?.pause();
   }
 
   resume(): void {
-    if (!this.isPaused) return;
-    this.isPaused = false;
-    this.attempt?.resume();
+    this.attempt?.connection?.resume();
   }
 
   /** Ends it and its connection, unless it is over. The handler gets no further call. */
@@ -182,10 +177,6 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
     }
     attempt.end('stale');
     this.repeat();
-  }
-
-  onSent(attempt: Attempt): void {
-    if (this.isPaused) attempt.pause();
   }
 
   /** The upstream has the time to answer from now on. */
@@ -285,10 +276,7 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
   }
 
   private newAttempt(): Attempt {
-    const { upstream, request } = this;
-    const { method, context, target } = request;
-    const call = upstream.calls.begin(upstream.name, method, context, target);
-    return new Attempt(this, this.pool, request, call);
+    return new Attempt(this, this.pool, this.request, this.upstream);
   }
 
   /** The probe was answered first: its response counts, and the connection of the other attempt seems to be dead. */
@@ -297,12 +285,12 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
     this.attempt = probe;
     this.probing = undefined;
     if (!attempt) return;
-    const { address, sentAtMs } = attempt;
-    const answering = probe.address;
+    const { connection, sentAtMs } = attempt;
+    const answering = probe.connection?.address;
     const bury = (): void => {
       if (attempt.isOver) return;
       attempt.end('stale');
-      upstream.endUnproven(sentAtMs, address, answering);
+      upstream.endUnproven(sentAtMs, connection?.address, answering);
     };
     // Both attempts at a live read are answered by the same event, in any order.
     if (request.isLive) setTimeout(bury, LIVE_GRACE_MS).unref();
@@ -316,7 +304,7 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
     upstream.prober = this;
     this.probesAtMs = awakeMs() + upstream.probesAfterMs(request.isLive);
     this.probing = this.newAttempt();
-    this.pool.takeFresh(this.probing, attempt?.address);
+    this.pool.takeFresh(this.probing, attempt?.connection?.address);
   }
 
   /** Probes no more. */
@@ -339,9 +327,9 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
   private onLate(): void {
     const { attempt, hasHead, request, upstream } = this;
     const { timeoutMs, isLive } = request;
-    if (attempt?.isSending) this.wait();
+    if (attempt?.connection?.isSending()) this.wait();
     else {
-      const silent = attempt?.address;
+      const silent = attempt?.connection?.address;
       this.fail(attempt?.reached ?? 'sent', undefined, timeoutMs);
       // What was silent for so long takes along what lay idle meanwhile, and other addresses come first.
       if (attempt && !hasHead && !isLive) upstream.endUnproven(attempt.sentAtMs, silent);

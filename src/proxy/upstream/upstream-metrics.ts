@@ -2,15 +2,10 @@ import type { Registry } from 'prom-client';
 import { knownMethod } from '../../platform/telemetry/http-method.ts';
 import { LabeledCounter, LabeledHistogram } from '../../platform/metrics/instruments.ts';
 import { addStateMetric } from '../../platform/metrics/state-metric.ts';
+import type { Attempt, AttemptObserver } from './attempt.ts';
 import { DURATION_BUCKETS } from '../../platform/telemetry/request-metrics.ts';
 import { statusClassLabel } from '../../platform/telemetry/status-class.ts';
-import {
-  UPSTREAM_FAILURES,
-  UPSTREAM_NAMES,
-  type UpstreamCall,
-  type UpstreamCallObserver,
-  type UpstreamName,
-} from './upstream-calls.ts';
+import { UPSTREAM_FAILURES, UPSTREAM_NAMES, type UpstreamName } from './upstream-failure.ts';
 
 const MS_PER_SECOND = 1_000;
 /** The failure of a complete response that reports an error of its server. */
@@ -27,7 +22,7 @@ const METHODS: Record<UpstreamName, readonly string[]> = {
  * Counts upstream requests. Reads that wait for new data have no duration, because that would be their waiting
  * time.
  */
-export class UpstreamMetrics implements UpstreamCallObserver {
+export class UpstreamMetrics implements AttemptObserver {
   private readonly active: Record<UpstreamName, number> = {
     history: 0,
     sync: 0,
@@ -66,35 +61,36 @@ export class UpstreamMetrics implements UpstreamCallObserver {
     this.addActiveGauge(registry);
   }
 
-  began({ upstream }: UpstreamCall): void {
-    this.active[upstream]++;
+  began({ upstream }: Attempt): void {
+    this.active[upstream.name]++;
   }
 
-  answered({ upstream, method, status, startedAtMs, answeredAtMs, context }: UpstreamCall): void {
-    this.requests.series(upstream, knownMethod(method), statusClassLabel(status)).add();
+  answered({ upstream: { name }, request, status, startedAtMs, answeredAtMs }: Attempt): void {
+    const { method, context } = request;
+    this.requests.series(name, knownMethod(method), statusClassLabel(status)).add();
     if (context.live || answeredAtMs === undefined) return;
     this.firstBytes
-      .series(upstream, knownMethod(method))
+      .series(name, knownMethod(method))
       .observe((answeredAtMs - startedAtMs) / MS_PER_SECOND);
   }
 
-  ended(call: UpstreamCall): void {
-    const { upstream, method, status, failure, startedAtMs, endedAtMs, context } = call;
-    this.active[upstream]--;
+  ended({ upstream, request, status, failure, startedAtMs, endedAtMs }: Attempt): void {
+    const { method, context } = request;
+    const { name } = upstream;
+    this.active[name]--;
     if (failure === 'stale') {
       // The upstream received nothing. The request is counted when it is sent again.
-      this.failures.series(upstream, knownMethod(method), failure).add();
+      this.failures.series(name, knownMethod(method), failure).add();
       return;
     }
     const statusClass = statusClassLabel(status);
-    if (status === undefined)
-      this.requests.series(upstream, knownMethod(method), statusClass).add();
+    if (status === undefined) this.requests.series(name, knownMethod(method), statusClass).add();
     if (failure === 'canceled') return;
     const kind = failure ?? (statusClass === '5xx' ? STATUS_5XX : undefined);
-    if (kind) this.failures.series(upstream, knownMethod(method), kind).add();
+    if (kind) this.failures.series(name, knownMethod(method), kind).add();
     if (context.live || endedAtMs === undefined) return;
     this.durations
-      .series(upstream, knownMethod(method), statusClass)
+      .series(name, knownMethod(method), statusClass)
       .observe((endedAtMs - startedAtMs) / MS_PER_SECOND);
   }
 

@@ -7,7 +7,8 @@ import type { ProxiedPrefix } from '../../contract/routes.ts';
 import { tcpAddress } from './tcp-address.ts';
 import type { NameResolver } from '../../platform/names/name-resolver.ts';
 import type { RequestRecord } from '../../platform/telemetry/request-record.ts';
-import type { UpstreamCalls, UpstreamName } from './upstream-calls.ts';
+import type { AttemptObserver } from './attempt.ts';
+import type { UpstreamName } from './upstream-failure.ts';
 import { Addresses } from './connections/addresses.ts';
 import { ConnectionPool } from './connections/connection-pool.ts';
 import { connectorTo, type Connector } from './connections/connector.ts';
@@ -34,7 +35,7 @@ export interface UpstreamOptions<Protocol extends UpstreamProtocol> {
   keepsConnections: boolean;
   names: NameResolver;
   timeouts: UpstreamTimeouts;
-  calls: UpstreamCalls;
+  observers: readonly AttemptObserver[];
   logger: Logger;
 }
 
@@ -63,7 +64,7 @@ export class Upstream<
   readonly basePath: string;
   readonly protocol: Protocol;
   readonly credentialSetting: string;
-  readonly calls: UpstreamCalls;
+  readonly observers: readonly AttemptObserver[];
   readonly waiting = new UnorderedList<Exchange>();
   prober: Exchange | undefined;
   /** A connection has opened, or could not be opened for this reason. */
@@ -89,7 +90,7 @@ export class Upstream<
     this.basePath = this.base.pathname.replace(/\/$/, '');
     this.protocol = options.protocol;
     this.credentialSetting = options.credential.name;
-    this.calls = options.calls;
+    this.observers = options.observers;
     this.addresses = new Addresses(tcpAddress(this.base).host, options.names);
     this.connect = connectorTo(this.base, this.addresses);
     this.reads = this.newPool(true);

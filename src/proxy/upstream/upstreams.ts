@@ -6,7 +6,7 @@ import { SecretList } from '../../platform/config/secret-list.ts';
 import type { SecretSource } from '../../platform/config/secret-source.ts';
 import { LOGGER } from '../../platform/log/create-logger.ts';
 import { NameResolver } from '../../platform/names/name-resolver.ts';
-import { UpstreamCalls } from './upstream-calls.ts';
+import type { AttemptObserver } from './attempt.ts';
 import { durableStreams } from './protocols/durable-streams.ts';
 import { electric } from './protocols/electric.ts';
 import { restateAdmin, restateIngress } from './protocols/restate.ts';
@@ -20,18 +20,19 @@ export class Upstreams implements OnApplicationShutdown {
   readonly runtimeAdmin: Upstream;
   readonly runtimeIngress: Upstream;
   private readonly syncSecrets: SecretList<string>;
+  private readonly observers: AttemptObserver[] = [];
 
   constructor(
     @InjectConfig() { history, sync, runtime, timeouts }: GatewayConfig,
     names: NameResolver,
     files: SecretFiles,
-    calls: UpstreamCalls,
     @Inject(LOGGER) logger: Logger,
   ) {
     const credentialOf = (source: SecretSource<string>): SecretList<string> =>
       files.add(new SecretList(source, logger));
     this.syncSecrets = credentialOf(sync.secret);
-    const common = { names, timeouts, calls, logger, isBearer: true, keepsConnections: true };
+    const { observers } = this;
+    const common = { names, timeouts, observers, logger, isBearer: true, keepsConnections: true };
     this.history = new Upstream({
       ...common,
       name: 'history',
@@ -68,6 +69,11 @@ export class Upstreams implements OnApplicationShutdown {
       protocol: restateIngress,
       credential: credentialOf(runtime.ingressToken),
     });
+  }
+
+  /** Every request to every upstream is told to it. Call it before the gateway listens. */
+  observe(observer: AttemptObserver): void {
+    this.observers.push(observer);
   }
 
   /** The upstreams, for what is done with each of them. */

@@ -1,6 +1,7 @@
 import { overloaded } from '../../../platform/errors/gateway-error.ts';
 import { ConnectTimeout } from './connection-errors.ts';
 import type { UpstreamConnection } from './connection.ts';
+import type { Reached } from '../send-again.ts';
 
 /** The longest queue. With TLS each handshake takes a millisecond of this process. */
 const MAX_WAITING = 16_384;
@@ -11,7 +12,7 @@ export interface ConnectionTaker {
   readonly isOver: boolean;
   send(connection: UpstreamConnection): void;
   /** No connection opened in time, or too many requests wait. */
-  onNoConnection(error: Error): void;
+  onError(error: Error, reached: Reached): void;
 }
 
 /**
@@ -37,7 +38,7 @@ export class ConnectionLine {
     if (this.waiting.length < MAX_WAITING) this.waiting.push({ taker, sinceMs: nowMs });
     else {
       const what = 'Too many requests wait for a connection to the server behind this route';
-      taker.onNoConnection(overloaded('connecting', what));
+      taker.onError(overloaded('connecting', what), 'nowhere');
     }
   }
 
@@ -63,7 +64,7 @@ export class ConnectionLine {
     if (this.isUpstreamThere(nowMs)) return;
     while ((this.waiting[0]?.sinceMs ?? nowMs) <= nowMs - this.patienceMs) {
       const taker = this.waiting.shift()?.taker;
-      if (taker && !taker.isOver) taker.onNoConnection(new ConnectTimeout(this.patienceMs));
+      if (taker && !taker.isOver) taker.onError(new ConnectTimeout(this.patienceMs), 'nowhere');
     }
   }
 

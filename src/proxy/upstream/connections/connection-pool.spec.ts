@@ -82,12 +82,13 @@ class Read implements ConnectionTaker {
         this.pool.giveBack(connection);
         this.resolve(status);
       },
-      onError: (error) => this.onNoConnection(error),
+      onError: (error) => this.onError(error),
+      onBodySent: () => undefined,
       onUnproven: () => undefined,
     });
   }
 
-  onNoConnection(error: Error): void {
+  onError(error: Error): void {
     this.isOver = true;
     if (this.connection) this.pool.drop(this.connection);
     this.resolve(error);

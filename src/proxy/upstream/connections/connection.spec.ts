@@ -83,7 +83,6 @@ function outcomeOf(
   connection: UpstreamConnection,
   request: Partial<WireRequest> = {},
   handler: Partial<WireHandler> = {},
-  onBodySent?: () => void,
 ): Promise<Outcome> {
   const outcome: Outcome = { status: undefined, headers: [], body: '' };
   const over = new Promise<Outcome>((resolve) => {
@@ -98,9 +97,9 @@ function outcomeOf(
         onEnd: () => resolve(outcome),
         onError: (error, reached) => resolve({ ...outcome, error, reached }),
         onUnproven: () => undefined,
+        onBodySent: () => undefined,
         ...handler,
       },
-      onBodySent,
     );
   });
   return awaited('the request is over', over);
@@ -356,7 +355,7 @@ describe('UpstreamConnection', () => {
         const reached = await connectToUpstream(HELLO);
         reached.isAsked = (bytes) => bytes.includes(answersWith);
         const request = { method: 'POST', body: { stream, lengthBytes } };
-        const outcome = outcomeOf(connection, request, handler, () => bodySent++);
+        const outcome = outcomeOf(connection, request, { ...handler, onBodySent: () => void bodySent++ });
         return { outcome, upstream: reached };
       }
       const received = (upstream: Upstream, text: string): Promise<void> =>

@@ -71,7 +71,6 @@ export class UpstreamConnection implements TurnWaiter {
   handler: WireHandler | undefined;
   private method = 'GET';
   private bodySender: BodySender | undefined;
-  private onBodySent: (() => void) | undefined;
   /** How far its current request came. */
   reached: Reached = 'nowhere';
   private idleTimeoutMs = IDLE_TIMEOUT_MS;
@@ -108,11 +107,10 @@ export class UpstreamConnection implements TurnWaiter {
     return this.bornAtMs !== undefined;
   }
 
-  /** Sends a request. There may be only one at a time. `onBodySent` is called when a streamed body has left. */
-  send(request: WireRequest, handler: WireHandler, onBodySent?: () => void): void {
+  /** Sends a request. There may be only one at a time. */
+  send(request: WireRequest, handler: WireHandler): void {
     this.handler = handler;
     this.method = request.method;
-    this.onBodySent = onBodySent;
     this.reached = 'nowhere';
     this.usableUntilMs = 0;
     this.parser.expect(request.method);
@@ -131,7 +129,9 @@ export class UpstreamConnection implements TurnWaiter {
     this.socket.pause();
   }
 
+  /** Does nothing unless it is paused. */
   resume(): void {
+    if (!this.isPaused) return;
     this.isPaused = false;
     if (!this.hasHadItsShare) this.socket.resume();
   }
@@ -194,7 +194,7 @@ export class UpstreamConnection implements TurnWaiter {
       socket.write(head, 'latin1');
       this.bodySender = new BodySender(socket, body.stream, () => {
         this.bodySender = undefined;
-        this.onBodySent?.();
+        this.handler?.onBodySent();
       });
     }
   }

@@ -18,6 +18,8 @@ export type RequestBody = { bytes: Buffer } | { stream: Readable; lengthBytes: n
 export interface WireHandler {
   /** Whether the body may be silent for a long time, like an event stream. */
   readonly mayBeSilent: boolean;
+  /** A streamed body has left. */
+  onBodySent(): void;
   onHead(statusCode: number, headers: HeaderList): void;
   onChunk(chunk: Buffer): void;
   /** The response is complete. */

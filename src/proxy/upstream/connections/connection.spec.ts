@@ -355,7 +355,10 @@ describe('UpstreamConnection', () => {
         const reached = await connectToUpstream(HELLO);
         reached.isAsked = (bytes) => bytes.includes(answersWith);
         const request = { method: 'POST', body: { stream, lengthBytes } };
-        const outcome = outcomeOf(connection, request, { ...handler, onBodySent: () => void bodySent++ });
+        const outcome = outcomeOf(connection, request, {
+          ...handler,
+          onBodySent: () => void bodySent++,
+        });
         return { outcome, upstream: reached };
       }
       const received = (upstream: Upstream, text: string): Promise<void> =>

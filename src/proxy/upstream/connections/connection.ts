@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { joined } from './joined.ts';
 import { headerValue, type HeaderList } from '../../../platform/http/header-list.ts';
 import type { Reached } from '../send-again.ts';
 import { AnswerParser } from '../../../platform/private-parts/answer-parser.ts';
-import { BodySender } from './body-sender.ts';
 import { BodyStalled, ConnectionClosed, ConnectTimeout, UnprovenEnd } from './connection-errors.ts';
 import type { Connector } from './connector.ts';
 import { bodyMayFollow, IDLE_TIMEOUT_MS, idleTimeoutMs, MAX_AGE_MS } from './idle-time.ts';
@@ -70,7 +70,9 @@ export class UpstreamConnection implements TurnWaiter {
   /** The observer of the current request. */
   handler: WireHandler | undefined;
   private method = 'GET';
-  private bodySender: BodySender | undefined;
+  /** The streamed body that is being sent, and how many bytes had left at the last look. Whoever gave it ends the request if it breaks off. */
+  private body: Readable | undefined;
+  private sentBytes = 0;
   /** How far its current request came. */
   reached: Reached = 'nowhere';
   private idleTimeoutMs = IDLE_TIMEOUT_MS;
@@ -118,9 +120,15 @@ export class UpstreamConnection implements TurnWaiter {
     else this.unsent = request;
   }
 
-  /** Whether a streamed body is still being sent, and the upstream does not hold it up. */
+  /**
+   * Whether a streamed body is still being sent, and the upstream does not hold it up: bytes have left since the last call, or
+   * the rest of the body has yet to come.
+   */
   isSending(): boolean {
-    return this.bodySender !== undefined && this.bodySender.hasProgressed();
+    const { socket, body, sentBytes } = this;
+    if (!body) return false;
+    this.sentBytes = socket.bytesWritten - socket.writableLength;
+    return this.sentBytes > sentBytes || (!socket.writableNeedDrain && !body.readableEnded);
   }
 
   /** Pauses the body. Bytes that were already read still arrive. */
@@ -192,10 +200,8 @@ export class UpstreamConnection implements TurnWaiter {
     } else {
       // The head goes at once, so that the upstream does not close the connection as idle.
       socket.write(head, 'latin1');
-      this.bodySender = new BodySender(socket, body.stream, () => {
-        this.bodySender = undefined;
-        this.handler?.onBodySent();
-      });
+      this.body = body.stream.once('end', this.onBodyEnd);
+      this.body.pipe(socket, { end: false });
     }
   }
 
@@ -268,7 +274,7 @@ export class UpstreamConnection implements TurnWaiter {
     const { handler, options, bornAtMs = 0 } = this;
     if (!handler) return;
     // A body that was not sent to its end stands before the next request.
-    const isWhole = this.bodySender === undefined;
+    const isWhole = this.body === undefined;
     this.release();
     this.hasServed = true;
     const nowMs = (this.provenAtMs = performance.now());
@@ -290,9 +296,15 @@ export class UpstreamConnection implements TurnWaiter {
   /** Its request is over. */
   private release(): void {
     this.handler = undefined;
-    this.bodySender?.stop();
-    this.bodySender = undefined;
+    // The rest is read all the same, because it stands before the next request on the connection of the client.
+    this.body?.off('end', this.onBodyEnd).unpipe(this.socket).resume();
+    this.body = undefined;
   }
+
+  private readonly onBodyEnd = (): void => {
+    this.body = undefined;
+    this.handler?.onBodySent();
+  };
 
   private lose(): void {
     if (this.isLost) return;

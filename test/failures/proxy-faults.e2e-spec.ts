@@ -204,21 +204,21 @@ describe('an upstream that fails', () => {
     // It was blamed on the upstream, as upstream_invalid_response at level warn; thrown behind the head of an answer it
     // ended the process.
     it.each([
-      ['head', 'begin', [500, 'internal_error']],
-      ['body', 'wake', [200, undefined]],
-    ] as const)('is not blamed for a fault of our own at its %s', async (_at, step, expected) => {
+      ['head', [500, 'internal_error']],
+      ['body', [200, undefined]],
+    ] as const)('is not blamed for a fault of our own at its %s', async (at, expected) => {
       const own = forThisTest(await startTestGateway(settings(upstream.url)));
       const fail = (): void => {
-        const fault = jest.spyOn(Reader.prototype, step).mockImplementationOnce(() => {
+        const fault = jest.spyOn(Reader.prototype, 'wake').mockImplementationOnce(() => {
           throw new Error('a fault of our own');
         });
         afterThisTest(() => fault.mockRestore());
       };
-      if (step === 'begin') fail();
+      if (at === 'head') fail();
       play = async (wire) => {
         await wire.until('\r\n\r\n');
         await wire.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n');
-        if (step === 'wake') await answerArrived.promise.then(fail);
+        if (at === 'body') await answerArrived.promise.then(fail);
         await wire.write('hello');
       };
       const answerArrived = Promise.withResolvers<void>();

@@ -13,7 +13,7 @@ import { openWire, type Wire } from '../support/wire.ts';
 /** Long enough for a read to begin. A read that begins too late on a busy machine is repeated. */
 const TTL_SECONDS = 0.5;
 /**
- * A read ends within a second after its token expires, which deadlines.spec.ts shows by a clock of its own. A busy machine may be
+ * A read ends within a second after its token expires, and `ReadService` looks ten times a second. A busy machine may be
  * later; without the token's end these reads would last for ever.
  */
 const ENDED_WITHIN_MS = 60_000;

@@ -8,16 +8,9 @@ import { ownRequestHeaders, writeHeaders } from '../headers/request-headers.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import { ClientAnswer } from '../reads/client-answer.ts';
 import { Reader } from '../reads/reader.ts';
-import { NOBODY, SharedAnswer, type AnswerCall } from '../reads/shared-answer.ts';
+import { SharedAnswer } from '../reads/shared-answer.ts';
 import { isIdempotent } from '../upstream/send-again.ts';
 import { outgoingBody } from './outgoing-body.ts';
-
-/** What only a read has that others may join. */
-const ALONE: Pick<AnswerCall, 'longestSilenceMs' | 'safeEvent' | 'setShare'> = {
-  longestSilenceMs: { poll: Number.POSITIVE_INFINITY, events: Number.POSITIVE_INFINITY },
-  safeEvent: undefined,
-  setShare: () => undefined,
-};
 
 /**
  * Forwards requests that are not shared and may have a body: appends, and everything of the registry. Each has an answer of its
@@ -50,15 +43,13 @@ export class ForwardService {
     };
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const reader = new Reader(
-      { ...ALONE, context, upstream, send: (handler) => upstream.exchange(request, handler) },
+      { context, upstream, send: (handler) => upstream.exchange(request, handler) },
       new ClientAnswer(response, context, rules, this.held),
-      { answered: () => undefined, left: () => resolve() },
+      () => resolve(),
       reject,
     );
     response.once('close', () => reader.onClosed());
-    const answer = new SharedAnswer(NOBODY, this.held);
-    reader.join(answer);
-    answer.launch('apart');
+    SharedAnswer.sendApart(reader, this.held);
     return promise;
   }
 }

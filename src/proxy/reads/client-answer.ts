@@ -16,7 +16,7 @@ export class ClientAnswer {
   private readonly response: ServerResponse;
   private readonly context: RequestContext;
   private readonly rules: AnswerRules;
-  private readonly held: HeldBytes;
+  readonly held: HeldBytes;
   private pieces = 0;
   private bytes = 0;
   private dropTimer: NodeJS.Timeout | undefined;

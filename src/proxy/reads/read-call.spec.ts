@@ -100,12 +100,4 @@ describe('a read that is sent', () => {
       exchange.mockRestore();
     },
   );
-
-  it('tells whose request answers it', () => {
-    const [first, second] = [callWith(), callWith()];
-    second.setShare('joined', first);
-    expect([second.share, second.context.sharedWith]).toEqual(['joined', first.context]);
-    second.setShare('apart');
-    expect([second.share, second.context.sharedWith]).toEqual(['apart', undefined]);
-  });
 });

@@ -1,14 +1,10 @@
 import type { HeaderList } from '../../platform/http/header-list.ts';
-import type { Caller } from '../../platform/server/caller.ts';
 import type { RequestContext } from '../../platform/server/request-context.ts';
 import type { ReadShare } from './read-share-metrics.ts';
 import { ownRequestHeaders, readHeaders } from '../headers/request-headers.ts';
 import type { AnswerHandler, Exchange } from '../upstream/exchange.ts';
 import type { ReadUpstream } from '../upstream/upstream.ts';
 import type { AnswerCall } from './shared-answer.ts';
-
-/** Every route of reads asks for a credential. */
-const NOBODY: Caller = { id: '', isSubject: false };
 
 interface ReadCallParts {
   upstream: ReadUpstream;
@@ -38,24 +34,6 @@ export class ReadCall implements AnswerCall {
     this.target = target;
     this.context = context;
     this.clientHeaders = readHeaders(rawHeaders, upstream);
-  }
-
-  get safeEvent(): string | undefined {
-    return this.upstream.protocol.safeEvent;
-  }
-
-  get longestSilenceMs(): { poll: number; events: number } {
-    return this.upstream.protocol.longestSilenceMs;
-  }
-
-  setShare(share: ReadShare, first?: AnswerCall): void {
-    this.share = share;
-    this.context.sharedWith = first?.context;
-  }
-
-  /** The caller of the read, for the limits. */
-  get caller(): Caller {
-    return this.context.caller ?? NOBODY;
   }
 
   /**

@@ -15,10 +15,10 @@ import type { AnswerReader, SharedAnswer } from './shared-answer.ts';
 class FakeRequest {
   isCancelled = false;
   isOver = false;
-  private readonly handler: AnswerHandler;
+  private readonly handler: SharedAnswer;
 
   constructor(handler: AnswerHandler) {
-    this.handler = handler;
+    this.handler = handler as SharedAnswer;
   }
 
   pause(): void {}
@@ -32,6 +32,7 @@ class FakeRequest {
 
   begin(headers: HeaderList = []): void {
     this.handler.onHead(200, headers);
+    this.handler.deliver();
   }
 
   /** Begins an answer to a client that takes nothing of it. */
@@ -48,6 +49,7 @@ class FakeRequest {
   end(): void {
     this.isOver = true;
     this.handler.onEnd();
+    this.handler.deliver();
   }
 
   fail(): void {
@@ -62,10 +64,9 @@ class FakeReader implements AnswerReader {
   listIndex: number | undefined;
   writtenTo = 0;
   takenTo = 0;
-  readonly isSending = false;
+  timedPlace: AnswerReader['timedPlace'];
   isFull = false;
   readonly call: ReadCall;
-  share: string | undefined;
   outcome: 'waiting' | 'answered' | 'failed' | 'gone' = 'waiting';
   private place: SharedAnswer | undefined;
 
@@ -73,10 +74,8 @@ class FakeReader implements AnswerReader {
     this.call = {
       target,
       key: target,
-      ...durableStreams,
       upstream: { protocol: durableStreams },
       context: {},
-      setShare: (share: string) => void (this.share = share),
       send: (handler: AnswerHandler) => {
         const request = new FakeRequest(handler);
         requests.push(request);
@@ -90,15 +89,16 @@ class FakeReader implements AnswerReader {
     answer.join(this);
   }
 
-  begin(): void {
-    this.outcome = 'answered';
+  get share(): string | undefined {
+    return this.call.share;
   }
 
   wake(): void {
-    this.isFull = true;
+    if (this.outcome === 'answered') this.isFull = true;
+    this.outcome = 'answered';
   }
 
-  goOnWith(): void {}
+  endWith(): void {}
 
   endEarly(): void {}
 
@@ -112,19 +112,14 @@ class FakeReader implements AnswerReader {
 
   leave(outcome: FakeReader['outcome'] = 'gone'): void {
     this.outcome = outcome;
-    this.place?.leave(this, false);
+    this.place?.leave(this);
   }
 }
 
 function newGroup({ isLive = false } = {}) {
   const requests: FakeRequest[] = [];
-  const apart: AnswerReader[] = [];
   let timesIdle = 0;
-  const parts = {
-    held: new HeldBytes(1_000_000),
-    sendApart: (reader: AnswerReader) => void apart.push(reader),
-  };
-  const group = new ReadGroup(isLive, parts, () => timesIdle++);
+  const group = new ReadGroup(isLive, new HeldBytes(1_000_000), () => timesIdle++);
   const state = {
     /** Whether nothing refers to it any more. */
     get isIdle(): boolean {
@@ -140,7 +135,7 @@ function newGroup({ isLive = false } = {}) {
     return reader;
   };
   const addMany = (count: number): FakeReader[] => Array.from({ length: count }, add);
-  return { requests, apart, state, add, addMany };
+  return { requests, state, add, addMany };
 }
 
 const EVENTS = ['Content-Type', 'text/event-stream'];
@@ -289,10 +284,10 @@ describe('a group of live reads', () => {
   });
 
   it('lets no later reader join an event stream that depends on more than its request', () => {
-    const { requests, state, apart, add } = newGroup({ isLive: true });
-    const [, second] = [add(), add()];
+    const { requests, state, add } = newGroup({ isLive: true });
+    const readers = [add(), add()];
     requests[0]?.begin([...EVENTS, 'Vary', '*']);
-    expect([state.isIdle, apart]).toEqual([true, [second]]);
+    expect([state.isIdle, shares(readers)]).toEqual([true, ['first', 'apart']]);
   });
 
   it('is forgotten when its readers have left before the response, or it fails', () => {

@@ -8,13 +8,6 @@ import { SharedAnswer, type AnswerOwner, type AnswerReader } from './shared-answ
  */
 export const MAX_WAIT_MS = 50;
 
-/** What all groups share. */
-export interface GroupParts {
-  held: HeldBytes;
-  /** Sends a request for this reader and no other. */
-  sendApart(reader: AnswerReader): void;
-}
-
 /**
  * The answers of equal reads. They differ in when a request is sent, and until when further readers may join it:
  *
@@ -25,7 +18,7 @@ export interface GroupParts {
  */
 export class ReadGroup implements AnswerOwner {
   private readonly isLive: boolean;
-  private readonly parts: GroupParts;
+  private readonly held: HeldBytes;
   private readonly onIdle: () => void;
   /** What the next reader joins. */
   private joinable: SharedAnswer | undefined;
@@ -34,9 +27,9 @@ export class ReadGroup implements AnswerOwner {
   private timer: NodeJS.Timeout | undefined;
 
   /** `onIdle` is called when nothing is in progress and nothing can be joined. */
-  constructor(isLive: boolean, parts: GroupParts, onIdle: () => void) {
+  constructor(isLive: boolean, held: HeldBytes, onIdle: () => void) {
     this.isLive = isLive;
-    this.parts = parts;
+    this.held = held;
     this.onIdle = onIdle;
   }
 
@@ -45,14 +38,10 @@ export class ReadGroup implements AnswerOwner {
       reader.join(this.joinable);
       return;
     }
-    const answer = (this.joinable = new SharedAnswer(this, this.parts.held));
+    const answer = (this.joinable = new SharedAnswer(this, this.held));
     reader.join(answer);
     if (this.isLive || this.requestsInProgress === 0) this.launch(answer);
     else this.timer ??= setTimeout(() => this.launchWaiting(), MAX_WAIT_MS);
-  }
-
-  sendApart(reader: AnswerReader): void {
-    this.parts.sendApart(reader);
   }
 
   closed(answer: SharedAnswer): void {

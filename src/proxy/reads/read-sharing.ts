@@ -2,19 +2,19 @@ import { Injectable } from '@nestjs/common';
 import { InjectConfig, type GatewayConfig } from '../../contract/gateway-config.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import type { ReadCall } from './read-call.ts';
-import { ReadGroup, type GroupParts } from './read-group.ts';
-import { NOBODY, SharedAnswer, type AnswerReader } from './shared-answer.ts';
+import { ReadGroup } from './read-group.ts';
+import { SharedAnswer, type AnswerReader } from './shared-answer.ts';
 
 /** Gives each reader an answer, so that one upstream request serves the readers of equal reads. */
 @Injectable()
-export class ReadSharing implements GroupParts {
+export class ReadSharing {
   /** The groups with a request that is in progress or that readers may join. Each removes itself. */
   private readonly groups = new Map<string, ReadGroup>();
   private readonly isOn: boolean;
 
   constructor(
     @InjectConfig() { sharedReads }: GatewayConfig,
-    readonly held: HeldBytes,
+    private readonly held: HeldBytes,
   ) {
     this.isOn = sharedReads;
   }
@@ -25,22 +25,16 @@ export class ReadSharing implements GroupParts {
     // It decides by the target, which is part of the key. So equal keys are both live or neither is.
     const isLive = upstream.protocol.isSurelyLive(target);
     if (!this.isOn || (isLive && upstream.protocol.isFromNow(target))) {
-      this.sendApart(reader);
+      SharedAnswer.sendApart(reader, this.held);
       return;
     }
     const { key } = call;
     let group = this.groups.get(key);
     if (!group) {
-      const made = new ReadGroup(isLive, this, () => this.forget(key, made));
+      const made = new ReadGroup(isLive, this.held, () => this.forget(key, made));
       this.groups.set(key, (group = made));
     }
     group.add(reader);
-  }
-
-  sendApart(reader: AnswerReader): void {
-    const answer = new SharedAnswer(NOBODY, this.held);
-    reader.join(answer);
-    answer.launch('apart');
   }
 
   /** A group that was silent may end after another one has taken its place. */

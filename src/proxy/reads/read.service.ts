@@ -2,20 +2,25 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import type { Caller } from '../../platform/server/caller.ts';
 import { OpenRequests } from '../../platform/server/open-requests.ts';
 import { ReadShareMetrics } from './read-share-metrics.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import { ClientAnswer } from './client-answer.ts';
 import type { ReadCall } from './read-call.ts';
 import { ReadSharing } from './read-sharing.ts';
-import { Reader, type ReaderCounts } from './reader.ts';
+import { Reader } from './reader.ts';
+import type { AnswerCall } from './shared-answer.ts';
 
 /** How often the tokens of all open reads are compared with the clock: a timer for each of ten thousand would cost more. */
 const CLOCK_CHECK_MS = 100;
 
+/** Every route of reads asks for a credential. */
+const NOBODY: Caller = { id: '', isSubject: false };
+
 /** Answers reads: GET and HEAD, without a body, of timelines and of shapes. */
 @Injectable()
-export class ReadService implements ReaderCounts<ReadCall>, OnApplicationShutdown {
+export class ReadService implements OnApplicationShutdown {
   private readonly checkTimer = setInterval(() => this.endExpired(), CLOCK_CHECK_MS).unref();
 
   constructor(
@@ -38,24 +43,18 @@ export class ReadService implements ReaderCounts<ReadCall>, OnApplicationShutdow
     onRefused: (error: Error) => void,
   ): void {
     const { context } = call;
-    this.limits.enter(call.caller);
+    this.limits.enter(context.caller ?? NOBODY);
     const client = new ClientAnswer(response, context, rules, this.held);
-    const reader = new Reader(call, client, this, onRefused);
+    const reader = new Reader(call, client, this.onLeft, onRefused);
     context.openRead = reader;
     this.sharing.add(call, reader);
   }
 
-  /**
-   * A read is counted only when its response begins, because a reader that joined others gets a request of its own if it
-   * cannot share their response.
-   */
-  answered({ share, context }: ReadCall): void {
+  /** How a read was shared is known at its end: a reader that cannot share a response gets a request of its own. */
+  private readonly onLeft = ({ share, context }: AnswerCall): void => {
+    this.limits.leave(context.caller ?? NOBODY);
     if (share) this.shareMetrics.count(context.live, share);
-  }
-
-  left(call: ReadCall): void {
-    this.limits.leave(call.caller);
-  }
+  };
 
   private endExpired(): void {
     const nowMs = Date.now();

@@ -13,7 +13,7 @@ import { durableStreams } from '../upstream/protocols/durable-streams.ts';
 import { ClientAnswer } from './client-answer.ts';
 import type { ReadCall } from './read-call.ts';
 import { Reader } from './reader.ts';
-import { NOBODY, SharedAnswer } from './shared-answer.ts';
+import { SharedAnswer } from './shared-answer.ts';
 
 /** More than the kernel takes for a client that does not read. */
 const MORE_THAN_KERNEL_BYTES = 33_554_432;
@@ -37,7 +37,7 @@ describe('Reader', () => {
   let answer: SharedAnswer;
   let isCancelled: boolean;
   let refused: Error[];
-  /** What is counted: how the read was shared, and the places that were given back. */
+  /** The places that were given back. */
   let counted: unknown[];
 
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describe('Reader', () => {
     refused = [];
     isCancelled = false;
     reader = newReader();
-    answer = new SharedAnswer(NOBODY, held);
+    answer = new SharedAnswer(undefined, held);
     reader.join(answer);
     answer.launch('first');
   });
@@ -68,20 +68,17 @@ describe('Reader', () => {
   function newReader(): Reader {
     const call = {
       context: new RequestContext('r1', '/x', ''),
-      ...durableStreams,
       upstream: { protocol: durableStreams, faultOf: (fault: Error) => fault },
-      setShare: () => undefined,
       send: () => ({
         pause: () => undefined,
         resume: () => undefined,
         cancel: () => void (isCancelled = true),
       }),
     } as unknown as ReadCall;
-    const counts = { answered: () => counted.push('read'), left: () => counted.push('left') };
     const made = new Reader(
       call,
       new ClientAnswer(response, call.context, RULES, held),
-      counts,
+      () => counted.push('left'),
       (error) => refused.push(error),
     );
     response.on('close', () => made.onClosed());
@@ -122,7 +119,7 @@ describe('Reader', () => {
       /^HTTP\/1\.1 200 OK\r\nX-Request-Id: r1\r\nX-A: b\r\n[^]*Content-Length: 5\r\n/i,
     );
     await closed();
-    expect([await refusal(), counted]).toEqual([undefined, ['read', 'left']]);
+    expect([await refusal(), counted]).toEqual([undefined, ['left']]);
   });
 
   it('sends no body where there is none', async () => {
@@ -160,7 +157,7 @@ describe('Reader', () => {
       answer.deliver();
     }
     answer.onEnd();
-    expect([reader.writtenTo, reader.isFull, reader.isSending]).toEqual([8, true, true]);
+    expect([reader.writtenTo, reader.isFull]).toEqual([8, true]);
     response.uncork();
     expect(await bodyOf('0\r\n\r\n')).toBe('8\r\np0p1p2p3\r\na\r\np4p5p6p7p8\r\n0\r\n\r\n');
   });
@@ -176,7 +173,7 @@ describe('Reader', () => {
       fail(LOST);
       reader.fail(EXPIRED);
       expect(await refusal()).toBe(LOST);
-      expect(counted).toEqual(['read']);
+      expect(counted).toEqual([]);
     });
 
     it('breaks the response off with the bytes that have come', async () => {
@@ -186,7 +183,7 @@ describe('Reader', () => {
       await client.ended;
       expect(client.received).toContain('part');
       expect(client.received).not.toContain('0\r\n\r\n');
-      expect([await refusal(), counted]).toEqual([undefined, ['read', 'left']]);
+      expect([await refusal(), counted]).toEqual([undefined, ['left']]);
     });
   });
 
@@ -268,10 +265,10 @@ describe('Reader', () => {
     it('is reset after the end of its response, while its client does not take the last bytes', async () => {
       client.socket.pause();
       begin(FINITE);
-      reader.open();
+      answer.deliver();
       answer.onChunk(Buffer.alloc(MORE_THAN_KERNEL_BYTES));
       answer.onEnd();
-      expect([reader.isSending, reader.isFull]).toEqual([true, true]);
+      expect(reader.isFull).toBe(true);
       held.hold('bodies', held.limitBytes);
       await turnEnd();
       held.release('bodies', held.limitBytes);
@@ -291,7 +288,7 @@ describe('Reader', () => {
     it('lets its answer go before that has begun, and is counted', async () => {
       client.reset();
       await closed();
-      expect([await refusal(), isCancelled, counted]).toEqual([undefined, true, ['left', 'read']]);
+      expect([await refusal(), isCancelled, counted]).toEqual([undefined, true, ['left']]);
     });
 
     it('lets its answer go within it', async () => {

@@ -1,17 +1,7 @@
-import { TurnQueue } from '../../platform/collections/turn-queue.ts';
 import { overloaded } from '../../platform/errors/gateway-error.ts';
 import type { OpenRead } from '../../platform/server/request-context.ts';
 import type { ClientAnswer } from './client-answer.ts';
-import type { ReadHead } from '../headers/read-head.ts';
 import type { AnswerCall, AnswerReader, SharedAnswer } from './shared-answer.ts';
-
-/** Hears of readers. */
-export interface ReaderCounts<Call extends AnswerCall> {
-  /** A reader gets a response, or will get none. */
-  answered(call: Call): void;
-  /** A reader gives its place among the open reads back. */
-  left(call: Call): void;
-}
 
 /**
  * One client's read, from its admission to the last byte that its client takes: a place in the log of a `SharedAnswer`, which
@@ -20,36 +10,34 @@ export interface ReaderCounts<Call extends AnswerCall> {
  * It writes a few pieces at most, and further ones when the kernel has taken those. What waits meanwhile waits in the log: in
  * the response of a stopped client, each piece of 50 bytes would take several objects.
  */
-export class Reader<Call extends AnswerCall = AnswerCall> implements AnswerReader, OpenRead {
+export class Reader implements AnswerReader, OpenRead {
   listIndex: number | undefined;
-  readonly call: Call;
+  timedPlace: AnswerReader['timedPlace'];
+  readonly call: AnswerCall;
   writtenTo = 0;
   takenTo = 0;
   private answer: SharedAnswer | undefined;
-  private head: ReadHead | undefined;
-  private stage: 'waiting' | 'answering' | 'ended' | 'over' = 'waiting';
+  private stage: 'open' | 'ended' | 'over' = 'open';
+  /** The last bytes of a reader that has left its answer. */
+  private restBytes = 0;
   private readonly client: ClientAnswer;
-  private readonly counts: ReaderCounts<Call>;
+  private readonly onLeft: (call: AnswerCall) => void;
   private readonly onRefused: (error: Error) => void;
 
   /**
-   * The reader has a place among the open reads, which `onClosed` gives back. `onRefused` answers with an error if the
-   * response has not begun. It is no promise, which would take 450 bytes for each parked read.
+   * `onLeft` is called when its response is closed. `onRefused` answers with an error if the response has not begun. It is
+   * no promise, which would take 450 bytes for each parked read.
    */
   constructor(
-    call: Call,
+    call: AnswerCall,
     client: ClientAnswer,
-    counts: ReaderCounts<Call>,
+    onLeft: (call: AnswerCall) => void,
     onRefused: (error: Error) => void,
   ) {
     this.call = call;
     this.client = client;
-    this.counts = counts;
+    this.onLeft = onLeft;
     this.onRefused = onRefused;
-  }
-
-  get isSending(): boolean {
-    return this.client.isSending || this.stage === 'ended';
   }
 
   get isFull(): boolean {
@@ -62,65 +50,30 @@ export class Reader<Call extends AnswerCall = AnswerCall> implements AnswerReade
     answer.join(this);
   }
 
-  /**
-   * Begins the response. The head is sent when this turn of the event loop ends, together with the part of the body
-   * that has arrived by then.
-   */
-  begin(head: ReadHead): void {
-    this.stage = 'answering';
-    this.head = head;
-    this.call.context.answeredAtMs ??= performance.now();
-    this.counts.answered(this.call);
-    answersToSend.add(this);
+  /** Writes what the log has for it, the first of it with the head. */
+  wake(): void {
+    if (this.stage !== 'open') return;
+    if (this.client.isHeadSent) this.writeOn();
+    else this.open();
   }
 
-  goOnWith(rest: SharedAnswer): void {
-    const { isSending } = this;
-    this.answer?.leave(this, isSending);
-    this.takenTo -= this.writtenTo;
-    this.writtenTo = 0;
-    this.join(rest);
-    if (isSending) rest.onSending();
-    this.wake();
-  }
-
-  /** Sends the head together with the part of the body that has arrived. */
-  open(): void {
-    const { answer, client } = this;
-    if (this.stage !== 'answering' || !answer || client.isHeadSent || client.isDestroyed) return;
-    const text = answer.wholeText;
-    if (!this.sendHead(answer.wholeLength)) return;
-    if (text !== undefined) this.end(text === '' ? undefined : text);
-    else if (!this.wake()) client.flushHead();
-  }
-
-  /** Writes what the log has for it. Returns whether there was anything to write. */
-  wake(): boolean {
-    const { answer, client } = this;
-    let hasWritten = false;
-    while (answer && this.stage === 'answering' && client.isHeadSent && !client.isFull) {
-      const piece = answer.next(this);
-      const isWhole = answer.isWhole(this);
-      if (isWhole) this.end(piece);
-      else if (piece === undefined) break;
-      else this.write(answer, piece);
-      hasWritten = true;
-    }
-    return hasWritten;
+  endWith(rest: Buffer): void {
+    if (this.stage !== 'open' || (!this.client.isHeadSent && !this.sendHead())) return;
+    this.answer?.leave(this);
+    this.answer = undefined;
+    this.restBytes = rest.length;
+    this.client.held.hold('events', rest.length);
+    this.end(rest.length > 0 ? rest : undefined);
   }
 
   /** The upstream sent no response or broke it off: the client gets an error, or its response breaks off too. */
   fail(error: Error): void {
-    if (this.stage === 'waiting') this.refuse(error);
-    else if (this.stage === 'answering') {
-      this.open();
+    if (this.stage !== 'open') return;
+    if (!this.client.isHeadSent) this.refuse(error);
+    else {
       this.finish();
-      if (this.client.isHeadSent) this.client.breakOff();
+      this.client.breakOff();
     }
-  }
-
-  failBy(fault: unknown): void {
-    this.answer?.failBy(fault);
   }
 
   /**
@@ -128,8 +81,9 @@ export class Reader<Call extends AnswerCall = AnswerCall> implements AnswerReade
    * reader can resume, or breaks off if that place does not come. Any other response may finish.
    */
   endEarly(error: Error): void {
-    if (this.stage === 'waiting') this.fail(error);
-    else if (this.stage === 'answering') this.answer?.endSoon(this, error);
+    if (this.stage !== 'open') return;
+    if (this.answer?.hasBegun) this.answer.endSoon(this, error);
+    else this.refuse(error);
   }
 
   dropIn(timeoutMs: number): void {
@@ -137,25 +91,39 @@ export class Reader<Call extends AnswerCall = AnswerCall> implements AnswerReade
   }
 
   shed(): void {
-    if (this.stage !== 'over' && !this.client.isHeadSent) {
+    const { answer, client } = this;
+    if (this.stage !== 'over' && !client.isHeadSent) {
       this.call.context.errorReason = 'slow_reader';
       this.refuse(overloaded('slow_reader', 'This reader is too slow'));
-      return;
+    } else {
+      this.finish();
+      client.shed();
     }
-    this.finish();
-    this.client.shed();
+    // What only this one needed is free at once, or another one would have to go as well.
+    answer?.trim();
   }
 
   onClosed(): void {
-    this.counts.left(this.call);
+    this.onLeft(this.call);
     this.finish();
   }
 
-  /** `bodyLength` is the length of a complete body. Returns false if the head cannot be sent. */
-  private sendHead(bodyLength: number | undefined): boolean {
-    if (!this.head) return false;
+  /** Sends the head together with the part of the body that has arrived. */
+  private open(): void {
+    const { answer, client } = this;
+    if (!this.sendHead()) return;
+    const text = answer?.wholeText;
+    if (text !== undefined) this.end(text === '' ? undefined : text);
+    else if (!this.writeOn()) client.flushHead();
+  }
+
+  /** Returns false if the head cannot be sent. */
+  private sendHead(): boolean {
+    const { answer, client, call } = this;
+    if (!answer?.head || client.isDestroyed) return false;
+    call.context.answeredAtMs ??= performance.now();
     try {
-      this.client.sendHead(this.head, bodyLength);
+      client.sendHead(answer.head, answer.wholeLength);
     } catch (error) {
       this.refuse(error as Error);
       return false;
@@ -163,25 +131,42 @@ export class Reader<Call extends AnswerCall = AnswerCall> implements AnswerReade
     return true;
   }
 
-  private write(answer: SharedAnswer, piece: Buffer): void {
-    if (!this.client.isSending) answer.onSending();
+  /** Writes what the log has for it. Returns whether there was anything to write. */
+  private writeOn(): boolean {
+    const { answer, client } = this;
+    let hasWritten = false;
+    while (answer && this.stage === 'open' && !client.isFull) {
+      const piece = answer.next(this);
+      if (answer.isWhole(this)) this.end(piece);
+      else if (piece === undefined) break;
+      else this.write(answer, piece);
+      hasWritten = true;
+    }
+    return hasWritten;
+  }
+
+  /** It is slow from now on, unless it reads events: then only if it cannot take the next one. */
+  private write({ isEvents }: SharedAnswer, piece: Buffer): void {
+    if (!isEvents) this.client.held.addSlow(this);
     this.client.write(piece, (bytes) => this.onTaken(bytes));
   }
 
   private onTaken(bytes: number): void {
-    this.answer?.onTaken(this, bytes);
+    const { answer, client, stage } = this;
+    this.takenTo += bytes;
+    if (!client.isSending && stage === 'open') client.held.deleteSlow(this);
+    answer?.onTaken(this);
     this.wake();
   }
 
   /** Ends the response. If its client has not taken it all, the answer keeps it until the response is closed. */
   private end(lastPiece: Buffer | string | undefined): void {
-    const wasSending = this.client.isSending;
     if (this.client.end(lastPiece)) {
       this.finish();
       return;
     }
     this.stage = 'ended';
-    if (!wasSending) this.answer?.onSending();
+    this.client.held.addSlow(this);
   }
 
   /** Answers with the error instead of the upstream's response. */
@@ -193,18 +178,12 @@ export class Reader<Call extends AnswerCall = AnswerCall> implements AnswerReade
 
   private finish(): void {
     if (this.stage === 'over') return;
-    const wasSending = this.isSending;
-    if (this.stage === 'waiting') this.counts.answered(this.call);
     this.stage = 'over';
-    this.client.callOffDrop();
-    const { answer } = this;
+    const { answer, client, restBytes } = this;
+    client.callOffDrop();
+    client.held.deleteSlow(this);
+    client.held.release('events', restBytes);
     this.answer = undefined;
-    answer?.leave(this, wasSending);
+    answer?.leave(this);
   }
 }
-
-/** Responses that began in this turn of the event loop. */
-const answersToSend = new TurnQueue<Reader>(
-  (reader) => reader.open(),
-  (reader, fault) => reader.failBy(fault),
-);

@@ -52,23 +52,28 @@ class FakeReader implements AnswerReader {
   /** Whether it was told to end where it can resume. */
   isEnding = false;
   droppedInMs: number | undefined;
-  share: string | undefined;
+  timedPlace: AnswerReader['timedPlace'];
   readonly call: ReadCall;
   /** Of the pieces that are under way. */
   sending: number[] = [];
   private answer: SharedAnswer | undefined;
 
-  constructor(exchange: FakeExchange) {
+  private readonly held: HeldBytes;
+
+  constructor(exchange: FakeExchange, held: HeldBytes) {
+    this.held = held;
     this.call = {
-      ...durableStreams,
       context: {},
       upstream: {
         protocol: durableStreams,
         faultOf: (fault: unknown) => new GatewayError('internal_error', String(fault)),
       },
-      setShare: (share: string) => void (this.share = share),
-      send: () => exchange as unknown as Exchange,
+      send: () => (this.share === 'apart' ? new FakeExchange() : exchange) as unknown as Exchange,
     } as unknown as ReadCall;
+  }
+
+  get share(): string | undefined {
+    return this.call.share;
   }
 
   get isSending(): boolean {
@@ -84,43 +89,40 @@ class FakeReader implements AnswerReader {
     answer.join(this);
   }
 
-  begin(): void {
-    this.outcome = 'open';
-    this.wake();
-  }
-
-  /** As a `Reader` does it. */
-  goOnWith(rest: SharedAnswer): void {
-    const { isSending } = this;
-    this.answer?.leave(this, isSending);
-    this.takenTo -= this.writtenTo;
-    this.writtenTo = 0;
-    this.isEnding = true;
-    this.join(rest);
-    if (isSending) rest.onSending();
-    this.wake();
-  }
-
   wake(): void {
     const { answer } = this;
+    if (this.outcome === 'waiting') this.outcome = 'open';
     while (answer && this.outcome === 'open' && !this.isFull) {
       const piece = answer.next(this);
       this.received += piece?.toString('latin1') ?? '';
       if (answer.isWhole(this)) this.leave('whole');
       else if (!piece) return;
       else {
-        if (!this.isSending) answer.onSending();
+        if (!answer.isEvents) this.held.addSlow(this);
         this.sending.push(piece.length);
       }
     }
+  }
+
+  /** As a `Reader` does it: its answer does not wait for its last bytes. */
+  endWith(rest: Buffer): void {
+    this.answer?.leave(this);
+    this.answer = undefined;
+    this.isEnding = true;
+    this.outcome = 'open';
+    this.received += rest.toString('latin1');
+    if (!this.isFull) this.outcome = 'whole';
   }
 
   /** Its client takes the first piece that is under way. */
   take(): void {
     const bytes = this.outcome === 'open' ? this.sending.shift() : undefined;
     if (bytes === undefined) return;
-    this.answer?.onTaken(this, bytes);
+    this.takenTo += bytes;
+    if (!this.isSending) this.held.deleteSlow(this);
+    this.answer?.onTaken(this);
     this.wake();
+    if (!this.answer && !this.isFull) this.outcome = 'whole';
   }
 
   takeAll(): void {
@@ -138,7 +140,9 @@ class FakeReader implements AnswerReader {
   }
 
   shed(): void {
+    const { answer } = this;
     this.leave('shed');
+    answer?.trim();
   }
 
   dropIn(timeoutMs: number): void {
@@ -148,7 +152,8 @@ class FakeReader implements AnswerReader {
   leave(outcome: FakeReader['outcome']): void {
     if (this.outcome !== 'open' && this.outcome !== 'waiting') return;
     this.outcome = outcome;
-    this.answer?.leave(this, this.isSending);
+    this.held.deleteSlow(this);
+    this.answer?.leave(this);
   }
 }
 
@@ -158,8 +163,10 @@ describe('SharedAnswer', () => {
   let answer: SharedAnswer;
   /** What its owner is told. */
   let told: string[];
+
+  let joined: FakeReader[];
   /** The readers that need a request of their own. */
-  let apart: AnswerReader[];
+  const apart = (): FakeReader[] => joined.filter(({ share }) => share === 'apart');
 
   beforeEach(() => setUp());
 
@@ -167,17 +174,17 @@ describe('SharedAnswer', () => {
     held = new HeldBytes(heldBytes);
     exchange = new FakeExchange();
     told = [];
-    apart = [];
+    joined = [];
     const owner = {
       closed: () => told.push('close'),
       released: () => told.push('release'),
-      sendApart: (reader: AnswerReader) => apart.push(reader),
     };
     answer = new SharedAnswer(owner, held);
   }
 
   function join(): FakeReader {
-    const reader = new FakeReader(exchange);
+    const reader = new FakeReader(exchange, held);
+    joined.push(reader);
     reader.join(answer);
     return reader;
   }
@@ -191,6 +198,7 @@ describe('SharedAnswer', () => {
   function begin(count: number, headers: string[] = []): FakeReader[] {
     const readers = launch(count);
     answer.onHead(200, headers);
+    answer.deliver();
     return readers;
   }
   const bring = (bytes: string | number): void =>
@@ -198,6 +206,11 @@ describe('SharedAnswer', () => {
   /** Brings bytes, and has a turn end. */
   function send(bytes: string | number): void {
     bring(bytes);
+    answer.deliver();
+  }
+  /** The response ends, and so does the turn. */
+  function end(): void {
+    answer.onEnd();
     answer.deliver();
   }
   const fail = (error = LOST, cause: unknown = new Error('reset')): void =>
@@ -214,7 +227,7 @@ describe('SharedAnswer', () => {
       reader.take();
       expect(held.total).toBe(0);
       bring('two');
-      answer.onEnd();
+      end();
       expect([reader.received, reader.outcome]).toEqual(['onetwo', 'whole']);
       expect(told).toEqual(['close', 'release']);
       expect([held.total, exchange.isCancelled]).toEqual([0, false]);
@@ -249,7 +262,7 @@ describe('SharedAnswer', () => {
     it('counts what its client has not taken, also after its end', () => {
       const [reader] = begin(1) as [FakeReader];
       for (let i = 0; i < 3; i++) send(32 * KIB);
-      answer.onEnd();
+      end();
       expect([reader.outcome, held.of('answers') >= 96 * KIB]).toEqual(['open', true]);
       reader.take();
       expect([reader.outcome, held.total]).toEqual(['whole', 0]);
@@ -271,13 +284,13 @@ describe('SharedAnswer', () => {
       'that is %s goes with the head, or has its length there, or not',
       (_, headers, bytes, text, length) => {
         // Its reader has not taken anything.
-        const reader = new FakeReader(exchange);
-        reader.begin = () => undefined;
+        const reader = new FakeReader(exchange, held);
+        reader.wake = () => undefined;
         reader.join(answer);
         answer.launch('first');
         answer.onHead(200, headers);
         if (bytes > 0) bring(bytes);
-        answer.onEnd();
+        end();
         expect([answer.wholeText, answer.wholeLength]).toEqual([text, length]);
       },
     );
@@ -291,33 +304,23 @@ describe('SharedAnswer', () => {
       for (const text of ['one', 'two']) send(text);
       // Nobody knows yet whether they can share it.
       expect(outcomes(readers)).toEqual(['waiting', 'waiting', 'waiting']);
-      answer.onEnd();
+      end();
       expect(readers.map(({ received }) => received)).toEqual(['onetwo', 'onetwo', 'onetwo']);
-      expect([outcomes(readers), held.total, apart]).toEqual([['whole', 'whole', 'whole'], 0, []]);
+      expect([outcomes(readers), held.total, apart()]).toEqual([
+        ['whole', 'whole', 'whole'],
+        0,
+        [],
+      ]);
       expect(told).toEqual(['close', 'release']);
-    });
-
-    it('begins for all at once, if the response says that it is not too large', () => {
-      const readers = begin(2, ['Content-Length', String(MIB)]);
-      expect([outcomes(readers), held.of('answers')]).toEqual([['open', 'open'], MIB]);
-      send(MIB / 2);
-      readers[0]?.takeAll();
-      // All of it is kept until the last one has it.
-      expect(held.of('answers')).toBe(MIB);
-      send(MIB / 2);
-      answer.onEnd();
-      for (const reader of readers) reader.takeAll();
-      expect(readers.map(({ received }) => received.length)).toEqual([MIB, MIB]);
-      expect([apart, held.total]).toEqual([[], 0]);
     });
 
     it('ends no reader that is slower than another: all of it is there for each', () => {
       const [quick, slow] = begin(2, ['Content-Length', String(MIB)]) as [FakeReader, FakeReader];
-      for (let i = 0; i < 16; i++) {
-        send(64 * KIB);
-        quick.takeAll();
-      }
-      answer.onEnd();
+      for (let i = 0; i < 16; i++) send(64 * KIB);
+      end();
+      quick.takeAll();
+      // All of it is kept until the last one has it.
+      expect(held.of('answers')).toBeGreaterThanOrEqual(MIB);
       expect(outcomes([quick, slow])).toEqual(['whole', 'open']);
       slow.takeAll();
       expect([slow.outcome, slow.received.length, held.total]).toEqual(['whole', MIB, 0]);
@@ -345,43 +348,35 @@ describe('SharedAnswer', () => {
       const late = join();
       answer.onHead(200, ['Content-Length', '2']);
       send('ok');
+      end();
       expect([late.share, late.received]).toEqual(['joined', 'ok']);
     });
 
-    it.each([
-      ['declares', () => answer.onHead(200, ['Content-Length', String(MIB + 1)])],
-      [
-        'brings',
-        () => {
-          answer.onHead(200, []);
-          bring(MIB);
-          expect(apart).toEqual([]);
-          bring(1);
-        },
-      ],
-    ])('leaves a response that %s more than a mebibyte to the first of them', (_, come) => {
-      const [first, ...others] = launch(3);
-      come();
-      expect(apart).toEqual(others);
+    it('leaves a response of more than a mebibyte to the first of them', () => {
+      const [first, ...others] = begin(3);
+      bring(MIB);
+      expect(apart()).toEqual([]);
+      send(1);
+      expect(apart()).toEqual(others);
       expect([first?.outcome, exchange.isCancelled]).toEqual(['open', false]);
       expect(told).toEqual(['close', 'release']);
       first?.leave('gone');
-      expect([exchange.isCancelled, held.total]).toEqual([true, 0]);
+      expect([exchange.isCancelled, held.of('answers')]).toEqual([true, 0]);
     });
 
     it('collects a response of a mebibyte', () => {
       const readers = begin(2);
       bring(MIB);
-      answer.onEnd();
+      end();
       for (const reader of readers) reader.takeAll();
-      expect([apart, readers.map(({ received }) => received.length)]).toEqual([[], [MIB, MIB]]);
+      expect([apart(), readers.map(({ received }) => received.length)]).toEqual([[], [MIB, MIB]]);
     });
 
     it('leaves a response that depends on more than its request to the one that it was sent for', () => {
       const [first, second] = begin(2, ['Vary', '*']);
-      expect(apart).toEqual([second]);
+      expect(apart()).toEqual([second]);
       send('mine');
-      answer.onEnd();
+      end();
       expect(first?.received).toBe('mine');
     });
 
@@ -389,22 +384,13 @@ describe('SharedAnswer', () => {
       const [first, second] = launch(2);
       first?.leave('gone');
       answer.onHead(200, ['Vary', '*']);
-      expect([apart, exchange.isCancelled]).toEqual([[second], true]);
+      expect([apart(), exchange.isCancelled]).toEqual([[second], true]);
     });
 
-    it.each([
-      ['for a declared length', () => answer.onHead(200, ['Content-Length', '100000'])],
-      [
-        'for what has come',
-        () => {
-          answer.onHead(200, []);
-          bring(100_000);
-        },
-      ],
-    ])('refuses them where the budget has no room %s', (_, come) => {
+    it('refuses them where the budget has no room for what has come', () => {
       setUp(100_000);
-      const readers = launch(2);
-      come();
+      const readers = begin(2);
+      bring(100_000);
       for (const { outcome } of readers) {
         expect(outcome).toMatchObject({ code: 'overloaded', reason: 'memory' });
       }
@@ -426,17 +412,17 @@ describe('SharedAnswer', () => {
       const [reader] = begin(1, ['Content-Length', '3']) as [FakeReader];
       reader.sending = [0, 0];
       bring('one');
-      answer.onEnd();
+      end();
       answer.failBy(FAULT);
       expect(reader.outcome).toMatchObject({ code: 'internal_error' });
     });
 
     it('fails by it if it comes while a turn ends', async () => {
-      const [reader] = begin(1) as [FakeReader];
-      reader.wake = () => {
+      const [reader] = launch(1);
+      reader!.wake = () => {
         throw FAULT;
       };
-      bring('one');
+      answer.onHead(200, []);
       await turnEnd();
       expect(exchange.faults).toEqual([FAULT]);
     });
@@ -493,7 +479,7 @@ describe('SharedAnswer', () => {
 
     it('lets nobody join if it depends on more than its request', () => {
       const [first, second] = stream(2, [...EVENTS, 'Vary', '*']);
-      expect([first?.outcome, apart, isJoinable()]).toEqual(['open', [second], false]);
+      expect([first?.outcome, apart(), isJoinable()]).toEqual(['open', [second], false]);
     });
 
     it('lets nobody join while the budget has no room for new work', () => {
@@ -552,7 +538,7 @@ describe('SharedAnswer', () => {
         send(EVENT);
         quick.take();
       }
-      answer.onEnd();
+      end();
       expect(outcomes([quick, slow])).toEqual(['whole', 'open']);
       slow.take();
       expect([slow.outcome, slow.received, held.total]).toEqual(['whole', EVENT.repeat(3), 0]);
@@ -723,7 +709,7 @@ describe('SharedAnswer', () => {
         send('on');
         reader?.endEarly(EXPIRED);
         bring('e');
-        answer.onEnd();
+        end();
         expect([reader?.outcome, reader?.received]).toEqual(['whole', 'one']);
       });
 
@@ -794,24 +780,6 @@ describe('SharedAnswer', () => {
       expect([held.shedCount, alone?.outcome]).toEqual([0, 'open']);
     });
 
-    it('sheds those that are furthest behind, and those that read not at all', () => {
-      const readers = stream(4) as [FakeReader, FakeReader, FakeReader, FakeReader];
-      const [quick, slow, slower, slowest] = readers;
-      for (let i = 0; i < 9; i++) {
-        send(EVENT);
-        quick.takeAll();
-        if (i < 4) slow.take();
-        if (i < 2) slower.take();
-        if (i < 2) slowest.take();
-      }
-      answer.shed();
-      expect(outcomes(readers)).toEqual(['open', 'open', 'shed', 'shed']);
-      answer.shed();
-      expect(outcomes(readers)).toEqual(['open', 'shed', 'shed', 'shed']);
-      answer.shed();
-      expect(quick.outcome).toBe('open');
-    });
-
     it('lets nobody join once more was sent than is kept for that', () => {
       const [reader] = stream(1);
       for (let i = 0; i < 300; i++) {
@@ -851,7 +819,7 @@ describe('SharedAnswer', () => {
               else reader?.endEarly(EXPIRED);
             }
           }
-          if (isWhole && !exchange.isCancelled) answer.onEnd();
+          if (isWhole && !exchange.isCancelled) end();
           for (const reader of readers) reader.takeAll();
           for (const { received, outcome, isEnding } of readers) {
             expect(sent.startsWith(received)).toBe(true);

@@ -33,39 +33,30 @@ const MAX_TAIL_BYTES = 1_048_576;
 export interface AnswerCall {
   readonly context: RequestContext;
   readonly upstream: Upstream;
-  /** The event after which an event stream may end, or undefined if every event will do. */
-  readonly safeEvent: string | undefined;
-  /** How long in milliseconds it may be silent while its server is there: before its response, and between events. */
-  readonly longestSilenceMs: { poll: number; events: number };
-  /** Notes which upstream request answers it: one of its own, or `first`, that of another one. */
-  setShare(share: ReadShare, first?: AnswerCall): void;
+  /** Set when its request is sent, or that of another one which answers it too. */
+  share?: ReadShare | undefined;
   send(handler: AnswerHandler): Exchange;
 }
 
 /** A reader, as its response sees it: a place in the log. */
-export interface AnswerReader extends UnorderedListItem {
+export interface AnswerReader extends UnorderedListItem, SlowClient {
   readonly call: AnswerCall;
   /** The positions after what was written, and after what the kernel has accepted. */
   writtenTo: number;
   takenTo: number;
-  /** Whether it has written bytes that the kernel has not accepted yet. */
-  readonly isSending: boolean;
   /** Whether so many bytes are in flight that it must not write more for now. */
   readonly isFull: boolean;
   /** Joins an answer, which may have begun. */
   join(answer: SharedAnswer): void;
-  begin(head: ReadHead): void;
-  /** Leaves its answer for one that has the rest of its response. */
-  goOnWith(rest: SharedAnswer): void;
-  /** The log has more for it, or has ended. */
+  /** Its response has begun, the log has more for it, or has ended. */
   wake(): void;
+  /** Leaves its answer, and ends its response with these bytes. */
+  endWith(rest: Buffer): void;
   fail(error: Error): void;
   /** Ends it from outside: where it can resume, if its response has begun. */
   endEarly(error: Error): void;
   /** Its client gets the rest within this time, or is dropped. */
   dropIn(timeoutMs: number): void;
-  /** Its client is too slow, and other clients need the memory that is held for it. */
-  shed(): void;
 }
 
 /** Decides which readers an answer has. */
@@ -74,8 +65,6 @@ export interface AnswerOwner {
   closed(answer: SharedAnswer): void;
   /** The next equal request need not wait for it. */
   released(answer: SharedAnswer): void;
-  /** The answer is not for this reader, which needs one of its own. */
-  sendApart(reader: AnswerReader): void;
 }
 
 /** How long in milliseconds the last reader of an event stream may take to receive its last bytes. */
@@ -89,19 +78,17 @@ const LAST_BYTES_MS = 30_000;
  * start as long as the log still has it. Any other response is shared only if it is small: none of its readers makes
  * the others wait, and all of it is kept until the last one has it.
  */
-export class SharedAnswer implements AnswerHandler, SlowClient {
-  timedPlace: SlowClient['timedPlace'];
-  private readonly owner: AnswerOwner;
+export class SharedAnswer implements AnswerHandler {
+  private readonly owner: AnswerOwner | undefined;
   private readonly held: HeldBytes;
   private readonly readers = new UnorderedList<AnswerReader>();
   /** The read whose request was sent. */
   private call: AnswerCall | undefined;
   private exchange: Exchange | undefined;
-  private head: ReadHead | undefined;
+  head: ReadHead | undefined;
   private log: AnswerLog;
   /** Whether its readers have begun. They have not while it is unknown whether several may share the response. */
-  private hasBegun = false;
-  private isReserved = false;
+  hasBegun = false;
   private isComplete = false;
   private isOpen = true;
   private isReleased = false;
@@ -110,41 +97,37 @@ export class SharedAnswer implements AnswerHandler, SlowClient {
   private deliveredTo = 0;
   private isDue = false;
   private isTrimDue = false;
-  /** How many readers have bytes in flight. */
-  private sending = 0;
   /** Readers that end after the current event. Usually there are none. */
   private ending: Set<AnswerReader> | undefined;
   private text: string | undefined;
 
-  constructor(owner: AnswerOwner, held: HeldBytes) {
+  /** Without an owner nobody else may join it. */
+  constructor(owner: AnswerOwner | undefined, held: HeldBytes) {
     this.owner = owner;
     this.held = held;
     this.log = new AnswerLog(held, 'answers');
   }
 
-  /** The rest of a response, for a reader that ends before the others. */
-  private static ofRest(held: HeldBytes, rest: Buffer): SharedAnswer {
-    const answer = new SharedAnswer(NOBODY, held);
-    answer.isComplete = true;
-    answer.isOpen = false;
-    if (rest.length > 0) answer.log.append(rest);
-    answer.log.countHeld();
-    return answer;
+  /** Sends a request for this reader and no other. */
+  static sendApart(reader: AnswerReader, held: HeldBytes): void {
+    const answer = new SharedAnswer(undefined, held);
+    reader.join(answer);
+    answer.launch('apart');
   }
 
   get hasReaders(): boolean {
     return this.readers.size > 0;
   }
 
-  private get isEvents(): boolean {
+  get isEvents(): boolean {
     return this.head?.isEventStream === true;
   }
 
   /** Whether it has been silent for longer than its protocol allows, so that its connection may have died. */
   get isSilent(): boolean {
-    if (!this.call) return false;
-    const { poll, events } = this.call.longestSilenceMs;
-    return awakeMs() - this.heardAtMs >= (this.isEvents ? events : poll);
+    const longestMs = this.call?.upstream.protocol.longestSilenceMs;
+    if (!longestMs) return false;
+    return awakeMs() - this.heardAtMs >= (this.isEvents ? longestMs.events : longestMs.poll);
   }
 
   /** Sends the request of the first reader that has joined. `share` is what counts for that reader. */
@@ -153,26 +136,23 @@ export class SharedAnswer implements AnswerHandler, SlowClient {
     if (!first) return;
     this.call = first.call;
     this.heardAtMs = awakeMs();
-    for (const reader of this.readers) {
-      if (reader === first) reader.call.setShare(share);
-      else reader.call.setShare('joined', first.call);
-    }
+    for (const { call } of this.readers) this.joinTo(first.call, call);
+    first.call.share = share;
     this.exchange = first.call.send(this);
   }
 
   /** Adds a reader. It gets the response from its beginning. Call it only until `closed`. */
   join(reader: AnswerReader): void {
     this.readers.add(reader);
-    if (this.call) reader.call.setShare('joined', this.call);
-    if (this.hasBegun && this.head) reader.begin(this.head);
+    if (this.call) this.joinTo(this.call, reader.call);
+    if (this.hasBegun) reader.wake();
   }
 
-  /** The reader has disconnected, or has its whole response. `wasSending` tells whether it had bytes in flight. */
-  leave(reader: AnswerReader, wasSending: boolean): void {
+  /** The reader has disconnected, or has its whole response. */
+  leave(reader: AnswerReader): void {
     if (reader.listIndex === undefined) return;
     this.readers.delete(reader);
     this.ending?.delete(reader);
-    if (wasSending) this.sending--;
     if (this.readers.size > 0) {
       if (reader.takenTo < this.log.end) this.trimSoon();
       return;
@@ -184,18 +164,21 @@ export class SharedAnswer implements AnswerHandler, SlowClient {
   onHead(statusCode: number, headers: HeaderList): void {
     const head = (this.head = new ReadHead(statusCode, headers));
     this.heardAtMs = awakeMs();
-    if (head.isForOne) this.sendOthersApart(({ call }) => call === this.call);
+    if (head.isForOne) this.sendOthersApart();
     if (!this.hasReaders) return;
     if (head.isEventStream) {
-      const boundary = head.isEncoded ? undefined : new SseBoundary(this.call?.safeEvent);
+      const boundary = head.isEncoded
+        ? undefined
+        : new SseBoundary(this.call?.upstream.protocol.safeEvent);
       this.log = new AnswerLog(this.held, 'events', boundary);
       if (head.isForOne) this.close();
       this.release();
     } else {
       this.close();
-      if (!this.isForAll(head)) return;
+      // Several share it only if it turns out to be small.
+      if (this.readers.size > 1) return;
     }
-    this.beginAll();
+    this.begin();
   }
 
   onChunk(chunk: Buffer): void {
@@ -208,17 +191,15 @@ export class SharedAnswer implements AnswerHandler, SlowClient {
     } else if (log.end > MAX_SHARED_BODY_BYTES) {
       // A large body must not delay the readers that wait for their turn.
       this.release();
-      if (!this.hasBegun) this.becomeSole();
+      if (!this.hasBegun) {
+        this.sendOthersApart();
+        this.begin();
+      }
     }
-    if (this.isReserved) {
-      if (!log.reserveArrived()) this.refuseAll();
-    } else log.countHeld();
-    if (!this.hasBegun) return;
+    if (this.hasBegun) log.countHeld();
+    else if (!log.reserveArrived()) this.refuseAll();
     if (log.end - this.deliveredTo >= MAX_UNDELIVERED_BYTES) this.deliver();
-    else if (!this.isDue) {
-      this.isDue = true;
-      deliveries.add(this);
-    }
+    else this.deliverSoon();
   }
 
   onEnd(): void {
@@ -226,14 +207,15 @@ export class SharedAnswer implements AnswerHandler, SlowClient {
     this.exchange = undefined;
     this.close();
     this.release();
-    if (!this.hasBegun) this.beginAll();
-    else this.deliver();
+    this.begin();
   }
 
   onFailure({ error, cause }: ExchangeFailure): void {
     this.exchange = undefined;
     this.close();
     this.release();
+    // What came in this turn goes out, so that a response that breaks off with its head looks broken, too.
+    if (this.isDue) this.deliver();
     // A stream that is only silent may end where its readers can resume.
     const isSilence = this.isEvents && cause instanceof BodyStalled;
     for (const reader of this.readers.snapshot()) {
@@ -276,21 +258,10 @@ export class SharedAnswer implements AnswerHandler, SlowClient {
     return this.isComplete && writtenTo === this.log.end;
   }
 
-  /** The reader has bytes in flight from now on. Of an event stream it is slow only if it cannot take the next event. */
-  onSending(): void {
-    this.sending++;
-    if (this.isComplete || !this.isEvents) this.held.addSlow(this);
-  }
-
-  /** The kernel has accepted a piece of this many bytes. */
-  onTaken(reader: AnswerReader, bytes: number): void {
-    reader.takenTo += bytes;
-    if (!reader.isSending && --this.sending === 0) {
-      this.held.deleteSlow(this);
-      this.trim();
-    }
-    // A reader that always has bytes in flight must not keep what it has read.
-    else if (this.log.isWorthTrimming) this.trimSoon();
+  /** The kernel has accepted a piece for the reader. */
+  onTaken(reader: AnswerReader): void {
+    if (this.readers.size === 1) this.trim();
+    else this.trimSoon();
     if (reader.writtenTo === this.log.end) this.exchange?.resume();
   }
 
@@ -311,31 +282,21 @@ export class SharedAnswer implements AnswerHandler, SlowClient {
     reader.dropIn(STALLED_EVENT_MS);
   }
 
-  /** Ends the slowest readers, because the memory is needed. */
-  shed(): void {
-    const behind = this.readers.snapshot().filter(({ takenTo }) => takenTo < this.log.end);
-    const furthest = Math.min(...behind.map(({ takenTo }) => takenTo));
-    for (const reader of behind) if (reader.takenTo === furthest) reader.shed();
-    this.trim();
-    if (behind.some(({ takenTo }) => takenTo > furthest)) this.held.addSlow(this);
-  }
-
   /** Wakes the readers that have read everything before. */
   deliver(): void {
     this.isDue = false;
+    if (!this.hasBegun) return;
     this.deliveredTo = this.log.end;
     let behind = 0;
     // Most responses have one reader.
     const { size, first } = this.readers;
     for (const reader of size === 1 && first ? [first] : this.readers.snapshot()) {
-      if (reader.isFull) behind++;
-      else reader.wake();
+      if (reader.isFull) {
+        behind++;
+        this.held.addSlow(reader);
+      } else reader.wake();
     }
-    if (behind === 0) {
-      if (this.isEvents) this.held.deleteSlow(this);
-      return;
-    }
-    this.held.addSlow(this);
+    if (behind === 0) return;
     if (behind < this.readers.size) this.endTooSlow();
     else {
       this.exchange?.pause();
@@ -347,53 +308,40 @@ export class SharedAnswer implements AnswerHandler, SlowClient {
   /** Releases the bytes that every reader has read. */
   trim(): void {
     this.isTrimDue = false;
-    if (this.isOpen || this.log.isEmpty || (this.isReserved && !this.isComplete)) return;
+    if (this.isOpen || this.log.isEmpty) return;
     let needed = this.log.end;
     for (const { takenTo } of this.readers) if (takenTo < needed) needed = takenTo;
     this.log.trim(needed);
   }
 
-  /** Whether the response may begin for all readers, or for the one that is left. */
-  private isForAll(head: ReadHead): boolean {
-    const { contentLength } = head;
-    if (this.readers.size <= 1) return true;
-    if (contentLength === undefined) {
-      this.isReserved = true;
-      return false;
-    }
-    if (contentLength > MAX_SHARED_BODY_BYTES) {
-      this.sendOthersApart((reader) => reader === this.readers.first);
-      this.release();
-      return true;
-    }
-    this.isReserved = this.log.reserve(contentLength);
-    if (!this.isReserved) this.refuseAll();
-    return this.isReserved;
-  }
-
-  /** The body turns out to be too large for several readers: the first one keeps it. */
-  private becomeSole(): void {
-    this.isReserved = false;
-    const { first } = this.readers;
-    this.sendOthersApart((reader) => reader === first);
-    this.beginAll();
-  }
-
-  private beginAll(): void {
-    const { head, exchange } = this;
-    if (!head) return;
+  /** Its readers begin when this turn of the event loop ends, with the part of the body that has arrived by then. */
+  private begin(): void {
+    const { first, size } = this.readers;
     this.hasBegun = true;
-    if (!head.isEventStream && this.readers.size === 1 && exchange && this.call)
-      this.readers.first!.call.context.ownRead = exchange;
-    for (const reader of this.readers.snapshot()) reader.begin(head);
+    if (first && size === 1 && !this.isEvents && this.exchange) {
+      first.call.context.ownRead = this.exchange;
+    }
+    this.deliverSoon();
   }
 
-  /** All readers except those that stay send a request of their own. */
-  private sendOthersApart(stays: (reader: AnswerReader) => boolean): void {
+  private deliverSoon(): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    deliveries.add(this);
+  }
+
+  /** One upstream request answers both. */
+  private joinTo(first: AnswerCall, call: AnswerCall): void {
+    call.share = 'joined';
+    call.context.sharedWith = call === first ? undefined : first.context;
+  }
+
+  /** All readers but the one whose request was sent send a request of their own. */
+  private sendOthersApart(): void {
     for (const reader of this.readers.snapshot()) {
-      if (stays(reader)) continue;
+      if (reader.call === this.call) continue;
       this.readers.delete(reader);
-      this.owner.sendApart(reader);
+      SharedAnswer.sendApart(reader, this.held);
     }
     if (this.readers.size > 0) return;
     this.end();
@@ -425,7 +373,7 @@ export class SharedAnswer implements AnswerHandler, SlowClient {
       return;
     }
     reader.dropIn(LAST_BYTES_MS);
-    reader.goOnWith(SharedAnswer.ofRest(this.held, this.log.copy(reader.writtenTo, end)));
+    reader.endWith(this.log.copy(reader.writtenTo, end));
   }
 
   /** Nobody reads it any more. */
@@ -433,20 +381,19 @@ export class SharedAnswer implements AnswerHandler, SlowClient {
     this.close();
     this.release();
     this.log.trim(this.log.end);
-    this.held.deleteSlow(this);
   }
 
   private close(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
-    this.owner.closed(this);
+    this.owner?.closed(this);
     if (this.isEvents) this.trim();
   }
 
   private release(): void {
     if (this.isReleased || !this.call) return;
     this.isReleased = true;
-    this.owner.released(this);
+    this.owner?.released(this);
   }
 
   /** Runs once per turn for all readers that read or leave, because it checks every reader. */
@@ -456,13 +403,6 @@ export class SharedAnswer implements AnswerHandler, SlowClient {
     trims.add(this);
   }
 }
-
-/** The owner of an answer that nobody else may join. */
-export const NOBODY: AnswerOwner = {
-  closed: () => undefined,
-  released: () => undefined,
-  sendApart: () => undefined,
-};
 
 /** Answers that got bytes in this turn of the event loop. */
 const deliveries = new TurnQueue<SharedAnswer>(

@@ -27,8 +27,6 @@ export const electric: ReadProtocol = {
   /** A long-poll is answered after 20 s. An event stream has a comment every 21 s. */
   longestSilenceMs: { poll: 35_000, events: 60_000 },
 
-  safeEvent: undefined,
-
   targetForKey: (target) => withoutParameter(withoutParameter(target, CURSOR), CACHE_BUSTER),
 
   withoutSecrets,

@@ -21,6 +21,13 @@ export interface UpstreamProtocol {
   };
   /** The query without the credentials that the protocol accepts there. Its other bytes are unchanged. */
   withoutSecrets?(query: string): string;
+  /**
+   * How long in milliseconds a live read is silent at most while its server is there: a long-poll before its response,
+   * and an event stream between two bytes. No reader joins one that was silent for longer.
+   */
+  longestSilenceMs?: { poll: number; events: number };
+  /** The event after which an event stream may end. Without it every event will do. */
+  safeEvent?: string;
 }
 
 /** A protocol whose reads may wait for new data and be shared. */
@@ -37,15 +44,9 @@ export interface ReadProtocol extends UpstreamProtocol {
    * answered at once, and its readers never get a response that was requested before they came.
    */
   isSurelyLive(target: string): boolean;
-  /**
-   * How long in milliseconds a live read is silent at most while its server is there: a long-poll before its response,
-   * and an event stream between two bytes. No reader joins one that was silent for longer.
-   */
   longestSilenceMs: { poll: number; events: number };
   /** Whether a live read begins at the present, which is a different place for each reader. */
   isFromNow(target: string): boolean;
-  /** The event after which an event stream may end, or undefined if every event will do. */
-  safeEvent: string | undefined;
   /**
    * A target without the parts that do not affect the response. It is the same for two reads that can share a
    * response.

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { AnswerLog } from './answer-log.ts';
 import { SseBoundary } from './sse-boundary.ts';
@@ -69,29 +70,12 @@ describe('AnswerLog', () => {
     expect(held.of('events')).toBe(held.total);
     log.trim(50_000);
     expect(held.total).toBeLessThan(70_000);
-    expect(log.isEmpty).toBe(false);
     log.trim(log.end);
-    expect([held.of('events'), held.total, log.isEmpty]).toEqual([0, 0, true]);
-  });
-
-  it('is worth trimming from 64 KiB on, and then from twice what was still needed', () => {
-    const fill = (bytes: number): void => void append('x'.repeat(bytes - log.length));
-    fill(65_535);
-    expect(log.isWorthTrimming).toBe(false);
-    fill(65_536);
-    expect(log.isWorthTrimming).toBe(true);
-    log.trim(0);
-    expect(log.isWorthTrimming).toBe(false);
-    fill(131_071);
-    expect(log.isWorthTrimming).toBe(false);
-    fill(131_072);
-    expect(log.isWorthTrimming).toBe(true);
+    expect([held.of('events'), held.total, log.start]).toEqual([0, 0, log.end]);
   });
 
   it('may end nowhere, if its events are compressed', () => {
-    expect(log.hasBoundaries).toBe(true);
     log = new AnswerLog(held, 'events');
-    expect(log.hasBoundaries).toBe(false);
     append(EVENT);
     expect([0, EVENT.length].map((place) => log.safeEndFrom(place))).toEqual([
       undefined,
@@ -111,33 +95,67 @@ describe('AnswerLog', () => {
       return log.reserveArrived();
     };
 
-    it('takes room for a declared length at once, and no more for what comes of it', () => {
-      expect(log.reserve(2_000)).toBe(true);
-      expect(held.of('answers')).toBe(2_000);
-      expect([bring(1_000), held.of('answers')]).toEqual([true, 2_000]);
-      log.trim(log.end);
-      expect(held.total).toBe(0);
-    });
-
-    it('takes room for what comes without a declared length, or beyond it', () => {
-      log.reserve(10);
+    it('takes room for what comes, until that is released', () => {
       expect(bring(1_000)).toBe(true);
       expect(held.of('answers')).toBeGreaterThanOrEqual(1_000);
       log.trim(log.end);
       expect(held.total).toBe(0);
     });
 
-    it('gives room back of which nothing has come', () => {
-      log.reserve(2_000);
-      log.trim(0);
-      expect(held.total).toBe(0);
+    it('has no room beyond the budget, and then holds nothing more', () => {
+      expect(bring(4_500)).toBe(true);
+      const before = held.total;
+      expect([bring(1_500), held.total]).toEqual([false, before]);
+    });
+  });
+
+  describe('for readers at different places', () => {
+    /** Everything from a place on, as a reader would fetch it. */
+    function readFrom(from: number): string {
+      let text = '';
+      for (let at = from; at < log.end;) {
+        const view = log.view(at);
+        text += view.toString('latin1');
+        at += view.length;
+      }
+      return text;
+    }
+    const pieces = fc.array(
+      fc.oneof(
+        fc.string({ minLength: 1, maxLength: 40 }),
+        fc.nat({ max: 9_000 }).map((length) => 'x'.repeat(length + 1)),
+      ),
+      { maxLength: 40 },
+    );
+
+    it('gives every byte from any place that is held, whatever is trimmed', () => {
+      fc.assert(
+        fc.property(pieces, fc.array(fc.nat()), (texts, places) => {
+          log = new AnswerLog(held, 'answers');
+          let all = '';
+          for (const text of texts) {
+            append(text);
+            all += Buffer.from(text).toString('latin1');
+            expect(log.end).toBe(all.length);
+            const place = log.start + ((places.pop() ?? 0) % (log.end - log.start + 1));
+            if (place < log.end) expect(readFrom(place)).toBe(all.slice(place));
+            expect(log.copy(log.start, log.end).toString('latin1')).toBe(all.slice(log.start));
+            if (places.length % 3 === 0) {
+              log.trim(place);
+              expect(log.start).toBeLessThanOrEqual(place);
+            }
+          }
+          log.trim(log.end);
+          expect([log.start, held.total]).toEqual([log.end, 0]);
+        }),
+      );
     });
 
-    it('has no room beyond the budget, and then holds nothing more', () => {
-      expect(log.reserve(6_001)).toBe(false);
-      expect(held.total).toBe(0);
-      expect(log.reserve(5_000)).toBe(true);
-      expect([bring(6_000), held.total]).toEqual([false, 5_000]);
+    // 14 bytes of keep-alive, each an object of its own, filled the memory and hardly any of the budget.
+    it('takes little more memory than the bytes, however small the pieces', () => {
+      for (let i = 0; i < 10_000; i++) append(': keep-alive\n\n');
+      log.countHeld();
+      expect(held.total).toBeLessThan(log.end * 1.2);
     });
   });
 

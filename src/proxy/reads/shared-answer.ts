@@ -268,7 +268,7 @@ export class SharedAnswer implements AnswerHandler {
   /** The reader must end where it can resume. Any response but events is finite, and may finish. */
   endSoon(reader: AnswerReader, reason: Error): void {
     if (!this.isEvents || this.ending?.has(reader)) return;
-    if (!this.log.hasBoundaries) {
+    if (!this.log.boundary) {
       reader.fail(reason);
       return;
     }
@@ -308,7 +308,7 @@ export class SharedAnswer implements AnswerHandler {
   /** Releases the bytes that every reader has read. */
   trim(): void {
     this.isTrimDue = false;
-    if (this.isOpen || this.log.isEmpty) return;
+    if (this.isOpen || this.log.start === this.log.end) return;
     let needed = this.log.end;
     for (const { takenTo } of this.readers) if (takenTo < needed) needed = takenTo;
     this.log.trim(needed);
@@ -355,7 +355,7 @@ export class SharedAnswer implements AnswerHandler {
 
   /** A lone reader is never too slow: the upstream waits for it. Only events have places where a reader may end. */
   private endTooSlow(): void {
-    if (!this.isEvents || this.log.length <= MAX_BEHIND_BYTES) return;
+    if (!this.isEvents || this.log.end - this.log.start <= MAX_BEHIND_BYTES) return;
     for (const reader of this.readers.snapshot()) {
       if (!reader.isFull || this.log.end - reader.takenTo <= MAX_BEHIND_BYTES) continue;
       // Its response has begun, so no error can be sent.

@@ -1,8 +1,12 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
 import { thrown } from '../../../test/support/thrown.ts';
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
+import type { GatewayConfig } from '../../contract/gateway-config.ts';
+import { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { Telemetry } from '../../platform/telemetry/telemetry.ts';
 import type { Caller } from '../../platform/server/caller.ts';
-import { OpenReadLimits, type OpenReadCaps } from './open-read-limits.ts';
+import { OpenReadLimits } from './open-read-limits.ts';
 import { stateOf } from '../../../test/support/state-of.ts';
 
 const credential = (id: string): Caller => ({ id, isSubject: false });
@@ -16,12 +20,28 @@ describe('OpenReadLimits', () => {
     atCap = [];
   });
 
-  const limitsOf = (caps: Partial<OpenReadCaps>, isClosed = false): OpenReadLimits =>
-    new OpenReadLimits(
-      { total: 10, perCredential: 10, perSubject: 10, ...caps },
-      { isClosed },
-      ({ id }, openReads) => atCap.push([id, openReads]),
+  function limitsOf(
+    { total = 10, perCredential = 10, perSubject = 10 } = {},
+    isClosed = false,
+  ): OpenReadLimits {
+    const limits = {
+      maxOpenReads: total,
+      maxOpenReadsPerCredential: perCredential,
+      maxOpenReadsPerSubject: perSubject,
+    };
+    const held = new HeldBytes(1_000);
+    held.isClosed = isClosed;
+    const write = (line: string): void => {
+      const { subSha256, openReads } = JSON.parse(line) as { subSha256: string; openReads: number };
+      atCap.push([subSha256, openReads]);
+    };
+    return new OpenReadLimits(
+      { limits } as GatewayConfig,
+      held,
+      pino({}, { write }),
+      new Telemetry(),
     );
+  }
   const refusal = (limits: OpenReadLimits, caller: Caller): GatewayError | undefined =>
     thrown(GatewayError, () => limits.enter(caller));
   const reason = (limits: OpenReadLimits, caller: Caller) => refusal(limits, caller)?.reason;

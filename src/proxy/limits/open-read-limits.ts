@@ -1,16 +1,12 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { InjectConfig, type GatewayConfig } from '../../contract/gateway-config.ts';
 import { overloaded } from '../../platform/errors/gateway-error.ts';
+import { LOGGER } from '../../platform/log/create-logger.ts';
 import type { StateMetric } from '../../platform/metrics/state-metric.ts';
-import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import type { Caller } from '../../platform/server/caller.ts';
-
-export interface OpenReadCaps {
-  /** Reads open at once, of all callers together. */
-  total: number;
-  /** Reads open at once with one API key, or one read token without a subject. */
-  perCredential: number;
-  /** Reads open at once with all read tokens of one subject. */
-  perSubject: number;
-}
+import { Telemetry } from '../../platform/telemetry/telemetry.ts';
 
 /** The open reads of callers of one kind, by their id. */
 class ReadCounts {
@@ -42,27 +38,25 @@ class ReadCounts {
  * Caps the open reads, so that neither one caller nor all of them together can exhaust the process. Beyond the caps
  * new reads are refused, and open reads stay.
  */
+@Injectable()
 export class OpenReadLimits {
   private readonly total: number;
   private readonly credentials: ReadCounts;
   private readonly subjects: ReadCounts;
   /** The subjects that reached their cap, each until it has fewer than half of it open: one at its cap swings there. */
   private readonly subjectsAtCap = new Set<string>();
-  private readonly held: Pick<HeldBytes, 'isClosed'>;
-  private readonly onSubjectAtCap: (subject: Caller, openReads: number) => void;
   private open = 0;
 
-  /** `onSubjectAtCap` hears of a subject whose reads begin to be refused. */
   constructor(
-    { total, perCredential, perSubject }: OpenReadCaps,
-    held: Pick<HeldBytes, 'isClosed'>,
-    onSubjectAtCap: (subject: Caller, openReads: number) => void,
+    @InjectConfig() { limits }: GatewayConfig,
+    private readonly held: HeldBytes,
+    @Inject(LOGGER) private readonly logger: Logger,
+    telemetry: Telemetry,
   ) {
-    this.total = total;
-    this.credentials = new ReadCounts(perCredential);
-    this.subjects = new ReadCounts(perSubject);
-    this.held = held;
-    this.onSubjectAtCap = onSubjectAtCap;
+    this.total = limits.maxOpenReads;
+    this.credentials = new ReadCounts(limits.maxOpenReadsPerCredential);
+    this.subjects = new ReadCounts(limits.maxOpenReadsPerSubject);
+    telemetry.show(this);
   }
 
   readonly metrics: readonly StateMetric[] = [
@@ -130,7 +124,10 @@ export class OpenReadLimits {
     }
     if (!this.subjectsAtCap.has(caller.id)) {
       this.subjectsAtCap.add(caller.id);
-      this.onSubjectAtCap(caller, openReads);
+      this.logger.warn(
+        { subSha256: caller.id, openReads, setting: 'GATEWAY_MAX_OPEN_READS_PER_SUBJECT' },
+        'a subject of read tokens has as many reads open as one may have',
+      );
     }
     throw overloaded(
       'open_reads_per_subject',

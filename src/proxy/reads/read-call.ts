@@ -1,10 +1,9 @@
 import type { HeaderList } from '../../platform/http/header-list.ts';
 import type { RequestContext } from '../../platform/server/request-context.ts';
-import type { ReadShare } from './read-share-metrics.ts';
 import { ownRequestHeaders, readHeaders } from '../headers/request-headers.ts';
 import type { AnswerHandler, Exchange } from '../upstream/exchange.ts';
 import type { ReadUpstream } from '../upstream/upstream.ts';
-import type { AnswerCall } from './shared-answer.ts';
+import type { AnswerCall, ReadShare } from './shared-answer.ts';
 
 interface ReadCallParts {
   upstream: ReadUpstream;

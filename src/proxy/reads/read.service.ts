@@ -3,33 +3,44 @@ import type { ServerResponse } from 'node:http';
 import { OpenReadLimits } from '../limits/open-read-limits.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import type { Caller } from '../../platform/server/caller.ts';
+import { LabeledCounter } from '../../platform/metrics/instruments.ts';
+import { Telemetry } from '../../platform/telemetry/telemetry.ts';
 import { OpenRequests } from '../../platform/server/open-requests.ts';
-import { ReadShareMetrics } from './read-share-metrics.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import { ClientAnswer } from './client-answer.ts';
 import type { ReadCall } from './read-call.ts';
 import { ReadSharing } from './read-sharing.ts';
 import { Reader } from './reader.ts';
-import type { AnswerCall } from './shared-answer.ts';
+import { READ_SHARES, type AnswerCall } from './shared-answer.ts';
 
 /** How often the tokens of all open reads are compared with the clock: a timer for each of ten thousand would cost more. */
 const CLOCK_CHECK_MS = 100;
 
+const MODES = ['catch-up', 'long-poll', 'sse'];
 /** Every route of reads asks for a credential. */
 const NOBODY: Caller = { id: '', isSubject: false };
 
 /** Answers reads: GET and HEAD, without a body, of timelines and of shapes. */
 @Injectable()
 export class ReadService implements OnApplicationShutdown {
+  /** The number of upstream requests is `first` plus `apart`. */
+  private readonly shares;
   private readonly checkTimer = setInterval(() => this.endExpired(), CLOCK_CHECK_MS).unref();
 
   constructor(
     private readonly sharing: ReadSharing,
     private readonly held: HeldBytes,
-    private readonly shareMetrics: ReadShareMetrics,
     private readonly limits: OpenReadLimits,
     private readonly openRequests: OpenRequests,
-  ) {}
+    { registry }: Telemetry,
+  ) {
+    this.shares = new LabeledCounter(registry, {
+      name: 'gateway_shared_reads_total',
+      help: 'Reads by how they were served: the first of an upstream request, joined to one, or apart from others.',
+      labelNames: ['mode', 'share'],
+    });
+    for (const mode of MODES) for (const share of READ_SHARES) this.shares.series(mode, share);
+  }
 
   onApplicationShutdown(): void {
     clearInterval(this.checkTimer);
@@ -53,7 +64,7 @@ export class ReadService implements OnApplicationShutdown {
   /** How a read was shared is known at its end: a reader that cannot share a response gets a request of its own. */
   private readonly onLeft = ({ share, context }: AnswerCall): void => {
     this.limits.leave(context.caller ?? NOBODY);
-    if (share) this.shareMetrics.count(context.live, share);
+    if (share) this.shares.series(context.live ?? 'catch-up', share).add();
   };
 
   private endExpired(): void {

@@ -8,7 +8,6 @@ import { overloaded } from '../../platform/errors/gateway-error.ts';
 import type { HeaderList } from '../../platform/http/header-list.ts';
 import type { HeldBytes, SlowClient } from '../../platform/memory/held-bytes.ts';
 import type { RequestContext } from '../../platform/server/request-context.ts';
-import type { ReadShare } from './read-share-metrics.ts';
 import { BodyStalled } from '../upstream/connections/connection-errors.ts';
 import type { AnswerHandler, Exchange, ExchangeFailure } from '../upstream/exchange.ts';
 import type { Upstream } from '../upstream/upstream.ts';
@@ -28,6 +27,14 @@ const MAX_REPLAY_BYTES = 262_144;
 const MAX_UNDELIVERED_BYTES = 65_536;
 /** The most further bytes for a reader that is ended, to reach the end of an event. */
 const MAX_TAIL_BYTES = 1_048_576;
+
+/**
+ * How a reader got its response. `first`: from an upstream request that was sent for it. `joined`: from one that
+ * was sent for another reader. `apart`: from one of its own, because it cannot share one (sharing is off, it reads
+ * from now on, or a response depends on its reader or is too large).
+ */
+export const READ_SHARES = ['first', 'joined', 'apart'] as const;
+export type ReadShare = (typeof READ_SHARES)[number];
 
 /** The request of a client, and how it is sent. */
 export interface AnswerCall {

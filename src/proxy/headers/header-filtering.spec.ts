@@ -163,7 +163,6 @@ describe('the headers toward a client', () => {
   const rules = {
     upstream: UPSTREAM,
     requestTarget: '/v1/stream/a',
-    status: 200,
     publicBaseUrl: 'http://gateway.test',
     varyNames: ['Authorization'],
     secretBytes: undefined,
@@ -172,7 +171,7 @@ describe('the headers toward a client', () => {
   it('never hold what concerns the upstream’s connection, its cookies or its CORS, and always say private', () => {
     fc.assert(
       fc.property(rawHeaders, (raw) => {
-        const headers = clientResponseHeaders(raw, rules);
+        const headers = clientResponseHeaders(raw, 200, rules);
         const names = pairs(headers).map(([own]) => own);
         for (const forbidden of [...HOP_BY_HOP, ...ANSWER_ONLY]) {
           expect(names).not.toContain(forbidden);
@@ -187,7 +186,7 @@ describe('the headers toward a client', () => {
   it('hold everything else as it came', () => {
     fc.assert(
       fc.property(rawHeaders, (raw) => {
-        const headers = clientResponseHeaders(raw, rules);
+        const headers = clientResponseHeaders(raw, 200, rules);
         const taken = nominated(raw);
         for (const plain of PLAIN) {
           expect(valuesOf(headers, plain)).toEqual(taken.has(plain) ? [] : valuesOf(raw, plain));

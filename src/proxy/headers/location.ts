@@ -1,12 +1,10 @@
 import type { Upstream } from '../upstream/upstream.ts';
 
-/** The values against which a `Location` is resolved. */
-export interface LocationContext {
+/** Where a response is from, and where its client finds the gateway. */
+export interface AnswerPlace {
   upstream: Upstream;
   /** The target of the upstream request. */
   requestTarget: string;
-  /** The status of the response with the `Location`. */
-  status: number;
   /**
    * The gateway's address for clients. It is empty without the setting, which makes a relative reference (RFC 9110
    * §10.2.2). It never comes from `Host`, which the client chooses, or from the scheme, which a proxy in front may
@@ -23,7 +21,8 @@ export interface LocationContext {
  */
 export function publicLocation(
   location: string,
-  { upstream, requestTarget, status, publicBaseUrl }: LocationContext,
+  status: number,
+  { upstream, requestTarget, publicBaseUrl }: AnswerPlace,
 ): string | undefined {
   const requestUrl = new URL(upstream.base.origin + requestTarget);
   if (!URL.canParse(location, requestUrl.href)) return undefined;

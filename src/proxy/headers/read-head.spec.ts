@@ -55,8 +55,8 @@ describe('ReadHead', () => {
     expect(headOf().isForOne).toBe(false);
   });
 
-  it('knows the length that the response declares', () => {
-    expect(headOf('Content-Length', '12').contentLength).toBe(12);
-    expect(headOf().contentLength).toBeUndefined();
+  it('knows whether the response declares its length', () => {
+    expect(headOf('Content-Length', '12').hasLength).toBe(true);
+    expect(headOf().hasLength).toBe(false);
   });
 });

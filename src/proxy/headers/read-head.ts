@@ -35,19 +35,15 @@ export class ReadHead {
     return names.some((name) => name.trim() === '*');
   }
 
-  /** The length of the body in bytes that the response declares, if it does. */
-  get contentLength(): number | undefined {
-    const declared = this.header('content-length');
-    return declared === undefined ? undefined : Number(declared);
+  /** Whether the response declares the length of its body. */
+  get hasLength(): boolean {
+    return this.header('content-length') !== undefined;
   }
 
   /**
    * The headers for a client; they are the same for all. Throws `upstream_invalid_response` if one cannot be sent.
    */
   headersFor(rules: AnswerRules): HeaderList {
-    return (this.forAll ??= clientResponseHeaders(this.raw, {
-      ...rules,
-      status: this.statusCode,
-    }));
+    return (this.forAll ??= clientResponseHeaders(this.raw, this.statusCode, rules));
   }
 }

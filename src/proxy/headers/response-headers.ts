@@ -4,7 +4,7 @@ import { unusableAnswer } from '../upstream/upstream-error.ts';
 import { holdsSecret } from './held-secret.ts';
 import { eachEndToEndHeader } from './hop-by-hop.ts';
 import { extendVary, privateCacheControl } from './read-caching.ts';
-import { publicLocation, type LocationContext } from './location.ts';
+import { publicLocation, type AnswerPlace } from './location.ts';
 
 /** Headers of an upstream's response that are not for the client. */
 const DROPPED = new Set([
@@ -23,23 +23,22 @@ const DROPPED = new Set([
  */
 const DROPPED_PREFIXES = ['access-control-', 'x-accel-', 'x-litespeed-'];
 
-export interface ResponseHeaderRules extends LocationContext {
+/**
+ * Everything besides the upstream's headers that the response headers depend on. It is the same for all readers
+ * that share a response.
+ */
+export interface AnswerRules extends AnswerPlace {
   /** The request headers on which a read's response depends, for `Vary`. */
   varyNames: readonly string[];
   /** The sync engine's secret, as `asHeaderBytes` returns it. No header that contains it is sent to a client. */
   secretBytes: string | undefined;
 }
 
-/**
- * Everything besides the upstream's headers that the response headers depend on. It is the same for all readers
- * that share a response.
- */
-export type AnswerRules = Omit<ResponseHeaderRules, 'status'>;
-
 /** The headers of an upstream's response for the client. Throws `upstream_invalid_response` if one cannot be sent. */
 export function clientResponseHeaders(
   rawHeaders: readonly string[],
-  rules: ResponseHeaderRules,
+  status: number,
+  rules: AnswerRules,
 ): HeaderList {
   const headers: HeaderList = [];
   let cacheControl: string | undefined;
@@ -47,7 +46,7 @@ export function clientResponseHeaders(
   let contentLength: string | undefined;
   eachEndToEndHeader(rawHeaders, (lowerName, name, value) => {
     if (isDropped(lowerName, rules)) return;
-    const passed = lowerName === 'location' ? publicLocation(value, rules) : value;
+    const passed = lowerName === 'location' ? publicLocation(value, status, rules) : value;
     if (passed === undefined || isSecret(passed, rules)) return;
     if (lowerName === 'cache-control') cacheControl = joined(cacheControl, passed);
     else if (lowerName === 'vary') vary = joined(vary, passed);
@@ -63,7 +62,7 @@ export function clientResponseHeaders(
     if (vary !== undefined) headers.push('Vary', vary);
   }
   // After that header Node treats a `Content-Disposition` as UTF-8 and refuses one that is not (seen on Node 24).
-  if (contentLength !== undefined && mayHaveContent(rules.status)) {
+  if (contentLength !== undefined && mayHaveContent(status)) {
     headers.push('Content-Length', contentLength);
   }
   return checked(headers);
@@ -92,7 +91,7 @@ function mayHaveContent(status: number): boolean {
   return status !== 204 && status !== 304;
 }
 
-function isDropped(lowerName: string, { upstream }: ResponseHeaderRules): boolean {
+function isDropped(lowerName: string, { upstream }: AnswerRules): boolean {
   if (DROPPED.has(lowerName)) return true;
   if (DROPPED_PREFIXES.some((prefix) => lowerName.startsWith(prefix))) return true;
   return upstream.isRead && isSharedCacheHeader(lowerName);
@@ -104,6 +103,6 @@ function isSharedCacheHeader(lowerName: string): boolean {
 }
 
 /** For example a redirect or a link to the URL that the gateway has requested. */
-function isSecret(value: string, { secretBytes }: ResponseHeaderRules): boolean {
+function isSecret(value: string, { secretBytes }: AnswerRules): boolean {
   return secretBytes !== undefined && holdsSecret(value, secretBytes);
 }

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { breakOff, dropClient } from '../../platform/http/break-off.ts';
 import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
-import type { RequestContext } from '../../platform/server/request-context.ts';
-import { flushAnswerHead, writeAnswerHead } from '../headers/answer-head.ts';
+import { ownHeaders, type RequestContext } from '../../platform/server/request-context.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import type { ReadHead } from '../headers/read-head.ts';
 
@@ -19,7 +18,6 @@ export class ClientAnswer {
   readonly held: HeldBytes;
   private pieces = 0;
   private bytes = 0;
-  private dropTimer: NodeJS.Timeout | undefined;
 
   constructor(
     response: ServerResponse,
@@ -50,18 +48,25 @@ export class ClientAnswer {
 
   /** `bodyLength` is the length of a complete body. Throws `upstream_invalid_response` if the head cannot be sent. */
   sendHead(head: ReadHead, bodyLength: number | undefined): void {
-    writeAnswerHead(this.response, this.context, {
-      status: head.statusCode,
-      headers: head.headersFor(this.rules),
-      isEventStream: head.isEventStream,
-      contentLength: head.contentLength === undefined ? bodyLength : undefined,
-    });
+    const own = ownHeaders(this.context);
+    // Otherwise an nginx in front would buffer the events.
+    if (head.isEventStream) own.push('X-Accel-Buffering', 'no');
+    const list = own.concat(head.headersFor(this.rules));
+    if (bodyLength !== undefined && !head.hasLength) {
+      list.push('Content-Length', String(bodyLength));
+    }
+    // It goes out with the first piece of the body. Setting each header costs twice as much.
+    this.response.writeHead(head.statusCode, list);
     this.isHeadSent = true;
   }
 
-  /** Sends the head now, because no piece of the body has arrived that could go with it. */
+  /**
+   * Sends the head now, because no piece of the body has arrived that could go with it: a parked event stream has headers
+   * long before its first byte. `flushHeaders` would write them as UTF-8: header values are bytes, which Node represents as
+   * latin1.
+   */
   flushHead(): void {
-    flushAnswerHead(this.response);
+    this.response.write('', 'latin1');
   }
 
   /** Writes a piece. `onTaken` is called when the kernel has accepted it. */
@@ -94,23 +99,8 @@ export class ClientAnswer {
     breakOff(this.response);
   }
 
-  /** Disconnects a client that does not read, because other clients need the memory that is held for it. */
-  shed(): void {
-    this.context.errorReason = 'slow_reader';
+  /** Disconnects the client. */
+  drop(): void {
     dropClient(this.response);
-  }
-
-  /** Disconnects the client after this time, unless the response is closed by then. `onDrop` is called before. */
-  dropIn(timeoutMs: number, onDrop: () => void): void {
-    if (this.response.closed) return;
-    clearTimeout(this.dropTimer);
-    this.dropTimer = setTimeout(() => {
-      onDrop();
-      dropClient(this.response);
-    }, timeoutMs);
-  }
-
-  callOffDrop(): void {
-    clearTimeout(this.dropTimer);
   }
 }

@@ -20,6 +20,7 @@ export class Reader implements AnswerReader, OpenRead {
   private stage: 'open' | 'ended' | 'over' = 'open';
   /** The last bytes of a reader that has left its answer. */
   private restBytes = 0;
+  private dropTimer: NodeJS.Timeout | undefined;
   private readonly client: ClientAnswer;
   private readonly onLeft: (call: AnswerCall) => void;
   private readonly onRefused: (error: Error) => void;
@@ -87,18 +88,16 @@ export class Reader implements AnswerReader, OpenRead {
   }
 
   dropIn(timeoutMs: number): void {
-    this.client.dropIn(timeoutMs, () => this.finish());
+    if (this.stage === 'over') return;
+    clearTimeout(this.dropTimer);
+    this.dropTimer = setTimeout(() => this.drop(), timeoutMs);
   }
 
   shed(): void {
-    const { answer, client } = this;
-    if (this.stage !== 'over' && !client.isHeadSent) {
-      this.call.context.errorReason = 'slow_reader';
-      this.refuse(overloaded('slow_reader', 'This reader is too slow'));
-    } else {
-      this.finish();
-      client.shed();
-    }
+    const { answer, stage, client, call } = this;
+    call.context.errorReason = 'slow_reader';
+    if (stage === 'over' || client.isHeadSent) this.drop();
+    else this.refuse(overloaded('slow_reader', 'This reader is too slow'));
     // What only this one needed is free at once, or another one would have to go as well.
     answer?.trim();
   }
@@ -169,6 +168,11 @@ export class Reader implements AnswerReader, OpenRead {
     this.client.held.addSlow(this);
   }
 
+  private drop(): void {
+    this.finish();
+    this.client.drop();
+  }
+
   /** Answers with the error instead of the upstream's response. */
   private refuse(error: Error): void {
     this.finish();
@@ -180,7 +184,7 @@ export class Reader implements AnswerReader, OpenRead {
     if (this.stage === 'over') return;
     this.stage = 'over';
     const { answer, client, restBytes } = this;
-    client.callOffDrop();
+    clearTimeout(this.dropTimer);
     client.held.deleteSlow(this);
     client.held.release('events', restBytes);
     this.answer = undefined;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectConfig, type GatewayConfig } from '../../contract/gateway-config.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { isFromNow } from '../upstream/protocols/live-parameter.ts';
 import type { ReadCall } from './read-call.ts';
 import { ReadGroup } from './read-group.ts';
 import { SharedAnswer, type AnswerReader } from './shared-answer.ts';
@@ -24,7 +25,7 @@ export class ReadSharing {
     const { upstream, target } = call;
     // It decides by the target, which is part of the key. So equal keys are both live or neither is.
     const isLive = upstream.protocol.isSurelyLive(target);
-    if (!this.isOn || (isLive && upstream.protocol.isFromNow(target))) {
+    if (!this.isOn || (isLive && isFromNow(target))) {
       SharedAnswer.sendApart(reader, this.held);
       return;
     }

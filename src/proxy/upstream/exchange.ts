@@ -16,7 +16,7 @@ import {
 import { ConnectTimeout } from './connections/connection-errors.ts';
 import type { ConnectionPool } from './connections/connection-pool.ts';
 import { PROVEN_MS } from './connections/idle-time.ts';
-import { isStale, maySendAgain, type Reached } from './send-again.ts';
+import type { Reached } from './send-again.ts';
 import { upstreamError } from './upstream-error.ts';
 import { answerFault, RefusedCredential, type JudgingUpstream } from './usable-answer.ts';
 
@@ -200,26 +200,22 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
     if (!this.request.isTimedToEnd) this.upstream.waiting.delete(this);
     this.endProbe();
     attempt.answered(statusCode);
-    try {
-      this.handler.onHead(statusCode, headers);
-    } catch (fault) {
-      this.failBy(fault);
-    }
+    this.passOn(() => this.handler.onHead(statusCode, headers));
   }
 
   onChunk(_: Attempt, chunk: Buffer): void {
-    try {
-      this.handler.onChunk(chunk);
-    } catch (fault) {
-      this.failBy(fault);
-    }
+    this.passOn(() => this.handler.onChunk(chunk));
   }
 
   onEnd(): void {
     this.attempt = undefined;
     this.end(undefined);
+    this.passOn(() => this.handler.onEnd());
+  }
+
+  private passOn(tell: () => void): void {
     try {
-      this.handler.onEnd();
+      tell();
     } catch (fault) {
       this.failBy(fault);
     }
@@ -237,9 +233,9 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
       attempt.end('canceled');
       return;
     }
-    const { isRepeatable } = request;
-    const wasStale =
-      !isRepeated && isStale(reached, attempt.wasKept) && maySendAgain({ reached, isRepeatable });
+    // The upstream had most likely closed the kept connection before the request arrived. That says nothing about its
+    // availability.
+    const wasStale = attempt.wasKept && reached === 'sent' && request.isRepeatable && !isRepeated;
     if (wasStale && !this.probing) {
       attempt.end('stale');
       this.repeat();

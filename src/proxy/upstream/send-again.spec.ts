@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isIdempotent, isStale, maySendAgain, type Reached } from './send-again.ts';
+import { isIdempotent, maySendAgain, type Reached } from './send-again.ts';
 
 describe('isIdempotent', () => {
   it.each(['GET', 'HEAD', 'PUT', 'DELETE'])('holds for %s', (method) => {
@@ -8,19 +8,6 @@ describe('isIdempotent', () => {
 
   it.each(['POST', 'PATCH', 'get', undefined])('does not hold for %s', (method) => {
     expect(isIdempotent(method)).toBe(false);
-  });
-});
-
-describe('isStale', () => {
-  it.each<[Reached, boolean, boolean]>([
-    ['nowhere', true, true],
-    ['sent', true, true],
-    ['answered', true, false],
-    ['nowhere', false, false],
-    ['sent', false, false],
-    ['answered', false, false],
-  ])('of a request that reached %s over a connection kept: %s, is %s', (reached, kept, stale) => {
-    expect(isStale(reached, kept)).toBe(stale);
   });
 });
 

@@ -25,14 +25,6 @@ export function isIdempotent(method: string | undefined): boolean {
   return IDEMPOTENT_METHODS.has(method);
 }
 
-/**
- * Whether the upstream had most likely closed a kept connection before the request arrived. That says nothing about
- * its availability, and is not a failure if the request may be sent again.
- */
-export function isStale(reached: Reached, wasKept: boolean): boolean {
-  return wasKept && reached !== 'answered';
-}
-
 /** Whether another attempt is safe and may succeed. An invalid response would come again. */
 export function maySendAgain({ reached, isRepeatable, mayPass = false }: LostAttempt): boolean {
   if (reached === 'nowhere') return true;

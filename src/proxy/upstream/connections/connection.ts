@@ -43,7 +43,7 @@ export interface ConnectionOptions {
   besides?: string | undefined;
   /** Called once: it has opened, or has failed to for a reason, or nobody needs it any more. */
   onSettled(isOpen: boolean, failure?: Error): void;
-  /** Called when it can no longer be used. Its request learns of that separately. */
+  /** Called, perhaps again, when it can no longer be used. Its request learns of that separately. */
   onLost(connection: UpstreamConnection): void;
 }
 
@@ -78,7 +78,6 @@ export class UpstreamConnection implements TurnWaiter {
   private idleTimeoutMs = IDLE_TIMEOUT_MS;
   /** When it opened, in milliseconds of `performance.now()`. */
   private bornAtMs: number | undefined;
-  private isLost = false;
   private isDiscarded = false;
   /** Whether its request has paused it. */
   private isPaused = false;
@@ -208,7 +207,7 @@ export class UpstreamConnection implements TurnWaiter {
   private onBytes(length: number): boolean {
     if (!this.handler) {
       // The bytes belong to no request.
-      this.lose();
+      this.options.onLost(this);
       return true;
     }
     this.reached = 'answered';
@@ -259,14 +258,14 @@ export class UpstreamConnection implements TurnWaiter {
       if (this.socket instanceof TLSSocket) this.fail(new UnprovenEnd());
       else this.finish(false);
     } else this.fail(error ?? new ConnectionClosed());
-    this.lose();
+    this.options.onLost(this);
   }
 
   private onClose(): void {
     const reason = this.socket.errored ?? new ConnectionClosed();
     if (!this.isOpen) this.options.onSettled(false, this.isDiscarded ? undefined : reason);
     this.fail(reason);
-    this.lose();
+    this.options.onLost(this);
     this.parser.close();
   }
 
@@ -305,10 +304,4 @@ export class UpstreamConnection implements TurnWaiter {
     this.body = undefined;
     this.handler?.onBodySent();
   };
-
-  private lose(): void {
-    if (this.isLost) return;
-    this.isLost = true;
-    this.options.onLost(this);
-  }
 }

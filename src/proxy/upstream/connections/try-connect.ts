@@ -1,3 +1,4 @@
+import { addAbortSignal } from 'node:stream';
 import { ConnectionClosed, ConnectTimeout } from './connection-errors.ts';
 import type { Connector } from './connector.ts';
 
@@ -13,20 +14,15 @@ export function tryConnect(
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<Error | undefined> {
-  return new Promise((resolve) => {
-    const settle = (failure?: Error): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
-      socket.destroy();
-      resolve(failure);
-    };
-    const abort = (): void => settle(new ConnectionClosed());
-    const timer = setTimeout(() => settle(new ConnectTimeout(timeoutMs)), timeoutMs).unref();
-    const socket = connect(UNREAD, () => settle());
-    socket.unref();
-    socket.on('error', settle);
-    // A TLS server may close the connection during the handshake without an error.
-    socket.once('close', abort);
-    signal?.addEventListener('abort', abort, { once: true });
+  const { promise, resolve } = Promise.withResolvers<Error | undefined>();
+  const socket = connect(UNREAD, () => resolve(undefined)).unref();
+  const timer = setTimeout(() => socket.destroy(new ConnectTimeout(timeoutMs)), timeoutMs).unref();
+  if (signal) addAbortSignal(signal, socket);
+  socket.on('error', resolve);
+  // A TLS server may close the connection during the handshake without an error.
+  socket.once('close', () => resolve(new ConnectionClosed()));
+  return promise.finally(() => {
+    clearTimeout(timer);
+    socket.destroy();
   });
 }

@@ -1,7 +1,7 @@
 import { checkForkSource, FORK_HEADER } from '../../../contract/path-scope.ts';
 import { decodeLeniently } from '../../../platform/http/request-path.ts';
 import { CURSOR, withoutParameter } from './cache-parameters.ts';
-import { isFromNow, liveValue, soleLiveValue } from './live-parameter.ts';
+import { liveValue, soleLiveValue } from './live-parameter.ts';
 import { upstreamTarget, type MappedPaths } from '../upstream-target.ts';
 import type { ReadProtocol } from './upstream-protocol.ts';
 
@@ -26,8 +26,6 @@ export const durableStreams: ReadProtocol = {
     const value = soleLiveValue(target);
     return value === 'long-poll' || value === 'sse';
   },
-
-  isFromNow,
 
   /** Servers answer a long-poll after 30 s, and an event stream ends after a minute. */
   longestSilenceMs: { poll: 35_000, events: 60_000 },

@@ -1,6 +1,6 @@
 import { uriDecoded } from '../../../platform/http/request-path.ts';
 import { CACHE_BUSTER, CURSOR, withoutParameter } from './cache-parameters.ts';
-import { isFromNow, liveValue, soleLiveValue } from './live-parameter.ts';
+import { liveValue, soleLiveValue } from './live-parameter.ts';
 import type { ReadProtocol } from './upstream-protocol.ts';
 
 /** Electric's HTTP API. */
@@ -21,8 +21,6 @@ export const electric: ReadProtocol = {
   },
 
   isSurelyLive: (target) => soleLiveValue(target) === 'true',
-
-  isFromNow,
 
   /** A long-poll is answered after 20 s. An event stream has a comment every 21 s. */
   longestSilenceMs: { poll: 35_000, events: 60_000 },

@@ -16,6 +16,7 @@ export function soleLiveValue(target: string): string | undefined {
   return modes.length === 1 ? modes[0]?.slice('live='.length) : undefined;
 }
 
+/** Whether a live read begins at the present, which is a different place for each reader. */
 export function isFromNow(target: string): boolean {
   return FROM_NOW.test(target);
 }

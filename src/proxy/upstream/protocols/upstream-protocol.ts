@@ -45,8 +45,6 @@ export interface ReadProtocol extends UpstreamProtocol {
    */
   isSurelyLive(target: string): boolean;
   longestSilenceMs: { poll: number; events: number };
-  /** Whether a live read begins at the present, which is a different place for each reader. */
-  isFromNow(target: string): boolean;
   /**
    * A target without the parts that do not affect the response. It is the same for two reads that can share a
    * response.

@@ -25,6 +25,8 @@ const NOBODY: Caller = { id: '', isSubject: false };
 export class ReadService implements OnApplicationShutdown {
   /** The number of upstream requests is `first` plus `apart`. */
   private readonly shares;
+  /** When the first token of an open read expires. */
+  private nextEndMs = Number.POSITIVE_INFINITY;
   private readonly checkTimer = setInterval(() => this.endExpired(), CLOCK_CHECK_MS).unref();
 
   constructor(
@@ -58,6 +60,7 @@ export class ReadService implements OnApplicationShutdown {
     const client = new ClientAnswer(response, context, rules, this.held);
     const reader = new Reader(call, client, this.onLeft, onRefused);
     context.openRead = reader;
+    this.nextEndMs = Math.min(this.nextEndMs, context.expiresAtMs ?? this.nextEndMs);
     this.sharing.add(call, reader);
   }
 
@@ -69,10 +72,13 @@ export class ReadService implements OnApplicationShutdown {
 
   private endExpired(): void {
     const nowMs = Date.now();
+    if (nowMs < this.nextEndMs) return;
+    this.nextEndMs = Number.POSITIVE_INFINITY;
     for (const { expiresAtMs, expiryError, openRead } of this.openRequests) {
       // An API key has no end.
-      if (expiresAtMs !== undefined && expiresAtMs <= nowMs && expiryError)
-        openRead?.endEarly(expiryError());
+      if (!openRead || !expiryError || expiresAtMs === undefined) continue;
+      this.nextEndMs = Math.min(this.nextEndMs, expiresAtMs);
+      if (expiresAtMs <= nowMs) openRead.endEarly(expiryError());
     }
   }
 }

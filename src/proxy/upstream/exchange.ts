@@ -57,7 +57,9 @@ export interface ExchangeUpstream extends AttemptUpstream, JudgingUpstream {
   /** The error for the client of a fault of the gateway, which it logs. */
   faultOf(fault: unknown, context: RequestRecord): GatewayError;
   /** The exchanges whose time runs. The upstream calls those that are due. */
-  readonly waiting: UnorderedList<Exchange>;
+  readonly waiting: Pick<UnorderedList<Exchange>, 'delete'>;
+  /** Adds one to them. It may be due later than it says now, and not sooner. */
+  watch(exchange: Exchange): void;
   /**
    * The one whose turn it is to probe. Probes of all that wait would double the load of an upstream that is only slow.
    */
@@ -114,7 +116,7 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
     if (request.isRepeatable) {
       this.probesAtMs = awakeMs() + upstream.probesAfterMs(request.isLive);
     }
-    upstream.waiting.add(this);
+    upstream.watch(this);
     const attempt = (this.attempt = this.newAttempt());
     if (request.isRepeatable) this.pool.take(attempt);
     else {
@@ -151,9 +153,9 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
     this.handler.onFailure({ error, reached: 'answered', isTimeout: false, cause: fault });
   }
 
-  /** Whether its time is over, or it is time to probe. */
-  isDue(nowMs: number): boolean {
-    return nowMs >= this.endsAtMs || nowMs >= this.probesAtMs;
+  /** When its time is over, or it is time to probe. */
+  get dueAtMs(): number {
+    return Math.min(this.endsAtMs, this.probesAtMs);
   }
 
   onDue(nowMs: number): void {

@@ -66,6 +66,8 @@ export class Upstream<
   readonly credentialSetting: string;
   readonly observers: readonly AttemptObserver[];
   readonly waiting = new UnorderedList<Exchange>();
+  /** When the first of them may be due. */
+  private checksAtMs = Number.POSITIVE_INFINITY;
   prober: Exchange | undefined;
   /** A connection has opened, or could not be opened for this reason. */
   onConnect: (failure: Error | undefined) => void = () => undefined;
@@ -77,11 +79,10 @@ export class Upstream<
   /** Reads come in crowds, for which nothing else must wait. */
   private readonly reads: ConnectionPool;
   private readonly others: ConnectionPool;
-  // What has arrived is read before the end of the turn.
-  private readonly checkTimer = setInterval(
-    () => setImmediate(() => this.check()),
-    CHECK_INTERVAL_MS,
-  ).unref();
+  private readonly checkTimer = setInterval(() => {
+    // What has arrived is read before the end of the turn.
+    if (awakeMs() >= this.checksAtMs) setImmediate(() => this.check());
+  }, CHECK_INTERVAL_MS).unref();
 
   constructor(options: UpstreamOptions<Protocol>) {
     this.options = options;
@@ -141,10 +142,15 @@ export class Upstream<
     return tryConnect(this.connect, timeoutMs, signal);
   }
 
+  watch(exchange: Exchange): void {
+    this.waiting.add(exchange);
+    this.checksAtMs = Math.min(this.checksAtMs, exchange.dueAtMs);
+  }
+
   endUnproven(sinceMs: number, silent?: string, answering?: string): void {
     if (silent !== undefined && silent !== answering) this.addresses.avoid(silent);
-    for (const pool of [this.reads, this.others])
-      for (const { handler } of pool.endUnproven(sinceMs)) handler?.onUnproven();
+    this.reads.endUnproven(sinceMs);
+    this.others.endUnproven(sinceMs);
   }
 
   faultOf(fault: unknown, { requestId, traceId }: RequestRecord): GatewayError {
@@ -162,11 +168,16 @@ export class Upstream<
     this.others.close();
   }
 
-  /** The exchanges that are due change the list. */
   private check(): void {
     const nowMs = awakeMs();
+    this.checksAtMs = Number.POSITIVE_INFINITY;
     const due: Exchange[] = [];
-    for (const exchange of this.waiting) if (exchange.isDue(nowMs)) due.push(exchange);
+    for (const exchange of this.waiting) {
+      const { dueAtMs } = exchange;
+      this.checksAtMs = Math.min(this.checksAtMs, dueAtMs);
+      if (dueAtMs <= nowMs) due.push(exchange);
+    }
+    // They change the list.
     for (const exchange of due) exchange.onDue(nowMs);
   }
 

@@ -57,6 +57,7 @@ class Read implements ConnectionTaker {
   isOver = false;
   connection: UpstreamConnection | undefined;
   /** A status, or the error. */
+  isUnproven = false;
   readonly answered: Promise<number | Error>;
   private readonly pool: ConnectionPool;
   private readonly resolve: (outcome: number | Error) => void;
@@ -84,7 +85,7 @@ class Read implements ConnectionTaker {
       },
       onError: (error) => this.onError(error),
       onBodySent: () => undefined,
-      onUnproven: () => undefined,
+      onUnproven: () => void (this.isUnproven = true),
     });
   }
 
@@ -364,12 +365,14 @@ describe('ConnectionPool', () => {
       const proven = new Read(pool);
       await proven.answered;
       answeredTogether = 3;
-      const [again, busy] = reads(2).map(({ connection }) => connection);
+      const onKept = reads(2);
+      const [again, busy] = onKept.map(({ connection }) => connection);
       expect(again).toBe(proven.connection);
       const idle = kept.find((each) => each !== again && each !== busy);
       network.letsIn = false;
       const { connection: opening } = new Read(pool, Number.NEGATIVE_INFINITY);
-      expect(pool.endUnproven(sinceMs)).toEqual([busy]);
+      pool.endUnproven(sinceMs);
+      expect(onKept.map(({ isUnproven }) => isUnproven)).toEqual([false, true]);
       expect([idle, busy, again, opening].map((each) => each?.socket.destroyed)).toEqual([
         true,
         false,

@@ -103,12 +103,14 @@ export class ConnectionPool {
 
   /**
    * Connections that answered last before a point in time of `performance.now()` have died silently. Closes the idle
-   * ones, and returns the others.
+   * ones, and tells the requests on the others.
    */
-  endUnproven(beforeMs: number): UpstreamConnection[] {
+  endUnproven(beforeMs: number): void {
     const unproven = [...this.all].filter((each) => each.isOpen && each.provenAtMs < beforeMs);
-    for (const connection of unproven) if (!connection.handler) this.drop(connection);
-    return unproven.filter(({ handler }) => handler);
+    for (const connection of unproven) {
+      if (connection.handler) connection.handler.onUnproven();
+      else this.drop(connection);
+    }
   }
 
   /** Closes every connection, also busy ones, and opens none for the waiting requests. */

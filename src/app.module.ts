@@ -19,7 +19,6 @@ import { ServerModule } from './platform/server/server.module.ts';
 import { ShapesModule } from './shapes/shapes.module.ts';
 import { StreamsModule } from './streams/streams.module.ts';
 import { Telemetry } from './platform/telemetry/telemetry.ts';
-import { UpstreamModule } from './proxy/upstream/upstream.module.ts';
 
 /** The modules of the public port's application. */
 export interface AppParts {
@@ -57,7 +56,6 @@ export class AppModule {
         ShapesModule,
         RegistryModule,
         HealthModule,
-        UpstreamModule,
       ],
       providers: [
         { provide: LOGGER, useValue: logger },

@@ -1,12 +1,12 @@
 import { Module } from '@nestjs/common';
 import { Telemetry } from '../platform/telemetry/telemetry.ts';
-import { UpstreamModule } from '../proxy/upstream/upstream.module.ts';
+import { ProxyModule } from '../proxy/proxy.module.ts';
 import { CommandsController } from './commands.controller.ts';
 import { CommandsService } from './commands.service.ts';
 import { RuntimeClient } from './runtime-client.ts';
 
 @Module({
-  imports: [UpstreamModule],
+  imports: [ProxyModule],
   controllers: [CommandsController],
   providers: [CommandsService, RuntimeClient],
 })

@@ -4,11 +4,10 @@ import { ProxyService } from './proxy.service.ts';
 import { OpenReadLimits } from './limits/open-read-limits.ts';
 import { ReadService } from './reads/read.service.ts';
 import { ReadSharing } from './reads/read-sharing.ts';
-import { UpstreamModule } from './upstream/upstream.module.ts';
+import { Upstreams } from './upstream/upstreams.ts';
 
 @Module({
-  imports: [UpstreamModule],
-  providers: [ProxyService, ForwardService, ReadService, ReadSharing, OpenReadLimits],
-  exports: [ProxyService, UpstreamModule],
+  providers: [ProxyService, ForwardService, ReadService, ReadSharing, OpenReadLimits, Upstreams],
+  exports: [ProxyService, Upstreams],
 })
 export class ProxyModule {}

@@ -44,13 +44,7 @@ export class ProxyService {
     if (!isReadMethod(method)) throw new Error(`${method} came to the route of reads`);
     context.live = upstream.protocol.liveModeOf(query);
     const rules = this.begin(request, response, upstream, query);
-    const call = new ReadCall({
-      upstream,
-      method,
-      target: rules.requestTarget,
-      rawHeaders,
-      context,
-    });
+    const call = new ReadCall(upstream, rules.requestTarget, { method, rawHeaders }, context);
     this.reads.answer(call, response, rules, onRefused);
   }
 

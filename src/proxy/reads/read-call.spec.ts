@@ -2,22 +2,28 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { upstreamsWith } from '../../../test/support/upstreams.ts';
 import { RequestContext } from '../../platform/server/request-context.ts';
 import type { AnswerHandler } from '../upstream/exchange.ts';
+import type { ReadUpstream } from '../upstream/upstream.ts';
 import { ReadCall } from './read-call.ts';
 
-type CallParts = ConstructorParameters<typeof ReadCall>[0];
+interface CallParts {
+  upstream: ReadUpstream;
+  method: 'GET' | 'HEAD';
+  target: string;
+  rawHeaders: string[];
+  context: RequestContext;
+}
 
 const { history, sync } = upstreamsWith({ GATEWAY_HISTORY_TOKEN: 'of-history' });
 const ACCEPT = ['Accept', '*/*'];
 
-function callWith(more: Partial<CallParts> = {}): ReadCall {
-  return new ReadCall({
-    upstream: history,
-    method: 'GET',
-    target: '/v1/stream/t/x?offset=-1',
-    rawHeaders: ACCEPT,
-    context: new RequestContext('r1', '/streams/t/x', '?offset=-1'),
-    ...more,
-  });
+function callWith({
+  upstream = history,
+  method = 'GET',
+  target = '/v1/stream/t/x?offset=-1',
+  rawHeaders = ACCEPT,
+  context = new RequestContext('r1', '/streams/t/x', '?offset=-1'),
+}: Partial<CallParts> = {}): ReadCall {
+  return new ReadCall(upstream, target, { method, rawHeaders }, context);
 }
 
 describe('the key of a read', () => {

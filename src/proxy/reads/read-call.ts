@@ -1,3 +1,4 @@
+import type { ClientRequest } from '../../platform/http/client-request.ts';
 import type { HeaderList } from '../../platform/http/header-list.ts';
 import type { RequestContext } from '../../platform/server/request-context.ts';
 import { ownRequestHeaders, readHeaders } from '../headers/request-headers.ts';
@@ -5,21 +6,14 @@ import type { AnswerHandler, Exchange } from '../upstream/exchange.ts';
 import type { ReadUpstream } from '../upstream/upstream.ts';
 import type { AnswerCall, ReadShare } from './shared-answer.ts';
 
-interface ReadCallParts {
-  upstream: ReadUpstream;
-  method: 'GET' | 'HEAD';
-  /** The path and query of the upstream request. */
-  target: string;
-  /** The client's headers as received. */
-  rawHeaders: readonly string[];
-  /** The client's request, for metrics and traces. */
-  context: RequestContext;
-}
+/** What the request of a client brings. */
+type ReadRequest = Pick<ClientRequest, 'rawHeaders'> & { method: 'GET' | 'HEAD' };
 
 /** A read as it is sent to an upstream. The client's request is not read again. */
 export class ReadCall implements AnswerCall {
   readonly upstream: ReadUpstream;
   readonly method: 'GET' | 'HEAD';
+  /** The path and query of the upstream request. */
   readonly target: string;
   readonly context: RequestContext;
   share: ReadShare | undefined;
@@ -27,12 +21,17 @@ export class ReadCall implements AnswerCall {
   private readonly clientHeaders: HeaderList;
 
   /** Throws `malformed_path` if a mapped header is invalid. */
-  constructor({ upstream, method, target, rawHeaders, context }: ReadCallParts) {
+  constructor(
+    upstream: ReadUpstream,
+    target: string,
+    client: ReadRequest,
+    context: RequestContext,
+  ) {
     this.upstream = upstream;
-    this.method = method;
+    this.method = client.method;
     this.target = target;
     this.context = context;
-    this.clientHeaders = readHeaders(rawHeaders, upstream);
+    this.clientHeaders = readHeaders(client.rawHeaders, upstream);
   }
 
   /**

@@ -58,7 +58,12 @@ export class UpstreamMetrics implements AttemptObserver {
       labelNames: ['upstream', 'http_request_method', 'kind'],
     });
     this.announce();
-    this.addActiveGauge(registry);
+    addStateMetric(registry, {
+      name: 'http_client_active_requests',
+      help: 'Requests to upstreams under way, reads that wait included.',
+      label: 'upstream',
+      read: () => this.active,
+    });
   }
 
   began({ upstream }: Attempt): void {
@@ -105,14 +110,5 @@ export class UpstreamMetrics implements AttemptObserver {
         this.failures.series(upstream, method, STATUS_5XX);
       }
     }
-  }
-
-  private addActiveGauge(registry: Registry): void {
-    addStateMetric(registry, {
-      name: 'http_client_active_requests',
-      help: 'Requests to upstreams under way, reads that wait included.',
-      label: 'upstream',
-      read: () => this.active,
-    });
   }
 }

@@ -85,8 +85,8 @@ async function ready(parts: ManagementParts, response: ServerResponse): Promise<
     named.push([name, isFileGood ? 'in use' : 'bad; the list from before is in use']);
   }
   return healthBody(parts, response, {
-    gateway: state.isDraining ? { status: 'down', state: 'draining' } : { status: 'up' },
-    ...Object.fromEntries(named.map(([name, found]) => [name, { status: 'up', state: found }])),
+    gateway: state.isDraining ? { state: 'draining', status: 'down' } : { status: 'up' },
+    ...Object.fromEntries(named.map(([name, found]) => [name, { state: found, status: 'up' }])),
   });
 }
 

@@ -71,7 +71,7 @@ export class Upstreams implements OnApplicationShutdown {
     });
   }
 
-  /** Every request to every upstream is told to it. Call it before the gateway listens. */
+  /** It observes every request to every upstream. Call it before the gateway listens. */
   observe(observer: AttemptObserver): void {
     this.observers.push(observer);
   }

@@ -49,7 +49,7 @@ export class AppModule {
           skipProcessEnv: true,
           load: [registerAs(CONFIG_NAMESPACE, () => config)],
         }),
-        ServerModule.with({ adapter, state, ...limits, ...timeouts }),
+        ServerModule.with({ adapter, state, logger, telemetry, ...limits, ...timeouts }),
         AuthModule,
         CommandsModule,
         StreamsModule,

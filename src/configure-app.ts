@@ -47,7 +47,7 @@ export function configureApp(
   const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
   const adapter = part(GatewayAdapter);
   const connections = part(Connections);
-  const acceptBurst = part(AcceptBurst);
+  const acceptBurst = new AcceptBurst(() => connections.accepted);
   const filter = part(ProblemFilter);
   const { server } = adapter;
   const { requests: observers } = telemetry;

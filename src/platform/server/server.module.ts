@@ -1,14 +1,12 @@
 import { Global, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { LOGGER } from '../log/create-logger.ts';
 import { HeldBytes } from '../memory/held-bytes.ts';
 import { MemoryWatch } from '../memory/memory-watch.ts';
 import { processMemory } from '../memory/process-memory.ts';
-import { Telemetry } from '../telemetry/telemetry.ts';
-import { AcceptBurst } from './accept-burst.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { ConnectionCap } from './connection-cap.ts';
 import { Connections } from './connections.ts';
-import { GatewayAdapter } from './gateway.adapter.ts';
+import type { GatewayAdapter } from './gateway.adapter.ts';
 import { GatewayState } from './gateway-state.ts';
 import { OpenRequests } from './open-requests.ts';
 import { ProblemFilter } from './problem.filter.ts';
@@ -19,6 +17,8 @@ import { StalledClients } from './stalled-clients.ts';
 export interface ServerSettings {
   adapter: GatewayAdapter;
   state: GatewayState;
+  logger: Logger;
+  telemetry: Telemetry;
   maxConnections: number;
   /** The budget of `HeldBytes`. */
   maxHeldBytes: number;
@@ -31,63 +31,28 @@ export interface ServerSettings {
 @Module({})
 export class ServerModule implements OnApplicationShutdown {
   constructor(
-    telemetry: Telemetry,
-    state: GatewayState,
-    connections: Connections,
-    connectionCap: ConnectionCap,
-    openRequests: OpenRequests,
-    held: HeldBytes,
     private readonly stalledClients: StalledClients,
     private readonly memoryWatch: MemoryWatch,
-  ) {
-    const parts = { state, connections, connectionCap, openRequests, held };
-    telemetry.show({ metrics: serverMetrics({ ...parts, stalledClients, memoryWatch }) });
-  }
+  ) {}
 
-  static with({
-    adapter,
-    state,
-    maxConnections,
-    maxHeldBytes,
-    clientStallMs,
-  }: ServerSettings): DynamicModule {
+  static with({ adapter, state, logger, telemetry, ...settings }: ServerSettings): DynamicModule {
+    const { maxConnections, maxHeldBytes, clientStallMs } = settings;
     const { server } = adapter;
+    const held = new HeldBytes(maxHeldBytes);
+    const openRequests = new OpenRequests();
+    const connections = new Connections(server, held);
+    const connectionCap = new ConnectionCap(server, connections, maxConnections);
+    const stalledClients = new StalledClients(connections, clientStallMs);
+    const memoryWatch = new MemoryWatch(processMemory(), held, stalledClients, logger);
+    const watched = { connections, connectionCap, stalledClients, memoryWatch };
+    const shared = { state, held, openRequests };
+    telemetry.show({ metrics: serverMetrics({ ...watched, ...shared }) });
+    const providers = [adapter, ...Object.values(watched), ...Object.values(shared)].map(
+      (part) => ({ provide: part.constructor, useValue: part }),
+    );
     return {
       module: ServerModule,
-      providers: [
-        { provide: GatewayAdapter, useValue: adapter },
-        { provide: GatewayState, useValue: state },
-        { provide: HeldBytes, useValue: new HeldBytes(maxHeldBytes) },
-        OpenRequests,
-        {
-          provide: Connections,
-          inject: [HeldBytes],
-          useFactory: (held: HeldBytes) => new Connections(server, held),
-        },
-        {
-          provide: ConnectionCap,
-          inject: [Connections],
-          useFactory: (connections: Connections) =>
-            new ConnectionCap(server, connections, maxConnections),
-        },
-        {
-          provide: AcceptBurst,
-          inject: [Connections],
-          useFactory: (connections: Connections) => new AcceptBurst(() => connections.accepted),
-        },
-        {
-          provide: StalledClients,
-          inject: [Connections],
-          useFactory: (connections: Connections) => new StalledClients(connections, clientStallMs),
-        },
-        {
-          provide: MemoryWatch,
-          inject: [HeldBytes, StalledClients, LOGGER],
-          useFactory: (held: HeldBytes, stalledClients: StalledClients, logger: Logger) =>
-            new MemoryWatch(processMemory(), held, stalledClients, logger),
-        },
-        ProblemFilter,
-      ],
+      providers: [...providers, ProblemFilter],
       exports: [GatewayState, HeldBytes, OpenRequests, ProblemFilter],
     };
   }

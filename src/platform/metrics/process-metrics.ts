@@ -1,7 +1,8 @@
 import { getHeapStatistics } from 'node:v8';
-import { collectDefaultMetrics, Gauge, Registry, type Metric } from 'prom-client';
+import { collectDefaultMetrics, Registry, type Metric } from 'prom-client';
 import { eventLoopMetrics } from './event-loop-metrics.ts';
 import { gcMetric } from './gc-metrics.ts';
+import { addStateMetric, type StateMetric } from './state-metric.ts';
 
 /**
  * The metrics of the package that are used. Others count handles one by one, which is slow with ten thousand
@@ -24,31 +25,29 @@ const TAKEN = [
 /** The package's own event-loop monitor is stopped, because its values are not used. */
 const NEVER_MS = 2 ** 31 - 1;
 
-let ofThisProcess: Metric[] | undefined;
+let ofThisProcess: { metrics: Metric[]; states: StateMetric[] } | undefined;
 
 /**
  * Adds the metrics of the process: processor, memory, garbage collection, event loop. They are created once per
  * process and shared by its registries, because the event-loop monitor cannot be stopped.
  */
 export function addProcessMetrics(registry: Registry): void {
-  ofThisProcess ??= makeProcessMetrics();
-  for (const metric of ofThisProcess) registry.registerMetric(metric);
+  ofThisProcess ??= {
+    metrics: [...packageMetrics(), gcMetric()],
+    states: [HEAP_LIMIT, ...eventLoopMetrics()],
+  };
+  for (const metric of ofThisProcess.metrics) registry.registerMetric(metric);
+  for (const state of ofThisProcess.states) addStateMetric(registry, state);
 }
 
-function makeProcessMetrics(): Metric[] {
+function packageMetrics(): Metric[] {
   const all = new Registry();
   collectDefaultMetrics({ register: all, eventLoopMonitoringPrecision: NEVER_MS });
-  const taken = TAKEN.flatMap((name) => all.getSingleMetric(name) ?? []);
-  return [...taken, heapLimit(), gcMetric(), ...eventLoopMetrics()];
+  return TAKEN.flatMap((name) => all.getSingleMetric(name) ?? []);
 }
 
-function heapLimit(): Metric {
-  return new Gauge({
-    name: 'nodejs_heap_size_limit_bytes',
-    help: 'Heap that Node takes at most; a process that needs more ends.',
-    registers: [],
-    collect() {
-      this.set(getHeapStatistics().heap_size_limit);
-    },
-  });
-}
+const HEAP_LIMIT: StateMetric = {
+  name: 'nodejs_heap_size_limit_bytes',
+  help: 'Heap that Node takes at most; a process that needs more ends.',
+  read: () => getHeapStatistics().heap_size_limit,
+};

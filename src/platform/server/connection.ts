@@ -18,10 +18,6 @@ export interface ClientProgress {
   takenBytes: number;
   /** Since when it has read nothing although something waits for it. 0 if nothing waits. */
   waitsSinceMs: number;
-  /** How much it had read at the last check for short memory, and whether it has read nothing since then. */
-  sampledBytes: number;
-  sampledAtMs: number;
-  isStill: boolean;
 }
 
 /** The requests in progress on a connection. */
@@ -58,9 +54,6 @@ export function newConnection(socket: Socket): Connection {
     ignored: 0,
     takenBytes: 0,
     waitsSinceMs: 0,
-    sampledBytes: 0,
-    sampledAtMs: 0,
-    isStill: false,
   };
 }
 

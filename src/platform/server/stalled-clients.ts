@@ -11,7 +11,7 @@ const LOOKS_PER_TIMEOUT = 12;
 const MIN_INTERVAL_MS = 100;
 const MAX_INTERVAL_MS = 5_000;
 /** A client that reads, reads something within this time. */
-const MIN_SAMPLE_MS = 100;
+const STILL_MS = 100;
 /** The kernel usually holds less than this for a client that reads. */
 const MIN_SHED_BYTES = 65_536;
 
@@ -48,8 +48,8 @@ export class StalledClients {
   }
 
   /**
-   * Disconnects clients until the kernel can free this many bytes: those that have read nothing since the last
-   * check, with the largest kernel buffers first. With `isUrgent` also those that read.
+   * Disconnects clients until the kernel can free this many bytes: those that have read nothing for a while, with the
+   * largest kernel buffers first. With `isUrgent` also those that read.
    */
   shed(bytes: number, isUrgent: boolean): void {
     const queues = readTcpQueuesSync();
@@ -61,12 +61,9 @@ export class StalledClients {
       const queuedBytes =
         unsentBytes + (ownRead?.socket ? queues.of(ownRead.socket).unreadBytes : 0);
       if (queuedBytes < MIN_SHED_BYTES) continue;
-      holders.push({
-        socket,
-        ownRead,
-        queuedBytes,
-        isStill: this.isStill(socket, progress, unsentBytes),
-      });
+      const untakenBytes = socket.writableLength + unsentBytes;
+      const stillMs = stillMsOf(progress, socket.bytesWritten || 0, untakenBytes);
+      holders.push({ socket, ownRead, queuedBytes, isStill: stillMs >= STILL_MS });
     }
     const candidates = holders.filter(({ isStill }) => isStill || isUrgent).sort(byWhoGoesFirst);
     let freedBytes = 0;
@@ -84,20 +81,6 @@ export class StalledClients {
   private ownReadOf(socket: Socket): OwnRead | undefined {
     const [current] = this.connections.exchanges(socket);
     return current && contextOf(current.request)?.ownRead;
-  }
-
-  /**
-   * Whether a client has read nothing since the last check. False for a client that is checked for the first time.
-   */
-  private isStill(socket: Socket, progress: ClientProgress, unsentBytes: number): boolean {
-    const nowMs = awakeMs();
-    const takenBytes = (socket.bytesWritten || 0) - socket.writableLength - unsentBytes;
-    if (progress.sampledAtMs === 0 || nowMs - progress.sampledAtMs > MIN_SAMPLE_MS) {
-      progress.isStill = progress.sampledAtMs !== 0 && takenBytes <= progress.sampledBytes;
-      progress.sampledBytes = takenBytes;
-      progress.sampledAtMs = nowMs;
-    }
-    return progress.isStill;
   }
 
   /** Checks every client for which something waits. Never rejects. */
@@ -129,18 +112,27 @@ export class StalledClients {
     const untakenBytes = waitingBytes + (queues?.of(socket).unsentBytes ?? 0);
     // It has the whole response and the end of the connection, but keeps its own side open.
     if (untakenBytes === 0 && socket.writableEnded) socket.destroy();
-    const nowMs = awakeMs();
-    // An estimate from below, which grows only if the client has read something.
-    const takenBytes = bytes - untakenBytes;
-    if (untakenBytes === 0 || takenBytes > progress.takenBytes || progress.waitsSinceMs === 0) {
-      progress.takenBytes = takenBytes;
-      progress.waitsSinceMs = untakenBytes === 0 ? 0 : nowMs;
-    } else if (nowMs - progress.waitsSinceMs >= this.timeoutMs) {
-      this.stalledCount++;
-      // After a close the kernel would continue to send.
-      resetConnection(socket);
-    }
+    if (stillMsOf(progress, bytes, untakenBytes) < this.timeoutMs) return;
+    this.stalledCount++;
+    // After a close the kernel would continue to send.
+    resetConnection(socket);
   }
+}
+
+/**
+ * For how long a client has read nothing of what waits for it, as far as the checks of it tell. `bytes` are those written to
+ * its socket, and the others those of them that it has not read.
+ */
+function stillMsOf(progress: ClientProgress, bytes: number, untakenBytes: number): number {
+  const nowMs = awakeMs();
+  // An estimate from below, which grows only if the client has read something.
+  const takenBytes = bytes - untakenBytes;
+  if (untakenBytes === 0 || takenBytes > progress.takenBytes || progress.waitsSinceMs === 0) {
+    progress.takenBytes = takenBytes;
+    progress.waitsSinceMs = untakenBytes === 0 ? 0 : nowMs;
+    return 0;
+  }
+  return nowMs - progress.waitsSinceMs;
 }
 
 interface Written {

@@ -49,23 +49,14 @@ class SeriesTree<Series> {
   private readonly root = new Branch<Series>();
   private readonly labelNames: readonly string[];
   private readonly make: () => Series;
-  private last: { values: readonly string[]; series: Series } | undefined;
 
   constructor(labelNames: readonly string[], make: () => Series) {
     this.labelNames = labelNames;
     this.make = make;
   }
 
-  /** The series with these values. It is created when it is first asked for. Most often it is the one of the last call. */
+  /** The series with these values. It is created when it is first asked for. */
   at(values: readonly string[]): Series {
-    const { last } = this;
-    if (last && areEqual(values, last.values)) return last.series;
-    const series = this.find(values);
-    this.last = { values, series };
-    return series;
-  }
-
-  private find(values: readonly string[]): Series {
     let branch = this.root;
     for (const value of values) {
       let next = branch.branches.get(value);
@@ -83,11 +74,6 @@ class SeriesTree<Series> {
   }
 }
 
-function areEqual(some: readonly string[], others: readonly string[]): boolean {
-  for (let i = 0; i < some.length; i++) if (some[i] !== others[i]) return false;
-  return true;
-}
-
 export interface InstrumentOptions<Names extends readonly string[]> {
   name: string;
   help: string;
@@ -95,7 +81,7 @@ export interface InstrumentOptions<Names extends readonly string[]> {
 }
 
 /**
- * A counter that finds a series by the values of its labels, which takes 30 ns. The package's counter looks up the labels
+ * A counter that finds a series by the values of its labels, which takes 45 ns. The package's counter looks up the labels
  * of each increment in 290 ns, which would be noticeable in the time of a request.
  */
 export class LabeledCounter<const Names extends readonly string[]> {

@@ -41,14 +41,11 @@ export class ClientAddresses {
   /** The first address from the right that is not trusted, or the last trusted one if what comes next is no address. */
   private client(peer: string, list: string, read: (entry: string) => string | undefined): string {
     let client = peer;
-    let end = list.length;
-    for (let count = 0; count < MAX_PROXIES && end >= 0; count++) {
-      const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1);
-      const address = read(list.slice(comma + 1, end).trim());
+    for (const entry of list.split(',').slice(-MAX_PROXIES).reverse()) {
+      const address = read(entry.trim());
       if (address === undefined) return client;
       client = address;
       if (!this.trusted?.has(address)) return client;
-      end = comma;
     }
     return client;
   }

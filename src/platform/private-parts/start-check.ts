@@ -5,17 +5,9 @@ import type { AnswerListener } from './answer-parser.ts';
  * undefined. Only this file imports them at the start, because on another Node an import may already fail.
  */
 export async function privatePartsProblem(): Promise<string | undefined> {
-  for (const [name, works] of Object.entries(PARTS)) {
-    if (!(await works().catch(() => false))) {
-      return `does not work on this Node, ${process.version}: its ${name} is another than expected`;
-    }
-  }
-  return undefined;
+  if (await parserWorks().catch(() => false)) return undefined;
+  return `does not work on this Node, ${process.version}: its HTTP parser is another than expected`;
 }
-
-const PARTS: Record<string, () => Promise<boolean>> = {
-  'HTTP parser': parserWorks,
-};
 
 /**
  * Parses one response with a length, one in chunks, and bytes that are not HTTP, all from one buffer, as connections

@@ -12,7 +12,25 @@ export interface ProcessMemory {
 
 /** Above this share of the limit, cached files are subtracted from the memory in use. */
 const LOOK_CLOSER_AT = 0.5;
-const NO_LIMIT_BYTES = 2 ** 60;
+
+/** The files of a control group in which a version says how much memory it may use and does, and the lines of cached files. */
+interface GroupFiles {
+  limit: string;
+  used: readonly [string, ...string[]];
+  cached: RegExp;
+}
+
+const VERSION_2: GroupFiles = {
+  limit: 'memory.max',
+  used: ['memory.current'],
+  cached: /^(?:in)?active_file (\d+)$/gm,
+};
+/** It counts socket memory separately, if at all. */
+const VERSION_1: GroupFiles = {
+  limit: 'memory.limit_in_bytes',
+  used: ['memory.usage_in_bytes', 'memory.kmem.tcp.usage_in_bytes'],
+  cached: /^total_(?:in)?active_file (\d+)$/gm,
+};
 
 /**
  * Reads the memory of the control group that limits this process most, such as its container's. Without a group it
@@ -24,8 +42,11 @@ export function processMemory(
   groupsFolder = '/sys/fs/cgroup',
   ownGroupsFile = '/proc/self/cgroup',
 ): ProcessMemory {
-  const groups = [...version2Groups(groupsFolder, ownGroupsFile)];
-  if (groups.length === 0) groups.push(...version1Groups(groupsFolder, ownGroupsFile));
+  const ownGroups = systemText(ownGroupsFile);
+  const path = /^0::(.*)$/m.exec(ownGroups)?.[1];
+  const path1 = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(ownGroups)?.[1];
+  const groups = [...groupsOf(VERSION_2, groupsFolder, path)];
+  if (groups.length === 0) groups.push(...groupsOf(VERSION_1, join(groupsFolder, 'memory'), path1));
   const machine: ProcessMemory = {
     limitBytes: totalmem(),
     usedBytes: lastKnown(() => process.memoryUsage.rss()),
@@ -36,37 +57,22 @@ export function processMemory(
   );
 }
 
-function* version2Groups(root: string, ownGroupsFile: string): Iterable<ProcessMemory> {
-  const path = /^0::(.*)$/m.exec(systemText(ownGroupsFile))?.[1];
+function* groupsOf(files: GroupFiles, root: string, path?: string): Iterable<ProcessMemory> {
   if (path === undefined) return;
   for (const folder of foldersOf(root, path)) {
-    if (!existsSync(join(folder, 'memory.current'))) continue;
+    if (!existsSync(join(folder, files.used[0]))) continue;
+    // Without a limit version 2 says "max", and version 1 more than any machine has.
+    const limitBytes = numberIn(join(folder, files.limit)) || Number.POSITIVE_INFINITY;
+    const countedBytes = (): number =>
+      files.used.reduce((sum, name) => sum + numberIn(join(folder, name)), 0);
     yield {
-      limitBytes: limitIn(join(folder, 'memory.max')),
-      usedBytes: withoutCache(
-        () => numberIn(join(folder, 'memory.current')),
-        () => limitIn(join(folder, 'memory.max')),
-        () => statistics(folder, ['inactive_file', 'active_file']),
-      ),
-    };
-  }
-}
-
-function* version1Groups(root: string, ownGroupsFile: string): Iterable<ProcessMemory> {
-  const path = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(systemText(ownGroupsFile))?.[1];
-  if (path === undefined) return;
-  for (const folder of foldersOf(join(root, 'memory'), path)) {
-    if (!existsSync(join(folder, 'memory.usage_in_bytes'))) continue;
-    yield {
-      limitBytes: limitIn(join(folder, 'memory.limit_in_bytes')),
-      usedBytes: withoutCache(
-        () =>
-          numberIn(join(folder, 'memory.usage_in_bytes')) +
-          // Version 1 counts socket memory separately, if at all.
-          numberIn(join(folder, 'memory.kmem.tcp.usage_in_bytes')),
-        () => limitIn(join(folder, 'memory.limit_in_bytes')),
-        () => statistics(folder, ['total_inactive_file', 'total_active_file']),
-      ),
+      limitBytes,
+      usedBytes: lastKnown(() => {
+        const counted = countedBytes();
+        if (counted < limitBytes * LOOK_CLOSER_AT) return counted;
+        const cached = systemText(join(folder, 'memory.stat')).matchAll(files.cached);
+        return [...cached].reduce((rest, [, bytes]) => Math.max(0, rest - Number(bytes)), counted);
+      }),
     };
   }
 }
@@ -90,35 +96,6 @@ function* foldersOf(root: string, path: string): Iterable<string> {
   yield root;
 }
 
-function withoutCache(
-  countedBytes: () => number,
-  limitBytes: () => number,
-  cachedBytes: () => number,
-): () => number {
-  const closerAtBytes = limitBytes() * LOOK_CLOSER_AT;
-  return lastKnown(() => {
-    const counted = countedBytes();
-    return counted < closerAtBytes ? counted : Math.max(0, counted - cachedBytes());
-  });
-}
-
-function limitIn(file: string): number {
-  const text = systemText(file).trim();
-  // Without a limit version 2 says "max" and version 1 a very large number.
-  const bytes = Number(text);
-  return text === '' || Number.isNaN(bytes) || bytes > NO_LIMIT_BYTES
-    ? Number.POSITIVE_INFINITY
-    : bytes;
-}
-
 function numberIn(file: string): number {
   return Number(systemText(file)) || 0;
-}
-
-function statistics(folder: string, names: readonly string[]): number {
-  const text = systemText(join(folder, 'memory.stat'));
-  return names.reduce((sum, name) => {
-    const bytes = new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1];
-    return sum + Number(bytes ?? 0);
-  }, 0);
 }

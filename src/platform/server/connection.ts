@@ -12,16 +12,8 @@ interface WaitingRequest {
   heldBytes: number;
 }
 
-/** How a client reads what is sent to it; see `StalledClients`. */
-export interface ClientProgress {
-  /** The bytes that it had read at the last check, estimated from below. */
-  takenBytes: number;
-  /** Since when it has read nothing although something waits for it. 0 if nothing waits. */
-  waitsSinceMs: number;
-}
-
-/** The requests in progress on a connection. */
-export interface Connection extends ClientProgress, TimedItem<Connection> {
+/** A connection, and the requests in progress on it. */
+export interface Connection extends TimedItem<Connection> {
   readonly socket: Socket;
   /** The requests in order. The last ones may still wait. */
   readonly exchanges: { request: IncomingMessage; response: ServerResponse }[];
@@ -36,6 +28,10 @@ export interface Connection extends ClientProgress, TimedItem<Connection> {
   takesNoMore: boolean;
   /** The number of ignored requests. */
   ignored: number;
+  /** For `StalledClients`: the bytes that its client had read at the last check, estimated from below. */
+  takenBytes: number;
+  /** Since when its client has read nothing although something waits for it. 0 if nothing waits. */
+  waitsSinceMs: number;
 }
 
 /** A request and its response. */

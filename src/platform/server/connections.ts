@@ -10,7 +10,6 @@ import {
   MAX_WAITING_BEFORE_PAUSE,
   MAX_WAITING_REQUESTS,
   newConnection,
-  type ClientProgress,
   type Connection,
   type Exchange,
 } from './connection.ts';
@@ -67,9 +66,9 @@ export class Connections {
     return most;
   }
 
-  /** Every open connection, and how its client reads. */
-  progress(): Iterable<[Socket, ClientProgress]> {
-    return this.open;
+  /** Every open connection. */
+  all(): Iterable<Connection> {
+    return this.open.values();
   }
 
   /** All bytes so far, heads included. It checks every open connection. */

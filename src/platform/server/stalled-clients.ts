@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { awakeMs } from '../clock/awake-clock.ts';
 import { resetConnection } from '../http/reset-connection.ts';
-import type { ClientProgress } from './connection.ts';
+import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { contextOf, type OwnRead } from './request-context.ts';
 import { readTcpQueues, readTcpQueuesSync, type TcpQueues } from './tcp-queues.ts';
@@ -55,14 +55,15 @@ export class StalledClients {
     const queues = readTcpQueuesSync();
     if (!queues || bytes <= 0) return;
     const holders: Holder[] = [];
-    for (const [socket, progress] of this.connections.progress()) {
+    for (const connection of this.connections.all()) {
+      const { socket } = connection;
       const { unsentBytes } = queues.of(socket);
-      const ownRead = this.ownReadOf(socket);
+      const ownRead = ownReadOf(connection);
       const queuedBytes =
         unsentBytes + (ownRead?.socket ? queues.of(ownRead.socket).unreadBytes : 0);
       if (queuedBytes < MIN_SHED_BYTES) continue;
       const untakenBytes = socket.writableLength + unsentBytes;
-      const stillMs = stillMsOf(progress, socket.bytesWritten || 0, untakenBytes);
+      const stillMs = stillMsOf(connection, socket.bytesWritten || 0, untakenBytes);
       holders.push({ socket, ownRead, queuedBytes, isStill: stillMs >= STILL_MS });
     }
     const candidates = holders.filter(({ isStill }) => isStill || isUrgent).sort(byWhoGoesFirst);
@@ -77,12 +78,6 @@ export class StalledClients {
     }
   }
 
-  /** The read that answers a client at the moment. The kernel takes more of its response while the client does not read. */
-  private ownReadOf(socket: Socket): OwnRead | undefined {
-    const [current] = this.connections.exchanges(socket);
-    return current && contextOf(current.request)?.ownRead;
-  }
-
   /** Checks every client for which something waits. Never rejects. */
   async findStalled(): Promise<void> {
     if (this.isLooking) return;
@@ -90,11 +85,12 @@ export class StalledClients {
     // The written bytes are read first, because bytes that are written while the table is read must not count as
     // read by the client.
     const written: Written[] = [];
-    for (const [socket, progress] of this.connections.progress()) {
+    for (const connection of this.connections.all()) {
+      const { socket, takenBytes } = connection;
       const bytes = socket.bytesWritten || 0;
       const waitingBytes = socket.writableLength;
-      if (waitingBytes > 0 || progress.takenBytes !== bytes || socket.writableEnded) {
-        written.push({ socket, progress, bytes, waitingBytes });
+      if (waitingBytes > 0 || takenBytes !== bytes || socket.writableEnded) {
+        written.push({ connection, bytes, waitingBytes });
       }
     }
     if (written.length > 0) {
@@ -104,15 +100,13 @@ export class StalledClients {
     this.isLooking = false;
   }
 
-  private judge(
-    { socket, progress, bytes, waitingBytes }: Written,
-    queues: TcpQueues | undefined,
-  ): void {
+  private judge({ connection, bytes, waitingBytes }: Written, queues: TcpQueues | undefined): void {
+    const { socket } = connection;
     if (socket.destroyed) return;
     const untakenBytes = waitingBytes + (queues?.of(socket).unsentBytes ?? 0);
     // It has the whole response and the end of the connection, but keeps its own side open.
     if (untakenBytes === 0 && socket.writableEnded) socket.destroy();
-    if (stillMsOf(progress, bytes, untakenBytes) < this.timeoutMs) return;
+    if (stillMsOf(connection, bytes, untakenBytes) < this.timeoutMs) return;
     this.stalledCount++;
     // After a close the kernel would continue to send.
     resetConnection(socket);
@@ -123,21 +117,25 @@ export class StalledClients {
  * For how long a client has read nothing of what waits for it, as far as the checks of it tell. `bytes` are those written to
  * its socket, and the others those of them that it has not read.
  */
-function stillMsOf(progress: ClientProgress, bytes: number, untakenBytes: number): number {
+function stillMsOf(connection: Connection, bytes: number, untakenBytes: number): number {
   const nowMs = awakeMs();
   // An estimate from below, which grows only if the client has read something.
   const takenBytes = bytes - untakenBytes;
-  if (untakenBytes === 0 || takenBytes > progress.takenBytes || progress.waitsSinceMs === 0) {
-    progress.takenBytes = takenBytes;
-    progress.waitsSinceMs = untakenBytes === 0 ? 0 : nowMs;
+  if (untakenBytes === 0 || takenBytes > connection.takenBytes || connection.waitsSinceMs === 0) {
+    connection.takenBytes = takenBytes;
+    connection.waitsSinceMs = untakenBytes === 0 ? 0 : nowMs;
     return 0;
   }
-  return nowMs - progress.waitsSinceMs;
+  return nowMs - connection.waitsSinceMs;
+}
+
+/** The read that answers a client at the moment. The kernel takes more of its response while the client does not read. */
+function ownReadOf({ exchanges: [current] }: Connection): OwnRead | undefined {
+  return current && contextOf(current.request)?.ownRead;
 }
 
 interface Written {
-  socket: Socket;
-  progress: ClientProgress;
+  connection: Connection;
   /** The bytes written to the socket, and those of them not yet passed to the kernel. */
   bytes: number;
   waitingBytes: number;

@@ -179,12 +179,11 @@ describe('limits', () => {
 });
 
 describe('connections', () => {
-  it('are gauged and counted, with the bytes that came and went', async () => {
+  it('are gauged, with the bytes that came and went', async () => {
     const gateway = await start();
     const request = rawRequest('GET /health', ['X-Request-Id: r1']);
     const wire = await openWire(gateway.port);
     await gateway.until('gateway_connections', {}, 1);
-    expect(await gateway.value('gateway_connections_accepted_total')).toBe(1);
     expect(await gateway.value('gateway_network_bytes_total', { direction: 'received' })).toBe(0);
     await wire.write(request);
     await wire.over();
@@ -193,7 +192,6 @@ describe('connections', () => {
       gateway.value('gateway_network_bytes_total', { direction });
     expect(await bytes('received')).toBe(request.length);
     expect(await bytes('sent')).toBe(wire.received.length);
-    expect(await gateway.value('gateway_connections_accepted_total')).toBe(1);
   });
 });
 

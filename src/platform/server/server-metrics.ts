@@ -70,12 +70,6 @@ function connectionMetrics({
       read: () => MAX_WAITING_REQUESTS,
     },
     {
-      name: 'gateway_connections_accepted_total',
-      help: 'Connections that clients have opened to the public port.',
-      isCounter: true,
-      read: () => connections.accepted,
-    },
-    {
       name: 'gateway_network_bytes_total',
       help: 'Bytes received from clients and sent to them, heads included.',
       label: 'direction',

@@ -1,11 +1,10 @@
 import type { LookupFunction } from 'node:net';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace';
+import { BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace';
 import type { TraceConfig } from '../trace-config.ts';
 import type { ExportLog } from './export-log.ts';
 
 type ExporterOptions = NonNullable<ConstructorParameters<typeof OTLPTraceExporter>[0]>;
-type ResultCallback = Parameters<SpanExporter['export']>[1];
 
 /** `ExportResultCode.SUCCESS` of `@opentelemetry/core`. */
 const SUCCESS = 0;
@@ -25,7 +24,7 @@ export function spanExport(
     httpAgentOptions: { keepAlive: true, lookup, ...config.tls },
   });
   return new BatchSpanProcessor({
-    exporter: new WatchedExporter(exporter, log),
+    exporter: watched(exporter, log),
     scheduledDelayMillis: config.batch.delayMs,
     exportTimeoutMillis: config.batch.exportTimeoutMs,
     maxQueueSize: config.batch.maxQueueSize,
@@ -34,23 +33,13 @@ export function spanExport(
 }
 
 /** Counts the spans that could not be sent. The processor only reports that something failed. */
-class WatchedExporter implements SpanExporter {
-  private readonly exporter: SpanExporter;
-  private readonly log: ExportLog;
-
-  constructor(exporter: SpanExporter, log: ExportLog) {
-    this.exporter = exporter;
-    this.log = log;
-  }
-
-  export(spans: ReadableSpan[], done: ResultCallback): void {
-    this.exporter.export(spans, (result) => {
-      if (result.code !== SUCCESS) this.log.lost(spans.length, result.error);
-      done(result);
-    });
-  }
-
-  shutdown(): Promise<void> {
-    return this.exporter.shutdown();
-  }
+function watched(exporter: SpanExporter, log: ExportLog): SpanExporter {
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        if (result.code !== SUCCESS) log.lost(spans.length, result.error);
+        done(result);
+      }),
+    shutdown: () => exporter.shutdown(),
+  };
 }

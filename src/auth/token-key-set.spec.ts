@@ -215,6 +215,19 @@ describe('TokenKeySet', () => {
       expect(await outcome(sign(second, 'second'))).toBe('signature');
     });
 
+    // Every token was verified anew whenever its server had failed once.
+    it('has not changed when it is there again as it was', async () => {
+      await start();
+      const { version } = keySet;
+      fail();
+      await jest.advanceTimersByTimeAsync(REFRESH_MS);
+      expect(keySet.isGood).toBe(false);
+      serve(first);
+      await jest.advanceTimersByTimeAsync(REFRESH_MS);
+      await until('the set', () => keySet.isGood);
+      expect(keySet.version).toBe(version);
+    });
+
     it('says so once, not at every attempt', async () => {
       await start();
       fail();

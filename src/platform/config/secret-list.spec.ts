@@ -167,7 +167,9 @@ describe('SecretList', () => {
 
     const reload = nextLine();
     await replaceFile(OLD);
-    expect(await reload).toMatchObject({ message: 'secrets reloaded' });
+    expect(await reload).toMatchObject({ message: 'secrets reloaded', entries: 1 });
     expect(entries()).toEqual([INLINE, OLD]);
+    // Every open read was looked at again, although nothing had changed for it.
+    expect(list.version).toBe(0);
   });
 });

@@ -16,6 +16,8 @@ export class SecretList<Entry> {
   version = 0;
   /** What was seen when the file was last read: the digest of its text, or why there was none. */
   private seen: string | undefined;
+  /** The digest of the text whose entries are in use. */
+  private inUse: string | undefined;
   private reading: Promise<void> | undefined;
   private readonly source: SecretSource<Entry>;
   private readonly logger: Pick<Logger, 'error' | 'info'>;
@@ -33,7 +35,7 @@ export class SecretList<Entry> {
     this.logger = logger;
     this.readText = readText;
     this.readTimeoutMs = readTimeoutMs;
-    this.seen = source.file?.digest;
+    this.seen = this.inUse = source.file?.digest;
     this.entries = [...source.inline, ...(source.file?.entries ?? [])];
   }
 
@@ -77,16 +79,21 @@ export class SecretList<Entry> {
     }
     const digest = digestOf(text);
     if (digest === this.seen) return;
-    const { entries, problems } = parse(text, this.entries);
-    if (problems.length > 0 || entries.length === 0) {
-      this.keepOld(digest, problems.join(', ') || 'holds no entry');
-      return;
+    // A file that is back as it was changes nothing for those who go by the version.
+    if (digest !== this.inUse) {
+      const { entries, problems } = parse(text, this.entries);
+      if (problems.length > 0 || entries.length === 0) {
+        this.keepOld(digest, problems.join(', ') || 'holds no entry');
+        return;
+      }
+      this.inUse = digest;
+      this.version++;
+      this.entries = [...this.source.inline, ...entries];
     }
     this.seen = digest;
     this.isFileGood = true;
-    this.version++;
-    this.entries = [...this.source.inline, ...entries];
-    this.logger.info({ setting: this.name, entries: entries.length }, 'secrets reloaded');
+    const entries = this.entries.length - this.source.inline.length;
+    this.logger.info({ setting: this.name, entries }, 'secrets reloaded');
   }
 
   private keepOld(seen: string, problem: string): void {

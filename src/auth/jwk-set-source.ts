@@ -23,7 +23,9 @@ function noJwkSet(code: string, cause?: unknown): Error {
  * URL.
  */
 export function jwkSetSource(location: string, lookup?: LookupFunction): JwkSetSource {
-  const isUrl = /^https?:\/\//i.test(location);
+  if (!/^https?:\/\//i.test(location)) {
+    return { read: async () => ordered(await readSmallFile(location)), refreshMs: 1_000 };
+  }
   // A connection for each read: the server may close a kept one just when the next read begins.
   const dispatcher = new Agent({
     connect: { lookup },
@@ -31,16 +33,16 @@ export function jwkSetSource(location: string, lookup?: LookupFunction): JwkSetS
     allowH2: false,
     maxResponseSize: MAX_FILE_BYTES,
   });
-  const read = async (): Promise<string> => {
-    const text = await (isUrl ? fetchText(location, dispatcher) : readSmallFile(location));
-    try {
-      return orderedJwkSet(text);
-    } catch {
-      throw noJwkSet('no JSON with keys');
-    }
-  };
-  // A key that is withdrawn at a URL ends the reads that it opened within 5 s, if the server answers within a second.
-  return { read, refreshMs: isUrl ? 2_000 : 1_000 };
+  // A withdrawn key ends the reads that it opened within 5 s, if the server answers within a second.
+  return { read: async () => ordered(await fetchText(location, dispatcher)), refreshMs: 2_000 };
+}
+
+function ordered(text: string): string {
+  try {
+    return orderedJwkSet(text);
+  } catch {
+    throw noJwkSet('no JSON with keys');
+  }
 }
 
 /** Redirects are not followed, because only the setting decides whose keys are trusted. */

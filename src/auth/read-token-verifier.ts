@@ -125,12 +125,11 @@ export class ReadTokenVerifier implements OnModuleDestroy {
     const isNamed = typeof kid === 'string';
     const fitting = () =>
       keySet.keys.filter((key) => key.algorithms.includes(alg) && (!isNamed || key.kid === kid));
+    const { version } = keySet;
     let verified = await verifiedWith(fitting(), credential, alg);
-    if (!verified && keySet.nextRead) {
-      // The key may be newer than the set.
-      await keySet.nextRead;
-      verified = await verifiedWith(fitting(), credential, alg);
-    }
+    // The key may be newer than the set.
+    if (!verified) await keySet.nextRead;
+    if (keySet.version !== version) verified ??= await verifiedWith(fitting(), credential, alg);
     if (verified) return verified;
     if (!keySet.isGood && (!isNamed || fitting().length === 0)) {
       throw new GatewayError(

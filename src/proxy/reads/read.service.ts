@@ -77,8 +77,8 @@ export class ReadService implements OnApplicationShutdown {
     for (const { expiresAtMs, expiryError, openRead } of this.openRequests) {
       // An API key has no end.
       if (!openRead || !expiryError || expiresAtMs === undefined) continue;
-      this.nextEndMs = Math.min(this.nextEndMs, expiresAtMs);
       if (expiresAtMs <= nowMs) openRead.endEarly(expiryError());
+      else this.nextEndMs = Math.min(this.nextEndMs, expiresAtMs);
     }
   }
 }

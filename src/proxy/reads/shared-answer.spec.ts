@@ -364,6 +364,18 @@ describe('SharedAnswer', () => {
       expect([exchange.isCancelled, held.of('answers')]).toEqual([true, 0]);
     });
 
+    it('leaves it to another one if the one that it was sent for has gone', () => {
+      const [first, ...others] = begin(3);
+      first?.leave('gone');
+      bring(MIB);
+      send(1);
+      const stays = others.filter((reader) => !apart().includes(reader));
+      expect([apart().length, stays.length, exchange.isCancelled]).toEqual([1, 1, false]);
+      end();
+      stays[0]?.takeAll();
+      expect(stays[0]?.received.length).toBe(MIB + 1);
+    });
+
     it('collects a response of a mebibyte', () => {
       const readers = begin(2);
       bring(MIB);

@@ -171,7 +171,7 @@ export class SharedAnswer implements AnswerHandler {
   onHead(statusCode: number, headers: HeaderList): void {
     const head = (this.head = new ReadHead(statusCode, headers));
     this.heardAtMs = awakeMs();
-    if (head.isForOne) this.sendOthersApart();
+    if (head.isForOne) this.sendOthersApart(({ call }) => call === this.call);
     if (!this.hasReaders) return;
     if (head.isEventStream) {
       const boundary = head.isEncoded
@@ -199,7 +199,8 @@ export class SharedAnswer implements AnswerHandler {
       // A large body must not delay the readers that wait for their turn.
       this.release();
       if (!this.hasBegun) {
-        this.sendOthersApart();
+        const { first } = this.readers;
+        this.sendOthersApart((reader) => reader === first);
         this.begin();
       }
     }
@@ -343,10 +344,10 @@ export class SharedAnswer implements AnswerHandler {
     call.context.sharedWith = call === first ? undefined : first.context;
   }
 
-  /** All readers but the one whose request was sent send a request of their own. */
-  private sendOthersApart(): void {
+  /** All readers except the one that stays send a request of their own. */
+  private sendOthersApart(stays: (reader: AnswerReader) => boolean): void {
     for (const reader of this.readers.snapshot()) {
-      if (reader.call === this.call) continue;
+      if (stays(reader)) continue;
       this.readers.delete(reader);
       SharedAnswer.sendApart(reader, this.held);
     }

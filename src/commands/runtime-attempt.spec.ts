@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Socket } from 'node:net';
-import { comes, fakeTime, settled } from '../../test/support/fake-time.ts';
+import { comes, settled } from '../../test/support/fake-time.ts';
 import { HistoryExchanges, RESPONSE_MS } from '../../test/support/history-exchanges.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { HeldBytes } from '../platform/memory/held-bytes.ts';
@@ -33,13 +33,11 @@ describe('attempt', () => {
   let held: HeldBytes;
 
   beforeEach(async () => {
-    fakeTime();
     held = new HeldBytes(1_000_000);
     runtime = await HistoryExchanges.start();
   });
   afterEach(async () => {
     await runtime.stop();
-    jest.useRealTimers();
     expect(held.total).toBe(0);
   });
   const send = (): Promise<RuntimeAnswer> => attempt(runtime.upstream, REQUEST, held);

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { pino } from 'pino';
 import type { NameResolver } from '../../src/platform/names/name-resolver.ts';
 import { RequestRecord } from '../../src/platform/telemetry/request-record.ts';
@@ -10,7 +11,7 @@ import type {
 } from '../../src/proxy/upstream/exchange.ts';
 import type { ReadUpstream } from '../../src/proxy/upstream/upstream.ts';
 import { startRawStore, type RawRequest, type RawStore } from './raw-store.ts';
-import { comes, pass, settled } from './fake-time.ts';
+import { comes, fakeTime, pass, settled } from './fake-time.ts';
 import { upstreamsWith } from './upstreams.ts';
 
 export const RESPONSE_MS = 15_000;
@@ -98,13 +99,16 @@ export class HistoryExchanges {
     this.upstream = upstreams.history;
   }
 
+  /** Time is fake from now on, until `stop`. */
   static async start(env: Record<string, string> = {}, host?: string): Promise<HistoryExchanges> {
+    fakeTime();
     return new HistoryExchanges(await startRawStore(host), env);
   }
 
   async stop(): Promise<void> {
     this.upstream.close();
     await this.store.stop();
+    jest.useRealTimers();
   }
 
   /** Sends a plain read, unless the request is another one. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { comes, fakeTime, pass, settled } from '../../../test/support/fake-time.ts';
+import { comes, pass, settled } from '../../../test/support/fake-time.ts';
 import {
   HistoryExchanges,
   RESPONSE_MS,
@@ -16,12 +16,10 @@ describe('Exchange', () => {
   let history: HistoryExchanges;
 
   beforeEach(async () => {
-    fakeTime();
     history = await HistoryExchanges.start();
   });
   afterEach(async () => {
     await history.stop();
-    jest.useRealTimers();
   });
   const send: HistoryExchanges['send'] = (...request) => history.send(...request);
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Socket } from 'node:net';
-import { comes, fakeTime, pass, settled } from '../../../test/support/fake-time.ts';
+import { comes, pass, settled } from '../../../test/support/fake-time.ts';
 import {
   HistoryExchanges,
   LIVE_MS,
@@ -20,13 +20,11 @@ describe('a probe', () => {
   let history: HistoryExchanges;
 
   beforeEach(async () => {
-    fakeTime();
     history = await HistoryExchanges.start();
   });
   afterEach(async () => {
     await history.stop();
     jest.restoreAllMocks();
-    jest.useRealTimers();
   });
 
   const send: HistoryExchanges['send'] = (...request) => history.send(...request);

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { fakeTime, pass } from '../../../test/support/fake-time.ts';
+import { pass } from '../../../test/support/fake-time.ts';
 import { HistoryExchanges, RESPONSE_MS } from '../../../test/support/history-exchanges.ts';
 import { listening } from '../../../test/support/listening.ts';
 
@@ -18,7 +18,6 @@ describeOnLinux('a name with a server that answers and one that is silent (Linux
   let stopSilent: () => Promise<void>;
 
   beforeEach(async () => {
-    fakeTime();
     exchanges = await HistoryExchanges.start({}, ANSWERING);
     exchanges.names.addresses = [ANSWERING, SILENT];
     connectionsToSilent = 0;
@@ -34,7 +33,6 @@ describeOnLinux('a name with a server that answers and one that is silent (Linux
     await exchanges.stop();
     await stopSilent();
     jest.restoreAllMocks();
-    jest.useRealTimers();
   });
 
   it('has the second try of a request at the one that answers, and everything after it', async () => {

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { comes, fakeTime, pass } from '../../../test/support/fake-time.ts';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { comes, pass } from '../../../test/support/fake-time.ts';
 import { HistoryExchanges } from '../../../test/support/history-exchanges.ts';
 import { upstreamsWith } from '../../../test/support/upstreams.ts';
 import { MAX_OPENING_CONNECTIONS } from './connections/connection-pool.ts';
@@ -35,12 +35,10 @@ describe('Upstream', () => {
   describe('with requests', () => {
     let exchanges: HistoryExchanges;
     beforeEach(async () => {
-      fakeTime();
       exchanges = await HistoryExchanges.start();
     });
     afterEach(async () => {
       await exchanges.stop();
-      jest.useRealTimers();
     });
 
     it('lets a write wait for no crowd of reads', async () => {

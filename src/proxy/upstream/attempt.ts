@@ -1,23 +1,12 @@
 import { GatewayError } from '../../platform/errors/gateway-error.ts';
-import { headerValue, withHeaders, type HeaderList } from '../../platform/http/header-list.ts';
+import { withHeaders } from '../../platform/http/header-list.ts';
 import type { RequestRecord } from '../../platform/telemetry/request-record.ts';
-import { isEventStream } from './media-types.ts';
 import { failureOf, type UpstreamFailure, type UpstreamName } from './upstream-failure.ts';
 import type { ConnectionTaker } from './connections/connection-line.ts';
 import type { ConnectionPool } from './connections/connection-pool.ts';
 import type { UpstreamConnection } from './connections/connection.ts';
-import type { WireHandler, WireRequest } from './connections/wire-exchange.ts';
+import type { WireAttempt, WireHandler, WireRequest } from './connections/wire-exchange.ts';
 import type { Reached } from './send-again.ts';
-
-/** What an attempt tells. Nothing follows the end or the failure. */
-export interface AttemptOwner {
-  onBodySent(attempt: Attempt): void;
-  onHead(attempt: Attempt, statusCode: number, headers: HeaderList): void;
-  onChunk(attempt: Attempt, chunk: Buffer): void;
-  onEnd(attempt: Attempt): void;
-  onError(attempt: Attempt, error: Error, reached: Reached): void;
-  onUnproven(attempt: Attempt): void;
-}
 
 /** Observes every upstream request, for the metrics and the traces. It must not throw. */
 export interface AttemptObserver {
@@ -42,7 +31,8 @@ export interface AttemptUpstream {
 }
 
 /** One try at a request on one connection. */
-export class Attempt implements WireHandler, ConnectionTaker {
+export class Attempt implements WireAttempt, ConnectionTaker {
+  readonly owner: WireHandler<Attempt>;
   readonly upstream: AttemptUpstream;
   readonly request: AttemptRequest;
   /** Milliseconds of `performance.now()`, like the other times. */
@@ -57,16 +47,14 @@ export class Attempt implements WireHandler, ConnectionTaker {
   headers: Record<string, string> | undefined;
   /** The tracer's own data. */
   span: unknown;
-  mayBeSilent = false;
   /** Whether an earlier request had its response on the connection. */
   wasKept = false;
   /** Undefined before it has one and after its end, when another request may have it. */
   connection: UpstreamConnection | undefined;
-  private readonly owner: AttemptOwner;
   private readonly pool: ConnectionPool;
 
   constructor(
-    owner: AttemptOwner,
+    owner: WireHandler<Attempt>,
     pool: ConnectionPool,
     request: AttemptRequest,
     upstream: AttemptUpstream,
@@ -96,32 +84,9 @@ export class Attempt implements WireHandler, ConnectionTaker {
     connection.send(sent, this);
   }
 
-  onBodySent(): void {
-    this.owner.onBodySent(this);
-  }
-
-  onHead(statusCode: number, headers: HeaderList): void {
-    this.mayBeSilent = isEventStream(headerValue(headers, 'content-type'));
-    this.owner.onHead(this, statusCode, headers);
-  }
-
-  onChunk(chunk: Buffer): void {
-    this.owner.onChunk(this, chunk);
-  }
-
-  onEnd(): void {
-    const { connection } = this;
-    this.finish(undefined);
-    if (connection) this.pool.giveBack(connection);
-    this.owner.onEnd(this);
-  }
-
+  /** It gets no connection. */
   onError(error: Error, reached: Reached): void {
     this.owner.onError(this, error, reached);
-  }
-
-  onUnproven(): void {
-    this.owner.onUnproven(this);
   }
 
   /** Waits for another connection, as this one took too long to open. */
@@ -139,18 +104,17 @@ export class Attempt implements WireHandler, ConnectionTaker {
     for (const observer of upstream.observers) observer.answered?.(this);
   }
 
-  /** Ends it and its connection. The owner gets no further call. `how` is for the metrics: why, or the error. */
+  /**
+   * Ends it. Its connection is kept if the response is complete, and closed if not. The owner gets no further call. `how` is
+   * for the metrics: why, or the error.
+   */
   end(how: UpstreamFailure | GatewayError | undefined): void {
     if (this.isOver) return;
     const { connection } = this;
-    this.finish(how instanceof GatewayError ? failureOf(how) : how);
-    if (connection) this.pool.drop(connection);
-  }
-
-  private finish(failure: UpstreamFailure | undefined): void {
     this.connection = undefined;
-    this.failure = failure;
+    this.failure = how instanceof GatewayError ? failureOf(how) : how;
     this.endedAtMs = performance.now();
     for (const observer of this.upstream.observers) observer.ended?.(this);
+    if (connection) this.pool.giveBack(connection);
   }
 }

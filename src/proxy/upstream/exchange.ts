@@ -7,15 +7,11 @@ import type {
 import type { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { headerValue, type HeaderList } from '../../platform/http/header-list.ts';
 import type { RequestRecord } from '../../platform/telemetry/request-record.ts';
-import {
-  Attempt,
-  type AttemptOwner,
-  type AttemptRequest,
-  type AttemptUpstream,
-} from './attempt.ts';
+import { Attempt, type AttemptRequest, type AttemptUpstream } from './attempt.ts';
 import { ConnectTimeout } from './connections/connection-errors.ts';
 import type { ConnectionPool } from './connections/connection-pool.ts';
 import { PROVEN_MS } from './connections/idle-time.ts';
+import type { WireHandler } from './connections/wire-exchange.ts';
 import type { Reached } from './send-again.ts';
 import { upstreamError } from './upstream-error.ts';
 import { answerFault, RefusedCredential, type JudgingUpstream } from './usable-answer.ts';
@@ -80,7 +76,7 @@ const LIVE_GRACE_MS = 1_000;
  * One request and its response, on one connection or on several: it is sent again if the upstream had closed a kept
  * connection, and once more beside the first if nothing came for a while (the probe). The handler gets one response.
  */
-export class Exchange implements AttemptOwner, UnorderedListItem {
+export class Exchange implements WireHandler<Attempt>, UnorderedListItem {
   listIndex: number | undefined;
   private readonly upstream: ExchangeUpstream;
   private readonly pool: ConnectionPool;
@@ -210,7 +206,6 @@ export class Exchange implements AttemptOwner, UnorderedListItem {
   }
 
   onEnd(): void {
-    this.attempt = undefined;
     this.end(undefined);
     this.passOn(() => this.handler.onEnd());
   }

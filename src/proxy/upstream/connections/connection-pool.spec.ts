@@ -72,9 +72,8 @@ class Read implements ConnectionTaker {
     this.connection = connection;
     let status = 0;
     const request = { method: 'GET', target: '/', headers: ['host', 'store.test'] };
-    connection.send(request, {
-      mayBeSilent: false,
-      onHead: (statusCode) => {
+    const owner = {
+      onHead: (_: unknown, statusCode: number) => {
         status = statusCode;
       },
       onChunk: () => undefined,
@@ -83,10 +82,11 @@ class Read implements ConnectionTaker {
         this.pool.giveBack(connection);
         this.resolve(status);
       },
-      onError: (error) => this.onError(error),
+      onError: (_: unknown, error: Error) => this.onError(error),
       onBodySent: () => undefined,
       onUnproven: () => void (this.isUnproven = true),
-    });
+    };
+    connection.send(request, { owner });
   }
 
   onError(error: Error): void {

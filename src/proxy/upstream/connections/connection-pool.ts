@@ -108,7 +108,8 @@ export class ConnectionPool {
   endUnproven(beforeMs: number): void {
     const unproven = [...this.all].filter((each) => each.isOpen && each.provenAtMs < beforeMs);
     for (const connection of unproven) {
-      if (connection.handler) connection.handler.onUnproven();
+      const { attempt } = connection;
+      if (attempt) attempt.owner.onUnproven(attempt);
       else this.drop(connection);
     }
   }

@@ -86,21 +86,18 @@ function outcomeOf(
 ): Promise<Outcome> {
   const outcome: Outcome = { status: undefined, headers: [], body: '' };
   const over = new Promise<Outcome>((resolve) => {
-    connection.send(
-      { ...READ, ...request },
-      {
-        mayBeSilent: false,
-        onHead: (status, headers) => Object.assign(outcome, { status, headers }),
-        onChunk: (chunk) => {
-          outcome.body += chunk.toString('latin1');
-        },
-        onEnd: () => resolve(outcome),
-        onError: (error, reached) => resolve({ ...outcome, error, reached }),
-        onUnproven: () => undefined,
-        onBodySent: () => undefined,
-        ...handler,
+    const owner: WireHandler = {
+      onHead: (_, status, headers) => Object.assign(outcome, { status, headers }),
+      onChunk: (_, chunk) => {
+        outcome.body += chunk.toString('latin1');
       },
-    );
+      onEnd: () => resolve(outcome),
+      onError: (_, error, reached) => resolve({ ...outcome, error, reached }),
+      onUnproven: () => undefined,
+      onBodySent: () => undefined,
+      ...handler,
+    };
+    connection.send({ ...READ, ...request }, { owner });
   });
   return awaited('the request is over', over);
 }
@@ -301,7 +298,7 @@ describe('UpstreamConnection', () => {
       connection,
       {},
       {
-        onChunk: (chunk) => {
+        onChunk: (_, chunk) => {
           bytes += chunk.length;
           const atPause = bytes;
           connection.pause();
@@ -447,12 +444,13 @@ describe('UpstreamConnection', () => {
   describe('checked now and then', () => {
     const TIMEOUTS = { connectMs: 1_000, stallMs: 100, silenceMs: 9_000 };
     const BEGUN = 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel';
+    const EVENTS = BEGUN.replace('\r\n', '\r\nContent-Type: text/event-stream\r\n');
 
     /** Resolves once the beginning of the body is there; the outcome is that of the whole. */
-    async function begin(mayBeSilent: boolean, answer = BEGUN) {
+    async function begin(answer = BEGUN) {
       await connectToUpstream(answer);
       const begun = Promise.withResolvers<void>();
-      const handler = { mayBeSilent, onChunk: () => begun.resolve() };
+      const handler = { onChunk: () => begun.resolve() };
       const outcome = outcomeOf(connection, {}, handler).then(({ error }) => error);
       if (answer !== '') await begun.promise;
       return { outcome };
@@ -464,21 +462,21 @@ describe('UpstreamConnection', () => {
     // 100 reads and 50 registry calls whose upstream stopped in the middle had no end. A live read whose connection had
     // died brought no event for 290 s.
     it.each([
-      ['a body', false, 100],
-      ['an event stream', true, 9_000],
-    ])('breaks %s off of which nothing more comes', async (_, mayBeSilent, longestMs) => {
-      const { outcome } = await begin(mayBeSilent);
+      ['a body', BEGUN, 100],
+      ['an event stream', EVENTS, 9_000],
+    ])('breaks %s off of which nothing more comes', async (_, answer, longestMs) => {
+      const { outcome } = await begin(answer);
       checkAt(0, longestMs - 1);
-      expect(connection.handler).toBeDefined();
+      expect(connection.attempt).toBeDefined();
       checkAt(longestMs);
       expect(await outcome).toEqual(new BodyStalled(longestMs));
     });
 
     it.each([
-      ['may be silent', true, () => undefined],
-      ['is paused for its reader', false, () => connection.pause()],
-    ])('leaves one alone that %s', async (_, mayBeSilent, prepare) => {
-      const { outcome } = await begin(mayBeSilent);
+      ['may be silent', EVENTS, () => undefined],
+      ['is paused for its reader', BEGUN, () => connection.pause()],
+    ])('leaves one alone that %s', async (_, answer, prepare) => {
+      const { outcome } = await begin(answer);
       prepare();
       checkAt(0, 8_999);
       connection.resume();
@@ -487,11 +485,10 @@ describe('UpstreamConnection', () => {
     });
 
     it('begins to count again with each byte', async () => {
-      const begun = await begin(false);
+      const begun = await begin();
       checkAt(0, 99);
       let pieces = 0;
-      const { handler } = connection;
-      handler!.onChunk = () => void pieces++;
+      connection.attempt!.owner.onChunk = () => void pieces++;
       upstream?.sockets[0]?.write('l');
       await until('the piece has come', () => pieces === 1);
       checkAt(100, 199);
@@ -500,7 +497,7 @@ describe('UpstreamConnection', () => {
     });
 
     it('leaves one alone whose answer has not begun', async () => {
-      const { outcome } = await begin(false, '');
+      const { outcome } = await begin('');
       await upstream?.asked.promise;
       checkAt(0, 10_000);
       upstream?.sockets[0]?.write(HELLO);

@@ -1,16 +1,17 @@
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { joined } from './joined.ts';
 import { headerValue, type HeaderList } from '../../../platform/http/header-list.ts';
-import type { Reached } from '../send-again.ts';
 import { AnswerParser } from '../../../platform/private-parts/answer-parser.ts';
+import { isEventStream } from '../media-types.ts';
+import type { Reached } from '../send-again.ts';
 import { BodyStalled, ConnectionClosed, ConnectTimeout, UnprovenEnd } from './connection-errors.ts';
 import type { Connector } from './connector.ts';
 import { bodyMayFollow, IDLE_TIMEOUT_MS, idleTimeoutMs, MAX_AGE_MS } from './idle-time.ts';
+import { joined } from './joined.ts';
 import { requestText } from './request-text.ts';
 import { mayReadOn, type TurnWaiter } from './turn-share.ts';
-import type { WireHandler, WireRequest } from './wire-exchange.ts';
+import type { WireAttempt, WireRequest } from './wire-exchange.ts';
 
 const READ_BYTES = 65_536;
 /** From this size, a piece of a body is passed on by itself. */
@@ -67,9 +68,11 @@ export class UpstreamConnection implements TurnWaiter {
   private readonly parser: AnswerParser;
   /** Small pieces of the body within the bytes that are being parsed. */
   private pieces: Buffer[] = [];
-  /** The observer of the current request. */
-  handler: WireHandler | undefined;
+  /** The current request. */
+  attempt: WireAttempt | undefined;
   private method = 'GET';
+  /** Whether the body of its response may be silent for a long time, like an event stream. */
+  private mayBeSilent = false;
   /** The streamed body that is being sent, and how many bytes had left at the last look. Whoever gave it ends the request if it breaks off. */
   private body: Readable | undefined;
   private sentBytes = 0;
@@ -109,8 +112,8 @@ export class UpstreamConnection implements TurnWaiter {
   }
 
   /** Sends a request. There may be only one at a time. */
-  send(request: WireRequest, handler: WireHandler): void {
-    this.handler = handler;
+  send(request: WireRequest, attempt: WireAttempt): void {
+    this.attempt = attempt;
     this.method = request.method;
     this.reached = 'nowhere';
     this.usableUntilMs = 0;
@@ -157,8 +160,8 @@ export class UpstreamConnection implements TurnWaiter {
       }
       return;
     }
-    const isOwed = this.parser.isInBody && !this.isPaused && this.handler !== undefined;
-    const longestMs = this.handler?.mayBeSilent ? silenceMs : stallMs;
+    const isOwed = this.parser.isInBody && !this.isPaused && this.attempt !== undefined;
+    const longestMs = this.mayBeSilent ? silenceMs : stallMs;
     if (!isOwed || this.comings !== this.seenComings) {
       this.seenComings = this.comings;
       this.stillSinceMs = nowMs;
@@ -177,7 +180,7 @@ export class UpstreamConnection implements TurnWaiter {
     this.address = this.socket.remoteAddress;
     const { unsent } = this;
     this.unsent = undefined;
-    if (unsent && this.handler) this.write(unsent);
+    if (unsent && this.attempt) this.write(unsent);
     this.options.onSettled(true);
   }
 
@@ -205,7 +208,7 @@ export class UpstreamConnection implements TurnWaiter {
   }
 
   private onBytes(length: number): boolean {
-    if (!this.handler) {
+    if (!this.attempt) {
       // The bytes belong to no request.
       this.options.onLost(this);
       return true;
@@ -229,7 +232,8 @@ export class UpstreamConnection implements TurnWaiter {
     const header = (name: string): string | undefined => headerValue(headers, name);
     const isOpenEnded = bodyMayFollow(this.method, statusCode, header);
     this.idleTimeoutMs = isOpenEnded ? 0 : idleTimeoutMs(headers);
-    this.handler?.onHead(statusCode, headers);
+    this.mayBeSilent = isEventStream(header('content-type'));
+    this.attempt?.owner.onHead(this.attempt, statusCode, headers);
   }
 
   private onBody(piece: Buffer): void {
@@ -240,7 +244,7 @@ export class UpstreamConnection implements TurnWaiter {
     if (this.pieces.length > 0) this.passOnPieces();
     // The reference is cleared at once, because V8 keeps everything alive that an old object references until its
     // next full collection.
-    this.handler?.onChunk(piece);
+    this.attempt?.owner.onChunk(this.attempt, piece);
   }
 
   /** Joins small pieces of a body that arrived together, because each costs as much as a large one. */
@@ -248,11 +252,12 @@ export class UpstreamConnection implements TurnWaiter {
     const { pieces } = this;
     this.pieces = [];
     const [only] = pieces;
-    this.handler?.onChunk(pieces.length === 1 && only ? only : joined(pieces));
+    const chunk = pieces.length === 1 && only ? only : joined(pieces);
+    this.attempt?.owner.onChunk(this.attempt, chunk);
   }
 
   private onEof(): void {
-    const isInAnswer = this.handler && this.reached === 'answered';
+    const isInAnswer = this.attempt && this.reached === 'answered';
     const error = isInAnswer ? this.parser.finish() : undefined;
     if (this.parser.isComplete) {
       if (this.socket instanceof TLSSocket) this.fail(new UnprovenEnd());
@@ -270,8 +275,8 @@ export class UpstreamConnection implements TurnWaiter {
   }
 
   private finish(isClean: boolean): void {
-    const { handler, options, bornAtMs = 0 } = this;
-    if (!handler) return;
+    const { attempt, options, bornAtMs = 0 } = this;
+    if (!attempt) return;
     // A body that was not sent to its end stands before the next request.
     const isWhole = this.body === undefined;
     this.release();
@@ -283,18 +288,18 @@ export class UpstreamConnection implements TurnWaiter {
       this.isPaused = false;
       if (!this.hasHadItsShare && this.socket.isPaused()) this.socket.resume();
     }
-    handler.onEnd();
+    attempt.owner.onEnd(attempt);
   }
 
   private fail(error: Error): void {
-    const { handler } = this;
+    const { attempt } = this;
     this.release();
-    handler?.onError(error, this.reached);
+    attempt?.owner.onError(attempt, error, this.reached);
   }
 
   /** Its request is over. */
   private release(): void {
-    this.handler = undefined;
+    this.attempt = undefined;
     // The rest is read all the same, because it stands before the next request on the connection of the client.
     this.body?.off('end', this.onBodyEnd).unpipe(this.socket).resume();
     this.body = undefined;
@@ -302,6 +307,6 @@ export class UpstreamConnection implements TurnWaiter {
 
   private readonly onBodyEnd = (): void => {
     this.body = undefined;
-    this.handler?.onBodySent();
+    this.attempt?.owner.onBodySent(this.attempt);
   };
 }

@@ -14,18 +14,21 @@ export interface WireRequest {
 /** The body of a request. One that is streamed has exactly the length that is given. */
 export type RequestBody = { bytes: Buffer } | { stream: Readable; lengthBytes: number };
 
-/** Observes the response of a connection's request. There is no call after `onEnd` or `onError`. */
-export interface WireHandler {
-  /** Whether the body may be silent for a long time, like an event stream. */
-  readonly mayBeSilent: boolean;
+/** One of the attempts of its owner, which learns what becomes of it. */
+export interface WireAttempt {
+  readonly owner: WireHandler<this>;
+}
+
+/** Observes the responses to its attempts. There is no call after `onEnd` or `onError`. */
+export interface WireHandler<Attempt = WireAttempt> {
   /** A streamed body has left. */
-  onBodySent(): void;
-  onHead(statusCode: number, headers: HeaderList): void;
-  onChunk(chunk: Buffer): void;
+  onBodySent(attempt: Attempt): void;
+  onHead(attempt: Attempt, statusCode: number, headers: HeaderList): void;
+  onChunk(attempt: Attempt, chunk: Buffer): void;
   /** The response is complete. */
-  onEnd(): void;
+  onEnd(attempt: Attempt): void;
   /** There is no response, or it was cut or is invalid. */
-  onError(error: Error, reached: Reached): void;
+  onError(attempt: Attempt, error: Error, reached: Reached): void;
   /** The connection has most likely died silently: it has not answered since before another one was found dead. */
-  onUnproven(): void;
+  onUnproven(attempt: Attempt): void;
 }

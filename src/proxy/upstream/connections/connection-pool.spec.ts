@@ -15,9 +15,13 @@ import { listening } from '../../../../test/support/listening.ts';
 import { fakeTime, pass } from '../../../../test/support/fake-time.ts';
 import { awaited, until } from '../../../../test/support/until.ts';
 import { GatewayError } from '../../../platform/errors/gateway-error.ts';
-import type { ConnectionTaker } from './connection-line.ts';
 import { ConnectTimeout } from './connection-errors.ts';
-import { ConnectionPool, MAX_OPENING_CONNECTIONS, type PoolOptions } from './connection-pool.ts';
+import {
+  ConnectionPool,
+  MAX_OPENING_CONNECTIONS,
+  type ConnectionTaker,
+  type PoolOptions,
+} from './connection-pool.ts';
 import type { UpstreamConnection } from './connection.ts';
 import type { Connector } from './connector.ts';
 

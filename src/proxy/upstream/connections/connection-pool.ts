@@ -1,5 +1,6 @@
 import { awakeMs } from '../../../platform/clock/awake-clock.ts';
-import { ConnectionLine, type ConnectionTaker } from './connection-line.ts';
+import { overloaded } from '../../../platform/errors/gateway-error.ts';
+import type { Reached } from '../send-again.ts';
 import { UpstreamConnection, type ConnectionTimeouts } from './connection.ts';
 import type { Connector } from './connector.ts';
 
@@ -13,8 +14,19 @@ export const MAX_OPENING_CONNECTIONS = 128;
 const MAX_OPENING_TLS_CONNECTIONS = 64;
 /** While others open, a connection may take this many times longer, because it may wait in the server's accept queue. */
 const PATIENCE_IN_A_CROWD = 4;
+/** The most requests that wait for one. With TLS each handshake takes a millisecond of this process. */
+const MAX_WAITING = 16_384;
 /** How often all connections are checked. */
 const CHECK_INTERVAL_MS = 250;
+
+/** A request that needs a connection. */
+export interface ConnectionTaker {
+  /** Whether it no longer needs a connection. */
+  readonly isOver: boolean;
+  send(connection: UpstreamConnection): void;
+  /** No connection opened in time, or too many requests wait. */
+  onError(error: Error, reached: Reached): void;
+}
 
 export interface PoolOptions {
   connect: Connector;
@@ -35,6 +47,9 @@ export interface PoolOptions {
  * The pool keeps as many as were busy lately: it opens one only if all others are busy, and closes one that was
  * idle for a while. A fixed size would close and open thousands of connections with each event for as many waiting
  * readers.
+ *
+ * While the maximum number of connections is opening, further requests wait, within their own deadlines, as long as connections
+ * open: an upstream that accepts many of them one by one is available. When none has opened for a while, they give up.
  */
 export class ConnectionPool {
   private readonly options: PoolOptions;
@@ -44,14 +59,15 @@ export class ConnectionPool {
   private readonly all = new Set<UpstreamConnection>();
   private readonly maxOpening: number;
   private openingCount = 0;
-  private readonly line: ConnectionLine;
+  /** When the last one opened. */
+  private openedAtMs = Number.NEGATIVE_INFINITY;
+  private waiting: ConnectionTaker[] = [];
   private readonly checkTimer = setInterval(() => this.checkConnections(), CHECK_INTERVAL_MS);
 
   constructor(options: PoolOptions) {
     this.options = options;
     this.nowMs = options.nowMs ?? awakeMs;
     this.maxOpening = options.isTls ? MAX_OPENING_TLS_CONNECTIONS : MAX_OPENING_CONNECTIONS;
-    this.line = new ConnectionLine(options.timeouts.connectMs);
     this.checkTimer.unref();
   }
 
@@ -81,12 +97,12 @@ export class ConnectionPool {
    */
   takeFresh(taker: ConnectionTaker, besides?: string): void {
     if (this.openingCount < this.maxOpening) taker.send(this.open(besides));
-    else this.line.add(taker, this.nowMs());
+    else this.wait(taker);
   }
 
   /** Whether a request may try again to connect, because the upstream accepts others. */
   get isWorthWaiting(): boolean {
-    return this.options.isPatient && this.line.isUpstreamThere(this.nowMs());
+    return this.options.isPatient && this.isUpstreamThere;
   }
 
   /** Keeps a connection after a response, if another request may use it. */
@@ -96,7 +112,7 @@ export class ConnectionPool {
       this.drop(connection);
       return;
     }
-    const next = this.line.next();
+    const next = this.nextWaiting();
     if (next) next.send(connection);
     else this.idle.push(connection);
   }
@@ -117,7 +133,7 @@ export class ConnectionPool {
   /** Closes every connection, also busy ones, and opens none for the waiting requests. */
   close(): void {
     clearInterval(this.checkTimer);
-    this.line.clear();
+    this.waiting.length = 0;
     for (const connection of this.all) this.drop(connection);
   }
 
@@ -125,6 +141,31 @@ export class ConnectionPool {
   drop(connection: UpstreamConnection): void {
     this.all.delete(connection);
     connection.discard();
+  }
+
+  private wait(taker: ConnectionTaker): void {
+    // Those that no longer wait are removed at their turn, or when their places are needed.
+    if (this.waiting.length >= MAX_WAITING) {
+      this.waiting = this.waiting.filter((each) => !each.isOver);
+    }
+    if (this.waiting.length < MAX_WAITING) this.waiting.push(taker);
+    else {
+      const what = 'Too many requests wait for a connection to the server behind this route';
+      taker.onError(overloaded('connecting', what), 'nowhere');
+    }
+  }
+
+  /** Removes and returns the request that has waited longest. */
+  private nextWaiting(): ConnectionTaker | undefined {
+    for (;;) {
+      const first = this.waiting.shift();
+      if (!first?.isOver) return first;
+    }
+  }
+
+  /** Whether the upstream has accepted connections lately, so that another attempt makes sense. */
+  private get isUpstreamThere(): boolean {
+    return this.nowMs() - this.openedAtMs < 2 * this.options.timeouts.connectMs;
   }
 
   private open(besides?: string): UpstreamConnection {
@@ -143,10 +184,15 @@ export class ConnectionPool {
 
   private onSettled(isOpen: boolean, failure: Error | undefined): void {
     this.openingCount--;
-    if (isOpen) this.line.opened(this.nowMs());
+    if (isOpen) this.openedAtMs = this.nowMs();
     if (isOpen || failure) this.options.onConnect(failure);
+    if (failure && isLate(failure) && !this.isUpstreamThere) {
+      for (const taker of this.waiting.splice(0)) {
+        if (!taker.isOver) taker.onError(failure, 'nowhere');
+      }
+    }
     while (this.openingCount < this.maxOpening) {
-      const next = this.line.next();
+      const next = this.nextWaiting();
       if (!next) return;
       next.send(this.open());
     }
@@ -158,7 +204,6 @@ export class ConnectionPool {
     const patience = this.isWorthWaiting ? PATIENCE_IN_A_CROWD : 1;
     const current = { ...timeouts, connectMs: patience * timeouts.connectMs };
     for (const connection of this.all) connection.checkTimeouts(nowMs, current);
-    this.line.giveUp(nowMs);
     this.closeIdle();
   }
 
@@ -170,4 +215,9 @@ export class ConnectionPool {
       return false;
     });
   }
+}
+
+/** Whether a connection did not open in time, or the name of its server was not found in time. */
+function isLate(failure: NodeJS.ErrnoException): boolean {
+  return failure.code === 'ETIMEDOUT';
 }

@@ -29,7 +29,6 @@ export const ERROR_REASONS = {
     'open_commands',
     'requests_per_second',
     'memory',
-    'connecting',
     'runtime',
   ],
   read: ['slow_reader'],

@@ -14,7 +14,6 @@ import { Socket } from 'node:net';
 import { listening } from '../../../../test/support/listening.ts';
 import { fakeTime, pass } from '../../../../test/support/fake-time.ts';
 import { awaited, until } from '../../../../test/support/until.ts';
-import { GatewayError } from '../../../platform/errors/gateway-error.ts';
 import { ConnectTimeout } from './connection-errors.ts';
 import {
   ConnectionPool,
@@ -212,14 +211,6 @@ describe('ConnectionPool', () => {
     network.letsIn = true;
     for (const { letIn } of network.knocks.slice(2)) letIn();
     expect(await last.answered).toBe(200);
-  });
-
-  it('turns a read away where too many wait', async () => {
-    reads(MAX_OPENING_CONNECTIONS + 16_384);
-    const [one] = reads(1) as [Read];
-    const error = await one.answered;
-    expect(error).toBeInstanceOf(GatewayError);
-    expect(error).toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '1' } });
   });
 
   // At most 1,024 were kept: each event that 9,000 readers waited for closed and opened the others.

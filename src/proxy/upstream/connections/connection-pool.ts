@@ -1,5 +1,4 @@
 import { awakeMs } from '../../../platform/clock/awake-clock.ts';
-import { overloaded } from '../../../platform/errors/gateway-error.ts';
 import type { Reached } from '../send-again.ts';
 import { UpstreamConnection, type ConnectionTimeouts } from './connection.ts';
 import type { Connector } from './connector.ts';
@@ -14,8 +13,6 @@ export const MAX_OPENING_CONNECTIONS = 128;
 const MAX_OPENING_TLS_CONNECTIONS = 64;
 /** While others open, a connection may take this many times longer, because it may wait in the server's accept queue. */
 const PATIENCE_IN_A_CROWD = 4;
-/** The most requests that wait for one. With TLS each handshake takes a millisecond of this process. */
-const MAX_WAITING = 16_384;
 /** How often all connections are checked. */
 const CHECK_INTERVAL_MS = 250;
 
@@ -24,7 +21,7 @@ export interface ConnectionTaker {
   /** Whether it no longer needs a connection. */
   readonly isOver: boolean;
   send(connection: UpstreamConnection): void;
-  /** No connection opened in time, or too many requests wait. */
+  /** No connection opened in time. */
   onError(error: Error, reached: Reached): void;
 }
 
@@ -61,7 +58,8 @@ export class ConnectionPool {
   private openingCount = 0;
   /** When the last one opened. */
   private openedAtMs = Number.NEGATIVE_INFINITY;
-  private waiting: ConnectionTaker[] = [];
+  /** Those that no longer wait are removed at their turn. */
+  private readonly waiting: ConnectionTaker[] = [];
   private readonly checkTimer = setInterval(() => this.checkConnections(), CHECK_INTERVAL_MS);
 
   constructor(options: PoolOptions) {
@@ -97,7 +95,7 @@ export class ConnectionPool {
    */
   takeFresh(taker: ConnectionTaker, besides?: string): void {
     if (this.openingCount < this.maxOpening) taker.send(this.open(besides));
-    else this.wait(taker);
+    else this.waiting.push(taker);
   }
 
   /** Whether a request may try again to connect, because the upstream accepts others. */
@@ -141,18 +139,6 @@ export class ConnectionPool {
   drop(connection: UpstreamConnection): void {
     this.all.delete(connection);
     connection.discard();
-  }
-
-  private wait(taker: ConnectionTaker): void {
-    // Those that no longer wait are removed at their turn, or when their places are needed.
-    if (this.waiting.length >= MAX_WAITING) {
-      this.waiting = this.waiting.filter((each) => !each.isOver);
-    }
-    if (this.waiting.length < MAX_WAITING) this.waiting.push(taker);
-    else {
-      const what = 'Too many requests wait for a connection to the server behind this route';
-      taker.onError(overloaded('connecting', what), 'nowhere');
-    }
   }
 
   /** Removes and returns the request that has waited longest. */

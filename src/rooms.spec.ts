@@ -19,7 +19,6 @@ const FLOORS = [
   'registry',
   'auth',
   'proxy',
-  'proxy/forward',
   'proxy/reads',
   'proxy/limits',
   'proxy/headers',

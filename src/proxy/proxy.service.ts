@@ -3,15 +3,19 @@ import type { ServerResponse } from 'node:http';
 import { isReadMethod, type ClientRequest } from '../platform/http/client-request.ts';
 import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
 import { ClientGone } from '../platform/http/client-gone.ts';
+import { HeldBytes } from '../platform/memory/held-bytes.ts';
 import { requestContext } from '../platform/server/request-context.ts';
 import { upstreamTarget } from './upstream/upstream-target.ts';
 import type { ReadUpstream, Upstream } from './upstream/upstream.ts';
 import { Upstreams } from './upstream/upstreams.ts';
 import { asHeaderBytes } from './headers/held-secret.ts';
-import { ForwardService } from './forward/forward.service.ts';
 import type { AnswerRules } from './headers/response-headers.ts';
-import { ReadCall } from './reads/read-call.ts';
+import { outgoingBody } from './outgoing-body.ts';
+import { ClientAnswer } from './reads/client-answer.ts';
+import { ProxyCall } from './reads/proxy-call.ts';
 import { ReadService } from './reads/read.service.ts';
+import { Reader } from './reads/reader.ts';
+import { SharedAnswer } from './reads/shared-answer.ts';
 
 /** Forwards a request to an upstream and its response to the client, byte for byte. */
 @Injectable()
@@ -21,8 +25,8 @@ export class ProxyService {
   constructor(
     @InjectConfig() private readonly config: GatewayConfig,
     private readonly reads: ReadService,
-    private readonly forwards: ForwardService,
     private readonly upstreams: Upstreams,
+    private readonly held: HeldBytes,
   ) {
     this.varyNames = config.corsOrigins === '*' ? ['Authorization'] : ['Authorization', 'Origin'];
   }
@@ -40,21 +44,34 @@ export class ProxyService {
     query = requestContext(request).query,
   ): void {
     const context = requestContext(request);
-    const { rawHeaders, method } = request;
+    const { method } = request;
     if (!isReadMethod(method)) throw new Error(`${method} came to the route of reads`);
     context.live = upstream.protocol.liveModeOf(query);
     const rules = this.begin(request, response, upstream, query);
-    const call = new ReadCall(upstream, rules.requestTarget, { method, rawHeaders }, context);
+    const call = new ProxyCall(upstream, rules.requestTarget, request, context);
     this.reads.answer(call, response, rules, onRefused);
   }
 
   /**
-   * Forwards any other request that has been admitted. Throws or rejects with a `GatewayError` until the response has
-   * begun.
+   * Forwards any other request that has been admitted, perhaps with a body, to an answer of its own with one reader. Resolves
+   * when the response is closed. Rejects with a `GatewayError` or `ClientGone` until the response has begun.
    */
-  forward(request: ClientRequest, response: ServerResponse, upstream: Upstream): Promise<void> {
-    const { query } = requestContext(request);
-    return this.forwards.answer(request, response, this.begin(request, response, upstream, query));
+  async forward(
+    request: ClientRequest,
+    response: ServerResponse,
+    upstream: Upstream,
+  ): Promise<void> {
+    const { held } = this;
+    const context = requestContext(request);
+    const rules = this.begin(request, response, upstream, context.query);
+    const call = new ProxyCall(upstream, rules.requestTarget, request, context);
+    call.body = await outgoingBody(request, response, this.config.maxBodyBytes, held);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const client = new ClientAnswer(response, context, rules, held);
+    const reader = new Reader(call, client, () => resolve(), reject);
+    response.once('close', () => reader.onClosed());
+    SharedAnswer.sendApart(reader, held);
+    return promise;
   }
 
   private begin(

@@ -7,7 +7,7 @@ import type { HeaderList } from '../../platform/http/header-list.ts';
 import type { AnswerHandler, Exchange } from '../upstream/exchange.ts';
 import { durableStreams } from '../upstream/protocols/durable-streams.ts';
 import { MAX_WAIT_MS, ReadGroup } from './read-group.ts';
-import type { ReadCall } from './read-call.ts';
+import type { ReadCall } from './proxy-call.ts';
 import { ReadSharing } from './read-sharing.ts';
 import type { AnswerReader, SharedAnswer } from './shared-answer.ts';
 
@@ -73,7 +73,7 @@ class FakeReader implements AnswerReader {
   constructor(requests: FakeRequest[], target = '/x') {
     this.call = {
       target,
-      key: target,
+      clientHeaders: [],
       upstream: { protocol: durableStreams },
       context: {},
       send: (handler: AnswerHandler) => {
@@ -344,7 +344,7 @@ describe('ReadSharing', () => {
     const sharing = new ReadSharing({ sharedReads } as GatewayConfig, new HeldBytes(1_000_000));
     const add = (target: string): FakeReader => {
       const reader = new FakeReader(requests, target);
-      sharing.add(reader.call as ReadCall, reader);
+      sharing.add(reader.call, reader);
       return reader;
     };
     return { requests, add };

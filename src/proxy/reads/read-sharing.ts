@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectConfig, type GatewayConfig } from '../../contract/gateway-config.ts';
 import { HeldBytes } from '../../platform/memory/held-bytes.ts';
 import { isFromNow } from '../upstream/protocols/live-parameter.ts';
-import type { ReadCall } from './read-call.ts';
+import type { ReadCall } from './proxy-call.ts';
 import { ReadGroup } from './read-group.ts';
 import { SharedAnswer, type AnswerReader } from './shared-answer.ts';
 
@@ -29,7 +29,7 @@ export class ReadSharing {
       SharedAnswer.sendApart(reader, this.held);
       return;
     }
-    const { key } = call;
+    const key = keyOf(call);
     let group = this.groups.get(key);
     if (!group) {
       const made = new ReadGroup(isLive, this.held, () => this.forget(key, made));
@@ -42,4 +42,16 @@ export class ReadSharing {
   private forget(key: string, group: ReadGroup): void {
     if (this.groups.get(key) === group) this.groups.delete(key);
   }
+}
+
+/**
+ * Two reads have the same key exactly if one upstream response suits both. It holds everything of the client that is
+ * forwarded, except the parts of the target that the upstream takes for nothing.
+ */
+export function keyOf({ upstream, method, target, clientHeaders }: ReadCall): string {
+  let key = `${upstream.name} ${method} ${upstream.protocol.targetForKey(target)}`;
+  // Values of headers contain no line end.
+  for (let i = 0; i < clientHeaders.length; i += 2)
+    key += `\n${clientHeaders[i]}:${clientHeaders[i + 1]}`;
+  return key;
 }

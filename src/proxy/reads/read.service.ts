@@ -8,7 +8,7 @@ import { Telemetry } from '../../platform/telemetry/telemetry.ts';
 import { OpenRequests } from '../../platform/server/open-requests.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import { ClientAnswer } from './client-answer.ts';
-import type { ReadCall } from './read-call.ts';
+import type { ReadCall } from './proxy-call.ts';
 import { ReadSharing } from './read-sharing.ts';
 import { Reader } from './reader.ts';
 import { READ_SHARES, type AnswerCall } from './shared-answer.ts';

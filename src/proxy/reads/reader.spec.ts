@@ -11,7 +11,7 @@ import { RequestContext } from '../../platform/server/request-context.ts';
 import type { AnswerRules } from '../headers/response-headers.ts';
 import { durableStreams } from '../upstream/protocols/durable-streams.ts';
 import { ClientAnswer } from './client-answer.ts';
-import type { ReadCall } from './read-call.ts';
+import type { ProxyCall } from './proxy-call.ts';
 import { Reader } from './reader.ts';
 import { SharedAnswer } from './shared-answer.ts';
 
@@ -74,7 +74,7 @@ describe('Reader', () => {
         resume: () => undefined,
         cancel: () => void (isCancelled = true),
       }),
-    } as unknown as ReadCall;
+    } as unknown as ProxyCall;
     const made = new Reader(
       call,
       new ClientAnswer(response, call.context, RULES, held),

@@ -8,7 +8,7 @@ import { BodyStalled } from '../upstream/connections/connection-errors.ts';
 import type { Exchange } from '../upstream/exchange.ts';
 import { durableStreams } from '../upstream/protocols/durable-streams.ts';
 import { SharedAnswer, type AnswerReader } from './shared-answer.ts';
-import type { ReadCall } from './read-call.ts';
+import type { ProxyCall } from './proxy-call.ts';
 
 const KIB = 1_024;
 const MIB = 1_048_576;
@@ -53,7 +53,7 @@ class FakeReader implements AnswerReader {
   isEnding = false;
   droppedInMs: number | undefined;
   timedPlace: AnswerReader['timedPlace'];
-  readonly call: ReadCall;
+  readonly call: ProxyCall;
   /** Of the pieces that are under way. */
   sending: number[] = [];
   private answer: SharedAnswer | undefined;
@@ -69,7 +69,7 @@ class FakeReader implements AnswerReader {
         faultOf: (fault: unknown) => new GatewayError('internal_error', String(fault)),
       },
       send: () => (this.share === 'apart' ? new FakeExchange() : exchange) as unknown as Exchange,
-    } as unknown as ReadCall;
+    } as unknown as ProxyCall;
   }
 
   get share(): string | undefined {

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { listening, type Listening } from '../../../test/support/listening.ts';
-import { HeldBytes } from '../../platform/memory/held-bytes.ts';
+import { listening, type Listening } from '../../test/support/listening.ts';
+import { HeldBytes } from '../platform/memory/held-bytes.ts';
 import { outgoingBody } from './outgoing-body.ts';
 
 const MAX_BODY_BYTES = 1_000_000;

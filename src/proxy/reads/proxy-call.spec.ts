@@ -3,7 +3,8 @@ import { upstreamsWith } from '../../../test/support/upstreams.ts';
 import { RequestContext } from '../../platform/server/request-context.ts';
 import type { AnswerHandler } from '../upstream/exchange.ts';
 import type { ReadUpstream } from '../upstream/upstream.ts';
-import { ReadCall } from './read-call.ts';
+import { ProxyCall, type ReadCall } from './proxy-call.ts';
+import { keyOf } from './read-sharing.ts';
 
 interface CallParts {
   upstream: ReadUpstream;
@@ -23,7 +24,7 @@ function callWith({
   rawHeaders = ACCEPT,
   context = new RequestContext('r1', '/streams/t/x', '?offset=-1'),
 }: Partial<CallParts> = {}): ReadCall {
-  return new ReadCall(upstream, target, { method, rawHeaders }, context);
+  return new ProxyCall(upstream, target, { method, rawHeaders }, context);
 }
 
 describe('the key of a read', () => {
@@ -40,7 +41,7 @@ describe('the key of a read', () => {
     ['a header that nobody knows', { rawHeaders: [...ACCEPT, 'Stream-Mode', '1'] }],
     ['a cursor that is no number', { target: '/v1/stream/t/x?offset=-1&cursor=one' }],
   ])('differs by %s', (_what, more) => {
-    expect(callWith(more).key).not.toBe(callWith().key);
+    expect(keyOf(callWith(more))).not.toBe(keyOf(callWith()));
   });
 
   // The headers of the first reader went upstream. With many or long ones 19 of 40 readers got 431.
@@ -59,13 +60,13 @@ describe('the key of a read', () => {
     }).flat();
     const target = '/v1/stream/t/x?offset=-1&cursor=17';
     const context = new RequestContext('r2', '/streams/t/x', '');
-    expect(callWith({ rawHeaders, target, context }).key).toBe(callWith().key);
+    expect(keyOf(callWith({ rawHeaders, target, context }))).toBe(keyOf(callWith()));
   });
 
   it('is the same for no two lists of headers that differ', () => {
     const two = callWith({ rawHeaders: ['stream-a', 'x', 'stream-b', 'y'] });
     const twice = callWith({ rawHeaders: ['stream-a', 'x', 'stream-a', 'b:y'] });
-    expect(two.key).not.toBe(twice.key);
+    expect(keyOf(two)).not.toBe(keyOf(twice));
   });
 });
 

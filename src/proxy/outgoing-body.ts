@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HeldBytes } from '../../platform/memory/held-bytes.ts';
-import { BodyRoom, hasBody, letBodyCome, readBody } from '../../platform/server/request-body.ts';
-import type { RequestBody } from '../upstream/connections/wire-exchange.ts';
+import type { HeldBytes } from '../platform/memory/held-bytes.ts';
+import { BodyRoom, hasBody, letBodyCome, readBody } from '../platform/server/request-body.ts';
+import type { RequestBody } from './upstream/connections/wire-exchange.ts';
 
 /** The most bytes that are held of a body in transit: the buffers of two streams. */
 const STREAMED_BODY_BYTES = 131_072;
 
 /**
- * The body of a request, or undefined if it is empty. A body with a declared length is streamed. A body without one is buffered up to the cap, so that a larger one never reaches the upstream. Rejects
- * with `body_too_large`, `overloaded` or `ClientGone`.
+ * The body of a request, or undefined if it is empty. A body with a declared length is streamed. A body without one is buffered
+ * up to the cap, so that a larger one never reaches the upstream. Rejects with `body_too_large`, `overloaded` or `ClientGone`.
  */
 export async function outgoingBody(
   request: IncomingMessage,

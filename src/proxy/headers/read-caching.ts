@@ -4,19 +4,6 @@
  * added unless it or `no-store` is there (RFC 9111 §3.5, §5.2.2).
  */
 export function privateCacheControl(upstreamValue = ''): string {
-  let value = KNOWN.get(upstreamValue);
-  if (value === undefined) {
-    value = madePrivate(upstreamValue);
-    if (KNOWN.size < MAX_KNOWN) KNOWN.set(upstreamValue, value);
-  }
-  return value;
-}
-
-/** Upstreams repeat a few values, and parsing one takes a microsecond. */
-const KNOWN = new Map<string, string>();
-const MAX_KNOWN = 100;
-
-function madePrivate(upstreamValue: string): string {
   const directives: string[] = [];
   for (const directive of splitDirectives(upstreamValue)) {
     const name = (directive.split('=', 1)[0] ?? '').trim().toLowerCase();

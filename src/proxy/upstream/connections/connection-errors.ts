@@ -20,15 +20,3 @@ export class ConnectionClosed extends Error {
     super('the upstream closed the connection');
   }
 }
-
-/**
- * Only the end of the connection marks the end of the body, and with TLS anybody on the network path can end a
- * connection.
- */
-export class UnprovenEnd extends Error {
-  constructor() {
-    super(
-      "the end of the upstream's answer cannot be told from a cut: it has no length of its own, over TLS",
-    );
-  }
-}

@@ -5,7 +5,7 @@ import { headerValue, type HeaderList } from '../../../platform/http/header-list
 import { AnswerParser } from '../../../platform/private-parts/answer-parser.ts';
 import { isEventStream } from '../media-types.ts';
 import type { Reached } from '../send-again.ts';
-import { BodyStalled, ConnectionClosed, ConnectTimeout, UnprovenEnd } from './connection-errors.ts';
+import { BodyStalled, ConnectionClosed, ConnectTimeout } from './connection-errors.ts';
 import type { Connector } from './connector.ts';
 import { bodyMayFollow, IDLE_TIMEOUT_MS, idleTimeoutMs, MAX_AGE_MS } from './idle-time.ts';
 import { joined } from './joined.ts';
@@ -23,6 +23,9 @@ const MIN_UNJOINED_BYTES = 8_192;
  */
 const sharedBuffer = Buffer.allocUnsafeSlow(READ_BYTES);
 const isReadAtOnce = process.platform !== 'win32';
+
+const UNPROVEN_END =
+  "the end of the upstream's answer cannot be told from a cut: it has no length of its own, over TLS";
 
 /** Timeouts in milliseconds. */
 export interface ConnectionTimeouts {
@@ -260,7 +263,8 @@ export class UpstreamConnection implements TurnWaiter {
     const isInAnswer = this.attempt && this.reached === 'answered';
     const error = isInAnswer ? this.parser.finish() : undefined;
     if (this.parser.isComplete) {
-      if (this.socket instanceof TLSSocket) this.fail(new UnprovenEnd());
+      // Only the end of the connection marks the end of the body, and with TLS anybody on the network path can end a connection.
+      if (this.socket instanceof TLSSocket) this.fail(new Error(UNPROVEN_END));
       else this.finish(false);
     } else this.fail(error ?? new ConnectionClosed());
     this.options.onLost(this);

@@ -7,7 +7,6 @@ import { ClientAddresses } from './platform/http/client-address.ts';
 import { LoggedPaths } from './platform/log/logged-paths.ts';
 import { LOGGER } from './platform/log/create-logger.ts';
 import { admissionStep } from './platform/server/admission.step.ts';
-import { ConnectionCap } from './platform/server/connection-cap.ts';
 import { Connections } from './platform/server/connections.ts';
 import { GatewayAdapter } from './platform/server/gateway.adapter.ts';
 import { GatewayState } from './platform/server/gateway-state.ts';
@@ -57,7 +56,7 @@ export function configureApp(
     steps: [
       requestContextStep(observers, part(OpenRequests), loggedPaths(app), addresses),
       corsStep({ origins: corsOrigins, isOpen: isReadPath, exposedHeaders: EXPOSED_HEADERS }),
-      admissionStep(part(GatewayState), part(ConnectionCap), isHealthPath),
+      admissionStep(part(GatewayState), connections, isHealthPath),
       headSizeStep,
       requestTargetStep(isProxiedPath),
       unexpectedBodyStep,

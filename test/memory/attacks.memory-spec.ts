@@ -71,7 +71,7 @@ describe('in 300 MiB the gateway stands', () => {
     if (wasRefused) expect(gateway.log.map(({ message }) => message)).toContain(MEMORY_IS_SHORT);
 
     for (const socket of sockets.splice(0)) socket.destroy();
-    for (const kind of ['answers', 'events', 'bodies', 'waiting']) {
+    for (const kind of ['answers', 'events', 'bodies']) {
       await until(
         `nothing is held of ${kind}`,
         async () => (await limited.metric(`gateway_held_bytes{kind="${kind}"}`)) === 0,

@@ -323,11 +323,6 @@ export const ALERT_CASES: readonly AlertCase[] = [
     'gateway_open_reads_of_busiest_subject',
     'gateway_open_reads_per_subject_limit',
   ),
-  nearLimit(
-    'AgentGatewayConnectionNearLimit',
-    'gateway_waiting_requests_of_busiest_connection',
-    'gateway_waiting_requests_per_connection_limit',
-  ),
   nearLimit('AgentGatewayNearOpenReadLimit', 'gateway_open_reads', 'gateway_open_reads_limit'),
   nearLimit(
     'AgentGatewayNearOpenCommandLimit',

@@ -5,7 +5,7 @@ export interface TimedItem<Item> {
 }
 
 /** An entry of the list. */
-interface TimedPlace<Item> {
+export interface TimedPlace<Item> {
   readonly item: Item;
   /** The time in milliseconds at which the item was added. */
   readonly sinceMs: number;

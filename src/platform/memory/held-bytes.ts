@@ -2,9 +2,9 @@ import { TimedList, type TimedItem } from '../collections/timed-list.ts';
 
 /**
  * The bytes that the gateway holds in memory for others: responses that clients have not read yet or that are not whole
- * yet, events for slow and for later readers, request bodies, and pipelined requests that wait.
+ * yet, events for slow and for later readers, and request bodies.
  */
-export const HELD_KINDS = ['answers', 'events', 'bodies', 'waiting'] as const;
+export const HELD_KINDS = ['answers', 'events', 'bodies'] as const;
 export type HeldKind = (typeof HELD_KINDS)[number];
 
 /** A client that must read what is held for it. */
@@ -39,7 +39,6 @@ export class HeldBytes {
     answers: 0,
     events: 0,
     bodies: 0,
-    waiting: 0,
   };
   private totalBytes = 0;
   private readonly slowClients = new TimedList<SlowClient>();

@@ -1,6 +1,6 @@
 import { drainingError } from './drain.ts';
 import type { GatewayState } from './gateway-state.ts';
-import type { ConnectionCap } from './connection-cap.ts';
+import type { Connections } from './connections.ts';
 import { requestContext } from './request-context.ts';
 import type { Step } from './request-way.ts';
 
@@ -10,11 +10,11 @@ import type { Step } from './request-way.ts';
  */
 export function admissionStep(
   state: GatewayState,
-  connectionCap: ConnectionCap,
+  connections: Connections,
   isServedToTheEnd: (path: string) => boolean,
 ): Step {
   return (request, response) => {
-    connectionCap.check(request.socket, response);
+    connections.checkPlace(request.socket, response);
     if (state.phase === 'refusing' && !isServedToTheEnd(requestContext(request).path)) {
       throw drainingError();
     }

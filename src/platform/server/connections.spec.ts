@@ -4,20 +4,20 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { listening } from '../../../test/support/listening.ts';
 import { until } from '../../../test/support/until.ts';
-import { HeldBytes } from '../memory/held-bytes.ts';
-import { Connections } from './connections.ts';
+import { Connections, MAX_PIPELINED } from './connections.ts';
 
-const MIB = 1_048_576;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: g\r\n\r\n';
+
+const inProgress = (connections: Connections): number =>
+  [...connections.all()].reduce((sum, { exchanges }) => sum + exchanges.length, 0);
 
 let stop: () => Promise<void>;
 afterEach(() => stop());
 
 /** The connections of a server that answers nothing, and a client that sends requests without waiting. */
-async function start(maxHeldBytes: number) {
+async function start() {
   const server = createServer();
-  const held = new HeldBytes(maxHeldBytes);
-  const connections = new Connections(server, held);
+  const connections = new Connections(server, 10);
   server.on(
     'request',
     connections.inTurn(() => undefined),
@@ -31,40 +31,26 @@ async function start(maxHeldBytes: number) {
     client.write(REQUEST.repeat(requests));
     return client;
   };
-  return { server, connections, held, send };
+  return { server, connections, send };
 }
 
-describe('a connection on which requests wait', () => {
-  it('tells how many, if it has the most of them', async () => {
-    const { connections, send } = await start(MIB);
-    await send(9);
-    await send(12);
-    await until('four requests wait', () => connections.mostWaitingOfOne >= 4);
-    expect(connections.mostWaitingOfOne).toBe(4);
-  });
-
+describe('a connection on which requests are pipelined', () => {
   // It was closed without a trace in any metric.
-  it('counts as ended when too many do', async () => {
-    const { connections, held, send } = await start(100 * MIB);
-    await once(await send(1_100), 'close');
-    expect(connections.overfullCount).toBe(1);
-    expect(connections.shedCount).toBe(0);
-    expect(held.total).toBe(0);
-  });
-
-  it('counts as ended for memory when there is none for another one', async () => {
-    const { connections, held, send } = await start(1);
-    await once(await send(9), 'close');
-    expect(connections.shedCount).toBe(1);
+  it('counts as ended when there are too many', async () => {
+    const { connections, send } = await start();
+    const client = await send(MAX_PIPELINED);
+    await until('all are in progress', () => inProgress(connections) === MAX_PIPELINED);
     expect(connections.overfullCount).toBe(0);
-    expect(held.total).toBe(0);
+    client.write(REQUEST.repeat(3));
+    await once(client, 'close');
+    expect(connections.overfullCount).toBe(1);
   });
 });
 
 describe('the end of idle connections', () => {
   // A client that had connected just before the listener closed lost its first request: ECONNRESET.
   it('waits for the first request of a connection, until it is called off', async () => {
-    const { server, connections, send } = await start(MIB);
+    const { server, connections, send } = await start();
     const [early, late] = [await send(0), await send(0)];
     await until('both are connected', () => connections.count >= 2);
     connections.closeIdle();

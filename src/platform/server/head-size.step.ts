@@ -1,6 +1,5 @@
 import { GatewayError } from '../errors/gateway-error.ts';
 import type { ClientRequest } from '../http/client-request.ts';
-import { headLength } from './connection.ts';
 
 /** The longest request head, counted as Node's parser does: without method, version and separators. */
 const MAX_HEAD_BYTES = 32_768;
@@ -10,7 +9,7 @@ const MAX_HEAD_BYTES = 32_768;
  * CORS headers: a page retries forever after one that it cannot read.
  */
 export function headSizeStep(request: ClientRequest): true {
-  const bytes = headLength(request);
+  const bytes = request.rawHeaders.reduce((sum, { length }) => sum + length, request.url.length);
   if (bytes > MAX_HEAD_BYTES) {
     throw new GatewayError(
       'head_too_large',

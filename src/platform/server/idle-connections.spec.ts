@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { newConnection, type Connection } from './connection.ts';
+import { Connection } from './connection.ts';
 import { IdleConnections } from './idle-connections.ts';
 
 describe('IdleConnections', () => {
@@ -9,7 +9,7 @@ describe('IdleConnections', () => {
   let a: Connection;
   let b: Connection;
   let c: Connection;
-  const connected = (): Connection => newConnection(new Socket());
+  const connected = (): Connection => new Connection(new Socket());
 
   function addAnswered(connection: Connection): void {
     connection.isUsed = true;

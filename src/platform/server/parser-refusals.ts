@@ -53,7 +53,6 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
     }
     refused.add(socket);
     const status = STATUS_BY_CODE[reason] ?? 400;
-    const dropped = connections.dropWaiting(socket);
     const exchanges = connections.exchanges(socket);
     const last = exchanges.at(-1);
     // The request itself is refused, in the middle of its body.
@@ -66,9 +65,7 @@ export function refuseUnparsed(connections: Connections, observers: readonly Req
       if (broken) destroyAnswer(broken.response);
       socket.once('end', () => socket.destroy());
       connections.whenAnswered(socket, () => {
-        // The client would take a refusal for the response to the first dropped request.
-        if (dropped > 0) socket.end().resume();
-        else if (!socket.destroyed) refuseRaw(socket, { status, requestId });
+        if (!socket.destroyed) refuseRaw(socket, { status, requestId });
         if (!isKnown) tell(socket, { status, reason, requestId });
       });
       return;

@@ -1,8 +1,6 @@
 import { HELD_KINDS, type HeldBytes } from '../memory/held-bytes.ts';
 import type { MemoryWatch } from '../memory/memory-watch.ts';
 import type { StateMetric } from '../metrics/state-metric.ts';
-import type { ConnectionCap } from './connection-cap.ts';
-import { MAX_WAITING_REQUESTS } from './connection.ts';
 import type { Connections } from './connections.ts';
 import { GATEWAY_PHASES, type GatewayState } from './gateway-state.ts';
 import type { OpenRequests } from './open-requests.ts';
@@ -12,7 +10,6 @@ import type { StalledClients } from './stalled-clients.ts';
 export interface ServerParts {
   state: GatewayState;
   connections: Connections;
-  connectionCap: ConnectionCap;
   openRequests: OpenRequests;
   held: HeldBytes;
   stalledClients: StalledClients;
@@ -27,7 +24,6 @@ export function serverMetrics(parts: ServerParts): readonly StateMetric[] {
 function connectionMetrics({
   state,
   connections,
-  connectionCap,
   openRequests,
 }: ServerParts): readonly StateMetric[] {
   return [
@@ -57,17 +53,7 @@ function connectionMetrics({
     {
       name: 'gateway_connections_limit',
       help: 'Connections that may be open at once (GATEWAY_MAX_CONNECTIONS).',
-      read: () => connectionCap.maxConnections,
-    },
-    {
-      name: 'gateway_waiting_requests_of_busiest_connection',
-      help: 'Requests that wait behind others on the connection with the most of them.',
-      read: () => connections.mostWaitingOfOne,
-    },
-    {
-      name: 'gateway_waiting_requests_per_connection_limit',
-      help: 'Requests that may wait on one connection; one with more is closed.',
-      read: () => MAX_WAITING_REQUESTS,
+      read: () => connections.maxConnections,
     },
     {
       name: 'gateway_network_bytes_total',
@@ -88,7 +74,7 @@ function memoryMetrics({
   return [
     {
       name: 'gateway_held_bytes',
-      help: 'Bytes held in memory for others: answers that clients have not taken, events for slow and later readers, request bodies, requests that wait on their connection.',
+      help: 'Bytes held in memory for others: answers that clients have not taken, events for slow and later readers, request bodies.',
       label: 'kind',
       read: () => Object.fromEntries(HELD_KINDS.map((kind) => [kind, held.of(kind)])),
     },
@@ -114,7 +100,7 @@ function memoryMetrics({
       isCounter: true,
       read: () => ({
         stalled: stalledClients.stalledCount,
-        memory: stalledClients.shedCount + held.shedCount + connections.shedCount,
+        memory: stalledClients.shedCount + held.shedCount,
         waiting_requests: connections.overfullCount,
         idle: connections.displacedCount,
       }),

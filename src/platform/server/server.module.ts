@@ -4,7 +4,6 @@ import { HeldBytes } from '../memory/held-bytes.ts';
 import { MemoryWatch } from '../memory/memory-watch.ts';
 import { processMemory } from '../memory/process-memory.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { ConnectionCap } from './connection-cap.ts';
 import { Connections } from './connections.ts';
 import type { GatewayAdapter } from './gateway.adapter.ts';
 import { GatewayState } from './gateway-state.ts';
@@ -40,11 +39,10 @@ export class ServerModule implements OnApplicationShutdown {
     const { server } = adapter;
     const held = new HeldBytes(maxHeldBytes);
     const openRequests = new OpenRequests();
-    const connections = new Connections(server, held);
-    const connectionCap = new ConnectionCap(server, connections, maxConnections);
+    const connections = new Connections(server, maxConnections);
     const stalledClients = new StalledClients(connections, clientStallMs);
     const memoryWatch = new MemoryWatch(processMemory(), held, stalledClients, logger);
-    const watched = { connections, connectionCap, stalledClients, memoryWatch };
+    const watched = { connections, stalledClients, memoryWatch };
     const shared = { state, held, openRequests };
     telemetry.show({ metrics: serverMetrics({ ...watched, ...shared }) });
     const providers = [adapter, ...Object.values(watched), ...Object.values(shared)].map(

@@ -58,23 +58,24 @@ export class StalledClients {
     for (const connection of this.connections.all()) {
       const { socket } = connection;
       const { unsentBytes } = queues.of(socket);
-      const ownRead = ownReadOf(connection);
-      const queuedBytes =
-        unsentBytes + (ownRead?.socket ? queues.of(ownRead.socket).unreadBytes : 0);
+      const ownReads = ownReadsOf(connection);
+      let queuedBytes = unsentBytes;
+      for (const read of ownReads)
+        if (read.socket) queuedBytes += queues.of(read.socket).unreadBytes;
       if (queuedBytes < MIN_SHED_BYTES) continue;
       const untakenBytes = socket.writableLength + unsentBytes;
       const stillMs = stillMsOf(connection, socket.bytesWritten || 0, untakenBytes);
-      holders.push({ socket, ownRead, queuedBytes, isStill: stillMs >= STILL_MS });
+      holders.push({ socket, ownReads, queuedBytes, isStill: stillMs >= STILL_MS });
     }
     const candidates = holders.filter(({ isStill }) => isStill || isUrgent).sort(byWhoGoesFirst);
     let freedBytes = 0;
-    for (const { socket, ownRead, queuedBytes } of candidates) {
+    for (const { socket, ownReads, queuedBytes } of candidates) {
       if (freedBytes >= bytes) return;
       freedBytes += queuedBytes;
       this.shedCount++;
       resetConnection(socket);
-      // The read itself ends only when Node reports the reset, and what is freed must be free at the next look.
-      ownRead?.cancel();
+      // The reads end only when Node reports the reset, and what is freed must be free at the next look.
+      for (const read of ownReads) read.cancel();
     }
   }
 
@@ -129,9 +130,9 @@ function stillMsOf(connection: Connection, bytes: number, untakenBytes: number):
   return nowMs - connection.waitsSinceMs;
 }
 
-/** The read that answers a client at the moment. The kernel takes more of its response while the client does not read. */
-function ownReadOf({ exchanges: [current] }: Connection): OwnRead | undefined {
-  return current && contextOf(current.request)?.ownRead;
+/** The reads for a client alone. The kernel takes more of their responses while the client does not read. */
+function ownReadsOf({ exchanges }: Connection): OwnRead[] {
+  return exchanges.flatMap(({ request }) => contextOf(request)?.ownRead ?? []);
 }
 
 interface Written {
@@ -144,7 +145,7 @@ interface Written {
 /** A client for which the kernel holds something. */
 interface Holder {
   socket: Socket;
-  ownRead: OwnRead | undefined;
+  ownReads: readonly OwnRead[];
   queuedBytes: number;
   isStill: boolean;
 }

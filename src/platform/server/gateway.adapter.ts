@@ -5,11 +5,10 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
+import express, { type Express } from 'express';
 // Not the package's index, which loads what handles uploads.
 import { ExpressAdapter } from '@nestjs/platform-express/adapters/express-adapter.js';
-import type { ClientRequest } from '../http/client-request.ts';
 import { requestContext, setAnswerHeaders } from './request-context.ts';
-import { createExpress } from './create-express.ts';
 import { prefixRoutes, type PrefixRoute, type RouteHandler } from './prefix-routes.ts';
 
 /**
@@ -36,7 +35,7 @@ export class GatewayAdapter extends ExpressAdapter {
 
   /** With `reusePort`, other copies on this machine may listen on the same port, and the kernel spreads connections. */
   constructor(serverOptions: ServerOptions, reusePort = false) {
-    super(createExpress());
+    super(newExpress());
     this.server = createServer(serverOptions);
     // The size of the head is their limit. Node 22 hides the headers beyond a number, which its parser obeys all the same.
     this.server.maxHeadersCount = 0;
@@ -72,27 +71,16 @@ export class GatewayAdapter extends ExpressAdapter {
     return this.getInstance<RequestListener>();
   }
 
+  /** Express notes the pattern of a route. A read needs a note of its own. */
   override get(...route: unknown[]): unknown {
-    const [path, handler] = named(route);
-    this.getHandlers.set(path, handler);
+    const [path, handler] = route as [path: string, handler: RouteHandler];
+    const noting: RouteHandler = (request, response, next) => {
+      requestContext(request).route = path;
+      return handler(request, response, next);
+    };
+    this.getHandlers.set(path, noting);
     this.prefixRoutes = prefixRoutes(this.getHandlers);
-    return super.get(path, handler);
-  }
-
-  override post(...route: unknown[]): unknown {
-    return super.post(...named(route));
-  }
-
-  override put(...route: unknown[]): unknown {
-    return super.put(...named(route));
-  }
-
-  override delete(...route: unknown[]): unknown {
-    return super.delete(...named(route));
-  }
-
-  override patch(...route: unknown[]): unknown {
-    return super.patch(...named(route));
+    return super.get(path, noting);
   }
 
   override head(): never {
@@ -158,15 +146,16 @@ export class GatewayAdapter extends ExpressAdapter {
   }
 }
 
-/** Adds a route whose handler stores its pattern for logs and metrics. */
-function named([path, handler]: unknown[]): [path: string, handler: RouteHandler] {
-  if (typeof path !== 'string') throw new Error('a route needs a path');
-  const handle = handler as RouteHandler;
-  const noting = (request: ClientRequest, response: ServerResponse, next?: Function): unknown => {
-    requestContext(request).route = path;
-    return handle(request, response, next);
-  };
-  return [path, noting];
+/** Express with the settings of the public port. */
+function newExpress(): Express {
+  const app = express();
+  // "/HEALTH" is another path than "/health".
+  app.enable('case sensitive routing');
+  app.disable('x-powered-by');
+  app.disable('etag');
+  // The query is forwarded as bytes, so it is not parsed.
+  app.set('query parser', false);
+  return app;
 }
 
 function notHere(what: string): Error {

@@ -5,8 +5,12 @@ import type { OpenRequests } from './open-requests.ts';
 import { traceIdOf } from '../tracing/traceparent.ts';
 import type { ClientAddresses } from '../http/client-address.ts';
 import { CLIENT_GONE_STATUS } from '../http/client-gone.ts';
+import type { ClientRequest } from '../http/client-request.ts';
 import { RequestContext, setRequestContext } from './request-context.ts';
 import { requestIdFrom } from '../http/request-id.ts';
+
+/** Express sets the route that it has found. */
+type Routed = ClientRequest & { route?: { path: string } };
 
 /**
  * The first step of every request, which sets its id and its raw target. It is also the last one: it reports the
@@ -32,6 +36,7 @@ export function requestContextStep(
     for (const observer of observers) observer.began?.(request, context);
     response.on('close', () => {
       openRequests.delete(context);
+      context.route ??= (request as Routed).route?.path;
       const ended = {
         method: request.method,
         status: response.headersSent

@@ -120,14 +120,21 @@ describe('in 300 MiB the gateway stands', () => {
       await expectStanding();
     },
 
-    'two connections that send 400 long-polls each ahead, and read no answer': async () => {
-      await clients(2, (client) =>
-        Array.from({ length: 400 }, (_, index) =>
+    'six connections that send 100 long-polls each ahead, and read no answer': async () => {
+      await clients(6, (client) =>
+        Array.from({ length: 100 }, (_, index) =>
           get(`/streams/hold-1000000/${client}-${index}?offset=1_1&live=long-poll`),
         ).join(''),
       );
-      await limited.store.untilWaiting(16);
+      await limited.store.untilWaiting(600);
       limited.store.answer();
+      await expectStanding(LIMIT_BYTES + 600 * BETWEEN_LOOKS_BYTES);
+    },
+
+    'a connection that sends 100 reads of 50 MiB ahead, and reads nothing': async () => {
+      await clients(1, () =>
+        Array.from({ length: 100 }, (_, index) => get(`/streams/large-52428800/${index}`)).join(''),
+      );
       await expectStanding();
     },
 

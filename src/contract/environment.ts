@@ -1,10 +1,10 @@
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import { LOG_LEVELS, type LogLevel } from '../platform/log/log-level.ts';
 import { ADDRESS_PATTERNS } from './address-patterns.ts';
-import { BaseUrl, KeySetSource } from './http-url.decorator.ts';
+import { BaseUrl, KeySetSource } from '../platform/config/http-url.decorator.ts';
 import { NetList, OriginList, TableList, type ListOrAll } from './list.decorator.ts';
 import { BEARER_MESSAGE, BEARER_VALUE } from './secret-lists.ts';
-import { TrueOrFalse, WholeNumber } from './setting.decorator.ts';
+import { TrueOrFalse, WholeNumber } from '../platform/config/setting.decorator.ts';
 
 /** How sends are addressed. */
 export const RUNTIME_APIS = ['classic', 'restate'] as const;

@@ -5,7 +5,7 @@ import type { ApiKey } from './api-key.ts';
 import type { Environment } from './environment.ts';
 import type { SecretSource } from '../platform/config/secret-source.ts';
 import type { CredentialVariable } from './secret-settings.ts';
-import type { TraceConfig } from '../platform/tracing/trace-config.ts';
+import type { TraceConfig } from '../platform/tracing/trace-settings.ts';
 
 /** The share of the connections that commands may take, so that they leave room for readers when the runtime is away. */
 const COMMANDS_SHARE = 0.25;

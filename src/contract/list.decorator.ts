@@ -1,6 +1,9 @@
 import { isIpNet } from '../platform/http/ip-nets.ts';
-import { isExactOrigin } from './exact-origin.ts';
-import { Setting } from './setting.decorator.ts';
+import { Setting } from '../platform/config/setting.decorator.ts';
+
+/** Scheme, host and port of an `Origin` whose scheme the URL parser does not support. */
+const OTHER_ORIGIN =
+  /^(?!file:)[a-z][a-z0-9+.-]*:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 
 /** A list, or `*` for everything. */
 export type ListOrAll = '*' | string[];
@@ -37,4 +40,15 @@ function listOf(text: string, isEntry: (entry: string) => boolean): string[] | u
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
   return entries.length > 0 && entries.every((entry) => isEntry(entry)) ? entries : undefined;
+}
+
+/**
+ * Whether a text is an origin as a browser sends it (RFC 6454 §6.2). URL parsers return no origin for
+ * `capacitor://localhost` and other schemes of apps. Pages of `file:` and similar schemes send `null`, which anyone
+ * can have.
+ */
+function isExactOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { origin } = new URL(text);
+  return origin === 'null' ? OTHER_ORIGIN.test(text) : origin === text && !text.includes('*');
 }

@@ -1,18 +1,16 @@
 import { getHeapStatistics } from 'node:v8';
-import { plainToInstance } from 'class-transformer';
-import { validateSync } from 'class-validator';
 import { memoryPlan, type MemoryPlan } from './memory-plan.ts';
 import { openFileLimit } from './open-files.ts';
 import { processMemory } from '../platform/memory/process-memory.ts';
 import { ConfigError } from './config-error.ts';
 import { Environment } from './environment.ts';
 import { gatewayConfig, type GatewayConfig } from './gateway-config.ts';
-import type { ReadFile, Variables } from './variables.ts';
 import { parseApiKeys, parseReadTokenSecrets } from './secret-lists.ts';
 import { CREDENTIAL_VARIABLES, SecretSources } from './secret-settings.ts';
 import { serviceUrlHint } from './service-links.ts';
-import { readSmallFileSync } from '../platform/config/small-file.ts';
-import { traceConfig } from './trace-settings.ts';
+import { settingsFrom, type Variables } from '../platform/config/setting.decorator.ts';
+import { readSmallFileSync, type ReadFile } from '../platform/config/small-file.ts';
+import { traceConfig } from '../platform/tracing/trace-settings.ts';
 
 /** The one variable for which an empty value means something: no tenant fence. */
 const MAY_BE_EMPTY = new Set(['GATEWAY_SHAPES_TENANT_COLUMN']);
@@ -34,13 +32,12 @@ export function loadConfig(
   ),
   platform: NodeJS.Platform = process.platform,
 ): GatewayConfig {
-  const env = plainToInstance(Environment, gatewayVariables(variables), {
-    exposeDefaultValues: true,
-  });
-  const problems = validateSync(env).map(
-    ({ property, constraints = {} }) =>
-      `${property} ${Object.values(constraints).join(', ')}` +
-      serviceUrlHint(property, variables[property]),
+  const problems: string[] = [];
+  const env = settingsFrom(
+    Environment,
+    (setting) => textOf(setting, variables),
+    (setting, problem) =>
+      problems.push(`${setting} ${problem}${serviceUrlHint(setting, variables[setting])}`),
   );
   const sources = new SecretSources(env, readFile, problems);
   const apiKeys = sources.list('GATEWAY_API_KEYS', parseApiKeys);
@@ -65,12 +62,10 @@ export function loadConfig(
   return gatewayConfig(env, { apiKeys, readTokenSecrets, credentials, traces, plan });
 }
 
-function gatewayVariables(variables: Variables): Variables {
-  const entries = Object.entries(variables)
-    .filter(([name]) => name.startsWith('GATEWAY_'))
-    .map(([name, value]) => [name, CREDENTIALS.has(name) ? value?.trim() : value] as const)
-    .filter(([name, value]) => value !== undefined && (value !== '' || MAY_BE_EMPTY.has(name)));
-  return Object.fromEntries(entries);
+/** Undefined if a setting is not set, or empty. */
+function textOf(setting: string, variables: Variables): string | undefined {
+  const text = CREDENTIALS.has(setting) ? variables[setting]?.trim() : variables[setting];
+  return text === '' && !MAY_BE_EMPTY.has(setting) ? undefined : text;
 }
 
 /** 0 means any free port, or no management port. */

@@ -4,7 +4,7 @@ import {
   type SecretFile,
   type SecretSource,
 } from '../platform/config/secret-source.ts';
-import type { ReadFile } from './variables.ts';
+import { namedFile, type ReadFile } from '../platform/config/small-file.ts';
 import type { Environment } from './environment.ts';
 import { parseCredential, type ListForm } from './secret-lists.ts';
 
@@ -69,17 +69,13 @@ export class SecretSources {
   ): SecretSource<Entry> {
     const setting = `${name}_FILE` as const;
     const path = this.env[setting];
-    if (path === undefined) return { setting: name, inline, file: undefined };
-    try {
-      const text = this.readFile(path);
-      const { entries, problems } = parse(text);
-      this.refuse(setting, entries.length + problems.length === 0 ? [none] : problems);
-      return { setting, inline, file: { path, digest: digestOf(text), entries, parse } };
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-      this.refuse(setting, [`must be a readable file (${code})`]);
-      return { setting, inline, file: undefined };
+    const text = namedFile(path, this.readFile, (problem) => this.refuse(setting, [problem]));
+    if (path === undefined || text === undefined) {
+      return { setting: path === undefined ? name : setting, inline, file: undefined };
     }
+    const { entries, problems } = parse(text);
+    this.refuse(setting, entries.length + problems.length === 0 ? [none] : problems);
+    return { setting, inline, file: { path, digest: digestOf(text), entries, parse } };
   }
 
   private refuse(setting: string, problems: readonly string[]): void {

@@ -1,5 +1,5 @@
 import { Environment } from './environment.ts';
-import type { Variables } from './variables.ts';
+import type { Variables } from '../platform/config/setting.decorator.ts';
 import { isServiceVariable } from './service-links.ts';
 
 /** A variable that looks like a setting and is not one. The message contains its name, never its value. */

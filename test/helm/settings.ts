@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { traceConfig } from '../../src/contract/trace-settings.ts';
+import { traceConfig } from '../../src/platform/tracing/trace-settings.ts';
 import {
   at,
   CHART,
@@ -111,7 +111,7 @@ export async function checkSettings(checks: Checks): Promise<void> {
     );
     const config = traceConfig(Object.fromEntries(texts), String, problems);
     assert.deepEqual(problems, []);
-    assert.equal(config?.url, 'https://collector.example/otlp/v1/traces');
+    assert.equal(config?.collector.url, 'https://collector.example/otlp/v1/traces');
     assert.equal(config.sampler, 'parentbased_traceidratio');
     assert.equal(config.samplerRatio, 0.00001);
     assert.equal(config.resourceAttributes['k8s.pod.name'], '$(K8S_POD_NAME)');

@@ -133,7 +133,7 @@ describe('the start', () => {
         '  - OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL without user name, query or fragment, such as ' +
           'http://collector:4318; a credential goes into OTEL_EXPORTER_OTLP_HEADERS',
         '  - OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, which collectors take on port 4318',
-        '  - OTEL_EXPORTER_OTLP_HEADERS entry 1 must be name=value, percent-encoded',
+        '  - OTEL_EXPORTER_OTLP_HEADERS must be name=value, or several of them between commas, percent-encoded',
         '',
       ].join('\n'),
     });

@@ -162,7 +162,7 @@ describe('a collector', () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:2',
       OTEL_EXPORTER_OTLP_TIMEOUT: '100',
       OTEL_BSP_SCHEDULE_DELAY: '1',
-      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '1',
+      OTEL_BSP_MAX_QUEUE_SIZE: '1',
     });
     for (let i = 0; i < 20; i++) await health(gateway.url, `r${i}`);
     await gateway.stop();
@@ -190,7 +190,6 @@ describe('a collector', () => {
     const gateway = await newGateway({
       ...collector.environment,
       OTEL_BSP_MAX_QUEUE_SIZE: '10',
-      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: '5',
     });
     await health(gateway.url, 'first');
     await collector.untilExports(1);

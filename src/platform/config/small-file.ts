@@ -50,6 +50,24 @@ export function readSmallFileSync(path: string): string {
   }
 }
 
+/** Returns the text of a file, or throws an error with a code. */
+export type ReadFile = (path: string) => string;
+
+/** The text of a file that a setting names, if it names one. `refuse` learns that it cannot be read. */
+export function namedFile(
+  path: string | undefined,
+  readFile: ReadFile,
+  refuse: (problem: string) => void,
+): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFile(path);
+  } catch (error) {
+    refuse(`must be a readable file (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+    return undefined;
+  }
+}
+
 /** A pipe can be read once, and a file of settings is read again and again. */
 function checkRegular(stats: Stats): void {
   if (!stats.isFile()) throw new UnusableFile('not a regular file');

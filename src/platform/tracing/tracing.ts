@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import type { Logger } from 'pino';
-import type { TraceConfig } from './trace-config.ts';
+import type { TraceConfig } from './trace-settings.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { OpenTelemetryTracing } from './open-telemetry/open-telemetry-tracing.ts';
 

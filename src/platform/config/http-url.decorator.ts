@@ -4,14 +4,14 @@ import { Setting } from './setting.decorator.ts';
  * A base URL of an upstream: http or https, without credentials, query or fragment, so that a
  * request path can be appended to it as it is. Slashes at its end are removed.
  */
-export function BaseUrl(): PropertyDecorator {
+export function BaseUrl(example = 'http://host:1234/path'): PropertyDecorator {
   return Setting(
-    'must be an http or https URL without user name, query or fragment, such as http://host:1234/path',
+    `must be an http or https URL without user name, query or fragment, such as ${example}`,
     (text) => (isBaseUrl(text) ? text.replace(/\/+$/, '') : undefined),
   );
 }
 
-export function isBaseUrl(text: string): boolean {
+function isBaseUrl(text: string): boolean {
   // The URL parser also accepts "http:host" and corrects other mistakes.
   if (!/^https?:\/\/[^/]/i.test(text) || /[?#@\s\\]/.test(text)) return false;
   return URL.canParse(text) && !new URL(text).pathname.includes('//');

@@ -1,6 +1,24 @@
 import { applyDecorators } from '@nestjs/common';
-import { Transform, type TransformFnParams } from 'class-transformer';
-import { ValidateBy } from 'class-validator';
+import { plainToInstance, Transform, type TransformFnParams } from 'class-transformer';
+import { ValidateBy, validateSync } from 'class-validator';
+
+/** Environment variables by their names. */
+export type Variables = Record<string, string | undefined>;
+
+/** The settings that a class declares, with its defaults for those without a text. `refuse` learns of each wrong one. */
+export function settingsFrom<Settings extends object>(
+  declared: new () => Settings,
+  textOf: (setting: string) => string | undefined,
+  refuse: (setting: string, problem: string) => void,
+): Settings {
+  const texts = Object.keys(new declared()).map((setting) => [setting, textOf(setting)] as const);
+  const given = Object.fromEntries(texts.filter(([, text]) => text !== undefined));
+  const settings = plainToInstance(declared, given, { exposeDefaultValues: true });
+  for (const { property, constraints = {} } of validateSync(settings)) {
+    refuse(property, Object.values(constraints).join(', '));
+  }
+  return settings;
+}
 
 /**
  * A setting whose text one function parses and checks. The function returns undefined for a wrong text, which stops the

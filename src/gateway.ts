@@ -71,7 +71,7 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const state = new GatewayState();
   const telemetry = new Telemetry();
-  const secretFiles = telemetry.show(new SecretFiles());
+  const secretFiles = telemetry.show(new SecretFiles(logger));
   telemetry.show({ metrics: logMetrics(log) });
   const requestLog = new RequestLog(logger);
   const auditPath = config.auditLog ? config.auditFile : undefined;

@@ -3,14 +3,13 @@ import { DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { CONFIG, type GatewayConfig } from '../contract/gateway-config.ts';
 import { SecretFiles } from '../platform/config/secret-files.ts';
-import { SecretList } from '../platform/config/secret-list.ts';
 import { LOGGER } from '../platform/log/create-logger.ts';
 import { Telemetry } from '../platform/telemetry/telemetry.ts';
 import { NameResolver } from '../platform/names/name-resolver.ts';
 import { AccessGuard } from './access.guard.ts';
 import { ApiKeys } from './api-keys.ts';
 import { DeclaredAccess } from './declared-access.ts';
-import { jwkSetSource } from './jwk-set-source.ts';
+import { jwkSetReader } from './jwk-set-source.ts';
 import { WithdrawnCredentials } from './withdrawn-credentials.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { TokenKeySet } from './token-key-set.ts';
@@ -21,9 +20,9 @@ import { TokenKeySet } from './token-key-set.ts';
   providers: [
     {
       provide: ApiKeys,
-      inject: [CONFIG, LOGGER, SecretFiles],
-      useFactory: ({ apiKeys }: GatewayConfig, logger: Logger, files: SecretFiles) =>
-        new ApiKeys(files.add(new SecretList(apiKeys, logger), { isOfCallers: true })),
+      inject: [CONFIG, SecretFiles],
+      useFactory: ({ apiKeys }: GatewayConfig, files: SecretFiles) =>
+        new ApiKeys(files.add(apiKeys, { isOfCallers: true })),
     },
     {
       provide: ReadTokenVerifier,
@@ -46,12 +45,14 @@ function readTokenVerifier(
   telemetry: Telemetry,
 ): ReadTokenVerifier {
   const { secrets, jwks, maxTtlSeconds } = readTokens;
-  const list = files.add(new SecretList(secrets, logger), { isOfCallers: true });
-  const source = jwks === undefined ? undefined : jwkSetSource(jwks, names.lookup);
-  const keySet = source && telemetry.show(new TokenKeySet(source, logger));
+  files.add(secrets, { isOfCallers: true });
+  const keySet =
+    jwks === undefined
+      ? undefined
+      : telemetry.show(new TokenKeySet(jwkSetReader(jwks, names.lookup), logger));
   // Not awaited, because a missing key set must not keep the gateway from starting.
   keySet?.start();
   // Each open read may have a token of its own.
   const maxKnownTokens = limits.maxOpenReads;
-  return new ReadTokenVerifier(list, keySet, { tenant, maxTtlSeconds, maxKnownTokens });
+  return new ReadTokenVerifier(secrets, keySet, { tenant, maxTtlSeconds, maxKnownTokens });
 }

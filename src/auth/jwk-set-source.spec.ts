@@ -8,9 +8,9 @@ import {
   startScriptedUpstream,
   type ScriptedUpstream,
 } from '../../test/support/scripted-upstream.ts';
-import { jwkSetSource } from './jwk-set-source.ts';
+import { jwkSetReader } from './jwk-set-source.ts';
 
-describe('jwkSetSource', () => {
+describe('jwkSetReader', () => {
   describe('of a URL', () => {
     let server: ScriptedUpstream;
     let url: string;
@@ -22,14 +22,9 @@ describe('jwkSetSource', () => {
     });
     afterAll(() => server.stop());
 
-    // A withdrawn key ends the reads that it opened within 5 s.
-    it('is read every two seconds', () => {
-      expect(jwkSetSource(url).refreshMs).toBe(2_000);
-    });
-
     it('reads the body, and asks for JSON', async () => {
       answer = (_, response) => response.end('{"keys":[]}');
-      expect(await jwkSetSource(url).read()).toBe('{"keys":[]}');
+      expect(await jwkSetReader(url)()).toBe('{"keys":[]}');
       const accept = 'application/jwk-set+json, application/json';
       const headers = { accept, 'accept-encoding': 'identity', connection: 'close' };
       expect(server.seen).toMatchObject([{ target: '/keys', headers }]);
@@ -37,21 +32,21 @@ describe('jwkSetSource', () => {
 
     it('reads a body that begins with a byte-order mark, and refuses what is no text', async () => {
       answer = (_, response) => response.end('\uFEFF{"keys":[]}');
-      expect(await jwkSetSource(url).read()).toBe('{"keys":[]}');
+      expect(await jwkSetReader(url)()).toBe('{"keys":[]}');
       answer = (_, response) => response.end(Buffer.from([0x1f, 0x8b, 0x08, 0xff]));
-      await expect(jwkSetSource(url).read()).rejects.toThrow('not UTF-8 text');
+      await expect(jwkSetReader(url)()).rejects.toThrow('not UTF-8 text');
     });
 
     it.each([204, 401, 404, 500])('fails for a %d', async (status) => {
       answer = (_, response) => response.writeHead(status).end();
-      await expect(jwkSetSource(url).read()).rejects.toMatchObject({ code: `status ${status}` });
+      await expect(jwkSetReader(url)()).rejects.toMatchObject({ code: `status ${status}` });
     });
 
     it.each([301, 302, 307])(
       'does not follow a %d to the keys of another server',
       async (status) => {
         answer = (_, response) => response.writeHead(status, { location: '/evil' }).end();
-        await expect(jwkSetSource(url).read()).rejects.toMatchObject({ code: `status ${status}` });
+        await expect(jwkSetReader(url)()).rejects.toMatchObject({ code: `status ${status}` });
         expect(new Set(server.seen.map(({ target }) => target))).toEqual(new Set(['/keys']));
       },
     );
@@ -61,7 +56,7 @@ describe('jwkSetSource', () => {
         response.writeHead(200, { 'content-length': '100' });
         response.write('{"keys":[]}', () => response.destroy());
       };
-      await expect(jwkSetSource(url).read()).rejects.toThrow();
+      await expect(jwkSetReader(url)()).rejects.toThrow();
     });
 
     it('stops reading a set without end', async () => {
@@ -74,12 +69,12 @@ describe('jwkSetSource', () => {
         response.on('drain', more);
         more();
       };
-      await expect(jwkSetSource(url).read()).rejects.toThrow('exceeded max size');
+      await expect(jwkSetReader(url)()).rejects.toThrow('exceeded max size');
       await closed;
     });
 
     it('fails where nobody listens', async () => {
-      await expect(jwkSetSource('http://127.0.0.1:1/keys').read()).rejects.toThrow('ECONNREFUSED');
+      await expect(jwkSetReader('http://127.0.0.1:1/keys')()).rejects.toThrow('ECONNREFUSED');
     });
   });
 
@@ -94,21 +89,21 @@ describe('jwkSetSource', () => {
       await writeFile(join(folder, 'old'), '{"keys":[]}');
       await writeFile(join(folder, 'new'), '{"keys":[{"kty":"RSA"}]}');
       await symlink('old', path);
-      const source = jwkSetSource(path);
-      expect(await source.read()).toBe('{"keys":[]}');
+      const read = jwkSetReader(path);
+      expect(await read()).toBe('{"keys":[]}');
       await symlink('new', join(folder, 'next'));
       await rename(join(folder, 'next'), path);
-      expect(await source.read()).toBe('{"keys":[{"kty":"RSA"}]}');
+      expect(await read()).toBe('{"keys":[{"kty":"RSA"}]}');
     });
 
     it('fails where it holds no set', async () => {
       const path = join(folder, 'keys.json');
       await writeFile(path, '{"keys":[');
-      await expect(jwkSetSource(path).read()).rejects.toMatchObject({ code: 'no JSON with keys' });
+      await expect(jwkSetReader(path)()).rejects.toMatchObject({ code: 'no JSON with keys' });
     });
 
     it('fails where there is none', async () => {
-      await expect(jwkSetSource(join(folder, 'none.json')).read()).rejects.toThrow('ENOENT');
+      await expect(jwkSetReader(join(folder, 'none.json'))()).rejects.toThrow('ENOENT');
     });
   });
 });

@@ -1,5 +1,5 @@
 import { createPublicKey, hash, type JsonWebKey, type KeyObject } from 'node:crypto';
-import type { ParsedList } from '../platform/config/secret-source.ts';
+import type { ParsedList } from '../platform/config/secret-list.ts';
 
 /** A public key that verifies read tokens. */
 export interface TokenKey {
@@ -18,14 +18,20 @@ const ALGORITHMS = new Map([
 ]);
 export const JWKS_ALGORITHMS: readonly string[] = [...ALGORITHMS.values()].flat();
 
-/** The same text for the same keys, in whatever order a server writes them and their members. */
+/** `code` stands where errors of the system have theirs. */
+export function noJwkSet(code: string, cause?: unknown): Error {
+  return Object.assign(new Error(`there is no JWK set: ${code}`, { cause }), { code });
+}
+
+/** The same text for the same keys, in whatever order a server writes them and their members. Throws if it holds none. */
 export function orderedJwkSet(text: string): string {
-  const { keys } = JSON.parse(text) as { keys: object[] };
-  const ordered = keys.map((jwk) => {
-    const members = Object.entries(jwk).sort(([one], [other]) => (one < other ? -1 : 1));
-    return JSON.stringify(Object.fromEntries(members));
-  });
-  return `{"keys":[${ordered.sort().join()}]}`;
+  try {
+    const { keys } = JSON.parse(text) as { keys: object[] };
+    const ordered = keys.map((jwk) => JSON.stringify(jwk, Object.keys(jwk).sort()));
+    return `{"keys":[${ordered.sort().join()}]}`;
+  } catch {
+    throw noJwkSet('no JSON with keys');
+  }
 }
 
 /** The keys with which a token can be verified. A set without one is wrong: a server that lost its keys withdraws none. */

@@ -33,9 +33,9 @@ const OTHER_KEY = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk
 const OCT_KEY = { kty: 'oct', k: SECRET.toString('base64url'), kid: 'oct', alg: 'HS256' };
 
 function verifier(secrets: Buffer[], keys?: object[]): ReadTokenVerifier {
-  const source = { read: () => Promise.resolve(JSON.stringify({ keys })), refreshMs: 60_000 };
+  const read = () => Promise.resolve(JSON.stringify({ keys }));
   const logger = { error: () => undefined, info: () => undefined };
-  const keySet = keys && new TokenKeySet(source, logger);
+  const keySet = keys && new TokenKeySet(read, logger);
   keySet?.start();
   return new ReadTokenVerifier({ entries: secrets, version: 0 }, keySet, RULES, () => NOW_MS);
 }

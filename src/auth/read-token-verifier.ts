@@ -90,7 +90,7 @@ export class ReadTokenVerifier implements OnModuleDestroy {
   trusts({ signedBy }: Pick<ReadToken, 'signedBy'>): boolean {
     return (
       this.secrets.entries.some((secret) => nameOfSecret(secret) === signedBy) ||
-      (this.keySet?.keys.some(({ name }) => name === signedBy) ?? false)
+      (this.keySet?.entries.some(({ name }) => name === signedBy) ?? false)
     );
   }
 
@@ -124,7 +124,7 @@ export class ReadTokenVerifier implements OnModuleDestroy {
   ): Promise<VerifiedPayload> {
     const isNamed = typeof kid === 'string';
     const fitting = () =>
-      keySet.keys.filter((key) => key.algorithms.includes(alg) && (!isNamed || key.kid === kid));
+      keySet.entries.filter((key) => key.algorithms.includes(alg) && (!isNamed || key.kid === kid));
     const { version } = keySet;
     let verified = await verifiedWith(fitting(), credential, alg);
     // The key may be newer than the set.

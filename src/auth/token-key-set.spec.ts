@@ -8,6 +8,7 @@ import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { TokenKeySet } from './token-key-set.ts';
 import { stateOf } from '../../test/support/state-of.ts';
 
+/** A withdrawn key ends the reads that it opened within 5 s. */
 const REFRESH_MS = 2_000;
 const RULES = { tenant: 'acme', maxTtlSeconds: 3_600, maxKnownTokens: 0 };
 
@@ -62,16 +63,13 @@ describe('TokenKeySet', () => {
     reads = 0;
     logged = [];
     serve(first);
-    const source = {
-      read: async () => {
-        reads++;
-        return orderedJwkSet(await served());
-      },
-      refreshMs: REFRESH_MS,
+    const read = async () => {
+      reads++;
+      return orderedJwkSet(await served());
     };
     const log = (level: string) => (_: unknown, message?: string) =>
       void logged.push(`${level}: ${message ?? String(_)}`);
-    keySet = new TokenKeySet(source, { error: log('error'), info: log('info') } as never);
+    keySet = new TokenKeySet(read, { error: log('error'), info: log('info') } as never);
     verifier = new ReadTokenVerifier({ entries: [], version: 0 }, keySet, RULES);
   });
   afterEach(() => {

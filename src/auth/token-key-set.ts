@@ -2,27 +2,32 @@ import type { Logger } from 'pino';
 import { SecretList } from '../platform/config/secret-list.ts';
 import type { StateMetric } from '../platform/metrics/state-metric.ts';
 import { parseJwkSet, type TokenKey } from './jwk-set.ts';
-import type { JwkSetSource } from './jwk-set-source.ts';
 
 /** How long anybody waits for the set. It is more than the source takes to give up a URL. */
 const READ_TIMEOUT_MS = 4_000;
+/**
+ * How long after the beginning of a read the next one begins. A withdrawn key ends the reads that it opened within 5 s, if the
+ * server answers within a second.
+ */
+const REFRESH_MS = 2_000;
 
 /**
  * The JWK set of read tokens: a list like those of the secret files. The gateway reads it periodically, whatever tokens come,
  * so that withdrawn keys are soon refused. If the set cannot be read, the last known keys stay in use.
  */
-export class TokenKeySet {
-  private readonly list: SecretList<TokenKey>;
-  private readonly refreshMs: number;
+export class TokenKeySet extends SecretList<TokenKey> {
+  private readonly logger: Pick<Logger, 'error' | 'info'>;
   private readAtMs = performance.now();
-  private reading: Promise<void> | undefined;
+  private refreshing: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
 
-  constructor({ read, refreshMs }: JwkSetSource, logger: Pick<Logger, 'error' | 'info'>) {
-    this.refreshMs = refreshMs;
-    const file = { path: '', digest: '', entries: [], parse: parseJwkSet };
-    const source = { setting: 'GATEWAY_READ_TOKEN_JWKS', inline: [], file };
-    this.list = new SecretList<TokenKey>(source, logger, read, READ_TIMEOUT_MS);
+  constructor(readText: () => Promise<string>, logger: Pick<Logger, 'error' | 'info'>) {
+    super('GATEWAY_READ_TOKEN_JWKS', [], {
+      readText,
+      parse: parseJwkSet,
+      timeoutMs: READ_TIMEOUT_MS,
+    });
+    this.logger = logger;
   }
 
   readonly metrics: readonly StateMetric[] = [
@@ -38,24 +43,15 @@ export class TokenKeySet {
     },
   ];
 
-  get keys(): readonly TokenKey[] {
-    return this.list.entries;
-  }
-
-  /** Grows with each change of the keys. */
-  get version(): number {
-    return this.list.version;
-  }
-
   /** Whether the keys are those of the last read. */
   get isGood(): boolean {
-    return this.list.isFileGood && this.keys.length > 0;
+    return this.isFileGood && this.entries.length > 0;
   }
 
   /** Reads the set, and then periodically until it is stopped. */
   start(): void {
-    this.read();
-    this.timer = setInterval(() => this.read(), this.refreshMs).unref();
+    this.refresh();
+    this.timer = setInterval(() => this.refresh(), REFRESH_MS).unref();
   }
 
   stop(): void {
@@ -64,14 +60,13 @@ export class TokenKeySet {
 
   /** The read that is under way, for a token of an unknown key. None waits for a set that could not be read the last time. */
   get nextRead(): Promise<void> | undefined {
-    return this.list.isFileGood ? this.reading : undefined;
+    return this.isFileGood ? this.refreshing : undefined;
   }
 
-  /** No other read begins while one takes longer than the time between two. */
-  private read(): void {
-    this.reading ??= this.list.reread().then(() => {
+  private refresh(): void {
+    this.refreshing ??= this.reread(this.logger).then(() => {
       if (this.isGood) this.readAtMs = performance.now();
-      this.reading = undefined;
+      this.refreshing = undefined;
     });
   }
 }

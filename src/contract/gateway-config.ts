@@ -1,10 +1,8 @@
 import { Inject } from '@nestjs/common';
 import { getConfigToken } from '@nestjs/config';
 import type { MemoryPlan } from './memory-plan.ts';
-import type { ApiKey } from './api-key.ts';
 import type { Environment } from './environment.ts';
-import type { SecretSource } from '../platform/config/secret-source.ts';
-import type { CredentialVariable } from './secret-settings.ts';
+import type { SecretSettings } from './secret-settings.ts';
 import type { TraceConfig } from '../platform/tracing/trace-settings.ts';
 
 /** The share of the connections that commands may take, so that they leave room for readers when the runtime is away. */
@@ -16,9 +14,7 @@ const MAX_SUBJECT_SHARE = 0.25;
 
 /** What takes more than its own variable to know. */
 export interface OtherSources {
-  apiKeys: SecretSource<ApiKey>;
-  readTokenSecrets: SecretSource<Buffer>;
-  credentials: Record<CredentialVariable, SecretSource<string>>;
+  secrets: SecretSettings;
   /** Undefined if tracing is off. */
   traces: TraceConfig | undefined;
   /** The caps that no variable sets. */
@@ -29,10 +25,7 @@ export interface OtherSources {
 export type GatewayConfig = ReturnType<typeof gatewayConfig>;
 
 /** The settings by what they are for. */
-export function gatewayConfig(
-  env: Environment,
-  { apiKeys, readTokenSecrets, credentials, traces, plan }: OtherSources,
-) {
+export function gatewayConfig(env: Environment, { secrets, traces, plan }: OtherSources) {
   const maxOpenReads = env.GATEWAY_MAX_OPEN_READS ?? plan.maxOpenReads;
   const maxConnections =
     env.GATEWAY_MAX_CONNECTIONS ?? Math.max(plan.maxConnections, env.GATEWAY_MAX_OPEN_READS ?? 0);
@@ -44,9 +37,9 @@ export function gatewayConfig(
     reusePort: env.GATEWAY_REUSE_PORT,
     publicUrl: env.GATEWAY_PUBLIC_URL,
     tenant: env.GATEWAY_TENANT,
-    apiKeys,
+    apiKeys: secrets.apiKeys,
     readTokens: {
-      secrets: readTokenSecrets,
+      secrets: secrets.readTokenSecrets,
       /** File path or http(s) URL of a JWK set. */
       jwks: env.GATEWAY_READ_TOKEN_JWKS,
       maxTtlSeconds: env.GATEWAY_READ_TOKEN_MAX_TTL_SECONDS,
@@ -55,13 +48,13 @@ export function gatewayConfig(
       ingressUrl: env.GATEWAY_RUNTIME_INGRESS_URL,
       adminUrl: env.GATEWAY_RUNTIME_ADMIN_URL,
       /** Sent with every command and so stored in the runtime's journal. It must open nothing else. */
-      ingressToken: credentials.GATEWAY_RUNTIME_INGRESS_TOKEN,
-      adminToken: credentials.GATEWAY_RUNTIME_ADMIN_TOKEN,
+      ingressToken: secrets.ingressToken,
+      adminToken: secrets.adminToken,
       keyTemplate: env.GATEWAY_RUNTIME_KEY_TEMPLATE,
       api: env.GATEWAY_RUNTIME_API,
     },
-    history: { url: env.GATEWAY_HISTORY_URL, token: credentials.GATEWAY_HISTORY_TOKEN },
-    sync: { url: env.GATEWAY_SYNC_URL, secret: credentials.GATEWAY_SYNC_SECRET },
+    history: { url: env.GATEWAY_HISTORY_URL, token: secrets.historyToken },
+    sync: { url: env.GATEWAY_SYNC_URL, secret: secrets.syncSecret },
     shapes: { tables: env.GATEWAY_SHAPES_TABLES, tenantColumn: env.GATEWAY_SHAPES_TENANT_COLUMN },
     maxBodyBytes: env.GATEWAY_MAX_BODY_BYTES,
     corsOrigins: env.GATEWAY_CORS_ALLOW_ORIGINS,

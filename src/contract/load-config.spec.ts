@@ -153,8 +153,11 @@ const SETTINGS: Setting[] = [
     (config) => config.runtime.adminUrl,
     'http://localhost:9070',
   ),
-  bearerSetting('GATEWAY_RUNTIME_INGRESS_TOKEN', (config) => config.runtime.ingressToken.inline[0]),
-  bearerSetting('GATEWAY_RUNTIME_ADMIN_TOKEN', (config) => config.runtime.adminToken.inline[0]),
+  bearerSetting(
+    'GATEWAY_RUNTIME_INGRESS_TOKEN',
+    (config) => config.runtime.ingressToken.entries[0],
+  ),
+  bearerSetting('GATEWAY_RUNTIME_ADMIN_TOKEN', (config) => config.runtime.adminToken.entries[0]),
   {
     name: 'GATEWAY_RUNTIME_KEY_TEMPLATE',
     value: (config) => config.runtime.keyTemplate,
@@ -176,11 +179,11 @@ const SETTINGS: Setting[] = [
     (config) => config.history.url,
     'http://localhost:4437/v1/stream',
   ),
-  bearerSetting('GATEWAY_HISTORY_TOKEN', (config) => config.history.token.inline[0]),
+  bearerSetting('GATEWAY_HISTORY_TOKEN', (config) => config.history.token.entries[0]),
   urlSetting('GATEWAY_SYNC_URL', (config) => config.sync.url, 'http://localhost:3000'),
   {
     name: 'GATEWAY_SYNC_SECRET',
-    value: (config) => config.sync.secret.inline[0],
+    value: (config) => config.sync.secret.entries[0],
     default: undefined,
     good: asTheyAre('any thing & more'),
     bad: [],

@@ -5,8 +5,7 @@ import { processMemory } from '../platform/memory/process-memory.ts';
 import { ConfigError } from './config-error.ts';
 import { Environment } from './environment.ts';
 import { gatewayConfig, type GatewayConfig } from './gateway-config.ts';
-import { parseApiKeys, parseReadTokenSecrets } from './secret-lists.ts';
-import { CREDENTIAL_VARIABLES, SecretSources } from './secret-settings.ts';
+import { CREDENTIAL_VARIABLES, secretSettings } from './secret-settings.ts';
 import { serviceUrlHint } from './service-links.ts';
 import { settingsFrom, type Variables } from '../platform/config/setting.decorator.ts';
 import { readSmallFileSync, type ReadFile } from '../platform/config/small-file.ts';
@@ -39,27 +38,19 @@ export function loadConfig(
     (setting, problem) =>
       problems.push(`${setting} ${problem}${serviceUrlHint(setting, variables[setting])}`),
   );
-  const sources = new SecretSources(env, readFile, problems);
-  const apiKeys = sources.list('GATEWAY_API_KEYS', parseApiKeys);
-  const hasNoKey = apiKeys.inline.length === 0 && apiKeys.file === undefined;
+  const secrets = secretSettings(env, readFile, problems);
+  const hasNoKey = secrets.apiKeys.entries.length === 0;
   if (hasNoKey && !problems.some((problem) => problem.startsWith('GATEWAY_API_KEYS'))) {
     problems.unshift(
       'GATEWAY_API_KEYS is required: one or more comma-separated keys of at least 16 characters, ' +
         'or sha256:<64 hex digits> of one; or GATEWAY_API_KEYS_FILE, a file with one entry a line',
     );
   }
-  const readTokenSecrets = sources.list('GATEWAY_READ_TOKEN_SECRETS', parseReadTokenSecrets);
-  const credentials = {
-    GATEWAY_RUNTIME_INGRESS_TOKEN: sources.credential('GATEWAY_RUNTIME_INGRESS_TOKEN'),
-    GATEWAY_RUNTIME_ADMIN_TOKEN: sources.credential('GATEWAY_RUNTIME_ADMIN_TOKEN'),
-    GATEWAY_HISTORY_TOKEN: sources.credential('GATEWAY_HISTORY_TOKEN'),
-    GATEWAY_SYNC_SECRET: sources.credential('GATEWAY_SYNC_SECRET'),
-  };
   checkPortsDiffer(env, problems);
   checkReusePort(env, platform, problems);
   const traces = traceConfig(variables, readFile, problems);
   if (problems.length > 0) throw new ConfigError(problems);
-  return gatewayConfig(env, { apiKeys, readTokenSecrets, credentials, traces, plan });
+  return gatewayConfig(env, { secrets, traces, plan });
 }
 
 /** Undefined if a setting is not set, or empty. */

@@ -52,17 +52,17 @@ describe.each([
   const env = name === 'GATEWAY_API_KEYS' ? {} : REQUIRED;
 
   it('takes entries between commas, spaces around them aside, and empty ones not', () => {
-    const { inline, file } = list(loadConfig({ ...env, [name]: ` ${one} ,, ${other},` }));
-    expect(inline).toEqual([parsed(one), parsed(other)]);
-    expect(file).toBeUndefined();
+    const { entries, hasFile } = list(loadConfig({ ...env, [name]: ` ${one} ,, ${other},` }));
+    expect(entries).toEqual([parsed(one), parsed(other)]);
+    expect(hasFile).toBe(false);
   });
 
   it('takes its file form alone, one entry a line', () => {
     const readFile = files({ '/run/list': `\uFEFF${one}\r\n\n  ${other}  \n` });
     expect(list(loadConfig({ ...env, [fileName]: '/run/list' }, readFile))).toMatchObject({
       setting: fileName,
-      inline: [],
-      file: { path: '/run/list', entries: [parsed(one), parsed(other)] },
+      hasFile: true,
+      entries: [parsed(one), parsed(other)],
     });
   });
 
@@ -90,10 +90,7 @@ describe.each([
   it('counts both forms when both are there', () => {
     const readFile = files({ '/run/list': other });
     const config = loadConfig({ ...env, [name]: one, [fileName]: '/run/list' }, readFile);
-    expect(list(config)).toMatchObject({
-      inline: [parsed(one)],
-      file: { path: '/run/list', entries: [parsed(other)] },
-    });
+    expect(list(config).entries).toEqual([parsed(one), parsed(other)]);
   });
 
   it('names each bad entry by its place, in the variable and in the file', () => {
@@ -119,7 +116,7 @@ describe.each([
 
   it('counts an empty variable and an empty file name as unset', () => {
     const config = loadConfig({ ...REQUIRED, [name]: one, [fileName]: '' });
-    expect(list(config)).toEqual({ setting: name, inline: [parsed(one)], file: undefined });
+    expect(list(config)).toMatchObject({ setting: name, hasFile: false, entries: [parsed(one)] });
   });
 });
 
@@ -128,8 +125,8 @@ describe('an API key', () => {
 
   it('takes a digest for the key itself, in digits of either case', () => {
     const keys = `sha256:${digest},sha256:${digest.toUpperCase()}`;
-    const { inline } = loadConfig({ GATEWAY_API_KEYS: keys }).apiKeys;
-    expect(inline.map((key) => key.digest)).toEqual([sha256(API_KEY), sha256(API_KEY)]);
+    const { entries } = loadConfig({ GATEWAY_API_KEYS: keys }).apiKeys;
+    expect(entries.map((key) => key.digest)).toEqual([sha256(API_KEY), sha256(API_KEY)]);
   });
 
   it.each([

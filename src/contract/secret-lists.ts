@@ -1,4 +1,4 @@
-import type { ParsedList } from '../platform/config/secret-source.ts';
+import type { ParsedList } from '../platform/config/secret-list.ts';
 import { KeyConflicts, opensNoMore, parseApiKey, type ApiKey } from './api-key.ts';
 
 const MIN_SECRET_BYTES = 32;
@@ -32,7 +32,7 @@ export function parseApiKeys(
   const unfinished = inForce && text.slice(text.lastIndexOf('\n') + 1).trim();
   const conflicts = new KeyConflicts();
   for (const other of others) conflicts.add(other);
-  return parseLines(lines, (entry) => {
+  return parseLines(lines, form, (entry) => {
     const key = parseApiKey(entry);
     if (Array.isArray(key)) return key;
     if (mustHaveNames && !key.isNamed) return [NAME_MISSING];
@@ -54,7 +54,7 @@ function isSafeUnfinished(key: ApiKey, inForce: readonly ApiKey[] = []): boolean
 
 /** HS256 secrets of at least 32 bytes (RFC 7518 §3.2). */
 export function parseReadTokenSecrets(text: string, form: ListForm): ParsedList<Buffer> {
-  return parseLines(linesOf(text, form), (entry) => {
+  return parseLines(linesOf(text, form), form, (entry) => {
     const secret = Buffer.from(entry);
     const problems = [];
     if (secret.length < MIN_SECRET_BYTES) {
@@ -67,14 +67,10 @@ export function parseReadTokenSecrets(text: string, form: ListForm): ParsedList<
   });
 }
 
-/**
- * The single credential of a file, which may end with a line end. The list has one entry, or none if the file is
- * empty.
- */
+/** The single credential of a file, which may end with a line end. */
 export function parseCredential(text: string, isBearer: boolean): ParsedList<string> {
   const [line, ...more] = linesOf(text, 'file');
-  if (!line) return { entries: [], problems: [] };
-  if (more.length > 0 || line.entry.includes('\r')) {
+  if (!line || more.length > 0 || line.entry.includes('\r')) {
     return { entries: [], problems: ['must hold one credential, on one line'] };
   }
   return isBearer && !BEARER_VALUE.test(line.entry)
@@ -107,10 +103,13 @@ function placed(entries: readonly string[], unit: string): Line[] {
 /** An array stands for an entry that cannot be parsed, and holds its problems. */
 function parseLines<Entry extends object>(
   lines: readonly Line[],
+  form: ListForm,
   parseEntry: (entry: string) => Entry | string[],
 ): ParsedList<Entry> {
   const entries: Entry[] = [];
   const problems: string[] = [];
+  if (form === 'file' && lines.length === 0)
+    problems.push('must hold at least one entry, one a line');
   let wrong = 0;
   for (const { entry, place } of lines) {
     const parsed = parseEntry(entry);

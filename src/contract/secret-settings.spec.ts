@@ -19,14 +19,18 @@ describe.each([
   it('comes from a file, which may end with a line end', () => {
     expect(source(load('credential\n'))).toMatchObject({
       setting: fileName,
-      inline: [],
-      file: { path: '/run/credential', entries: ['credential'] },
+      hasFile: true,
+      entries: ['credential'],
     });
   });
 
   it('comes from its variable where no file is named', () => {
     const config = load('', { [fileName]: '', [name]: 'credential' });
-    expect(source(config)).toEqual({ setting: name, inline: ['credential'], file: undefined });
+    expect(source(config)).toMatchObject({
+      setting: name,
+      hasFile: false,
+      entries: ['credential'],
+    });
   });
 
   it('comes from one of the two', () => {
@@ -37,7 +41,7 @@ describe.each([
 
   it('is refused where its file is empty or has two lines', () => {
     expect(problemsOf(() => load(' \n'))).toEqual([
-      `${fileName} must hold the credential, on one line`,
+      `${fileName} must hold one credential, on one line`,
     ]);
     expect(problemsOf(() => load('sesame\nsesame\n'))).toEqual([
       `${fileName} must hold one credential, on one line`,

@@ -106,7 +106,7 @@ describe('secrets that rotate under load', () => {
 
   it.each([
     ['bad', 'short', 'line 1 must have at least 16 characters'],
-    ['empty', '\n', 'holds no entry'],
+    ['empty', '\n', 'must hold at least one entry'],
   ])(
     'stay as they were where the new file is %s, and the log says so without them',
     async (...[, keys, problem]) => {

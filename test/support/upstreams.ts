@@ -16,5 +16,5 @@ export function upstreamsWith(
   { names = new NameResolver(2_000), logger = pino({ level: 'silent' }) }: UpstreamParts = {},
 ): Upstreams {
   const config = loadConfig({ GATEWAY_API_KEYS: 'k'.repeat(16), ...settings });
-  return new Upstreams(config, names, new SecretFiles(), logger);
+  return new Upstreams(config, names, new SecretFiles(logger), logger);
 }

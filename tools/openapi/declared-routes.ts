@@ -27,15 +27,16 @@ export interface DeclaredRoute {
 /** Creates the application without starting it, and reads its routes. */
 export async function declaredRoutes(): Promise<DeclaredRoute[]> {
   const config = loadConfig({ GATEWAY_API_KEYS: 'only-for-its-routes' });
+  const logger = pino({ level: 'silent' });
   const adapter = new GatewayAdapter({});
   const module = AppModule.with({
     config,
     adapter,
     state: new GatewayState(),
-    logger: pino({ level: 'silent' }),
+    logger,
     names: new NameResolver(0),
     telemetry: new Telemetry(),
-    secretFiles: new SecretFiles(),
+    secretFiles: new SecretFiles(logger),
   });
   const app = await NestFactory.create(module, adapter, { logger: false, abortOnError: false });
   try {

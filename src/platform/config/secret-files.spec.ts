@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { pino } from 'pino';
 import { SecretFiles } from './secret-files.ts';
+
+const logger = pino({ level: 'silent' });
 
 /** A list whose reads end when the test says so, or at once. */
 class ControlledList {
-  readonly name = 'GATEWAY_API_KEYS_FILE';
+  readonly setting = 'GATEWAY_API_KEYS_FILE';
   readonly hasFile: boolean = true;
   readonly isFileGood = true;
   version = 0;
@@ -27,7 +30,7 @@ describe('SecretFiles', () => {
   beforeEach(() => {
     jest.useFakeTimers();
     list = new ControlledList();
-    files = new SecretFiles();
+    files = new SecretFiles(logger);
     for (const each of [list, new ControlledList()]) files.add(each, { isOfCallers: true });
   });
   afterEach(() => void jest.useRealTimers());
@@ -79,10 +82,10 @@ describe('SecretFiles', () => {
   it('are none where no setting names one: nobody waits', async () => {
     const none = new ControlledList();
     Object.assign(none, { hasFile: false });
-    const withNone = new SecretFiles();
+    const withNone = new SecretFiles(logger);
     withNone.add(none, { isOfCallers: true });
     await withNone.readAgain();
-    await new SecretFiles().readAgain();
+    await new SecretFiles(logger).readAgain();
     expect(none.began).toBe(0);
   });
 

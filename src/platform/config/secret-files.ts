@@ -1,4 +1,5 @@
 import type { OnModuleDestroy } from '@nestjs/common';
+import type { Logger } from 'pino';
 import type { StateMetric } from '../metrics/state-metric.ts';
 import type { SecretList } from './secret-list.ts';
 
@@ -10,7 +11,7 @@ const REREAD_INTERVAL_MS = 1_000;
 /** At most eight reads a second, however many credentials are refused. */
 const MIN_INTERVAL_MS = 125;
 
-type List = Pick<SecretList<unknown>, 'hasFile' | 'isFileGood' | 'name' | 'reread' | 'version'>;
+type List = Pick<SecretList<unknown>, 'hasFile' | 'isFileGood' | 'setting' | 'reread' | 'version'>;
 
 /**
  * The lists of secrets that have a file. The gateway reads the files every second. Those of callers it reads again before it refuses a
@@ -25,6 +26,11 @@ export class SecretFiles implements OnModuleDestroy {
   private next: Promise<void> | undefined;
   private last: Promise<unknown> = Promise.resolve();
   private beganAtMs = Number.NEGATIVE_INFINITY;
+  private readonly logger: Logger;
+
+  constructor(logger: Logger) {
+    this.logger = logger;
+  }
 
   /** Adds a list, if it has a file, and returns it. */
   add<Added extends List>(list: Added, { isOfCallers = false } = {}): Added {
@@ -46,7 +52,7 @@ export class SecretFiles implements OnModuleDestroy {
 
   /** By its setting, whether each file was good when it was last read. */
   get areGood(): Record<string, boolean> {
-    return Object.fromEntries(this.lists.map(({ name, isFileGood }) => [name, isFileGood]));
+    return Object.fromEntries(this.lists.map(({ setting, isFileGood }) => [setting, isFileGood]));
   }
 
   readonly metrics: readonly StateMetric[] = [
@@ -56,7 +62,7 @@ export class SecretFiles implements OnModuleDestroy {
       label: 'setting',
       read: () =>
         Object.fromEntries(
-          this.lists.map(({ name, isFileGood }) => [name, Number(isFileGood)] as const),
+          this.lists.map(({ setting, isFileGood }) => [setting, Number(isFileGood)] as const),
         ),
     },
   ];
@@ -70,7 +76,8 @@ export class SecretFiles implements OnModuleDestroy {
 
   private readAll(): void {
     void this.readAgain();
-    for (const list of this.lists) if (!this.ofCallers.includes(list)) void list.reread();
+    for (const list of this.lists)
+      if (!this.ofCallers.includes(list)) void list.reread(this.logger);
   }
 
   private async turn(): Promise<void> {
@@ -82,7 +89,7 @@ export class SecretFiles implements OnModuleDestroy {
   private async readNow(): Promise<void> {
     this.next = undefined;
     this.beganAtMs = performance.now();
-    this.last = Promise.all(this.ofCallers.map((list) => list.reread()));
+    this.last = Promise.all(this.ofCallers.map((list) => list.reread(this.logger)));
     await this.last;
   }
 }

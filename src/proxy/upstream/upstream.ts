@@ -90,7 +90,7 @@ export class Upstream<
     this.base = new URL(options.url);
     this.basePath = this.base.pathname.replace(/\/$/, '');
     this.protocol = options.protocol;
-    this.credentialSetting = options.credential.name;
+    this.credentialSetting = options.credential.setting;
     this.observers = options.observers;
     this.addresses = new Addresses(tcpAddress(this.base).host, options.names);
     this.connect = connectorTo(this.base, this.addresses);

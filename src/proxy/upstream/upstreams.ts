@@ -2,8 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { InjectConfig, type GatewayConfig } from '../../contract/gateway-config.ts';
 import { SecretFiles } from '../../platform/config/secret-files.ts';
-import { SecretList } from '../../platform/config/secret-list.ts';
-import type { SecretSource } from '../../platform/config/secret-source.ts';
+import type { SecretList } from '../../platform/config/secret-list.ts';
 import { LOGGER } from '../../platform/log/create-logger.ts';
 import { NameResolver } from '../../platform/names/name-resolver.ts';
 import type { AttemptObserver } from './attempt.ts';
@@ -28,9 +27,7 @@ export class Upstreams implements OnApplicationShutdown {
     files: SecretFiles,
     @Inject(LOGGER) logger: Logger,
   ) {
-    const credentialOf = (source: SecretSource<string>): SecretList<string> =>
-      files.add(new SecretList(source, logger));
-    this.syncSecrets = credentialOf(sync.secret);
+    this.syncSecrets = files.add(sync.secret);
     const { observers } = this;
     const common = { names, timeouts, observers, logger, isBearer: true, keepsConnections: true };
     this.history = new Upstream({
@@ -39,7 +36,7 @@ export class Upstreams implements OnApplicationShutdown {
       url: history.url,
       protocol: durableStreams,
       prefix: '/streams',
-      credential: credentialOf(history.token),
+      credential: files.add(history.token),
     });
     this.sync = new Upstream({
       ...common,
@@ -57,7 +54,7 @@ export class Upstreams implements OnApplicationShutdown {
       url: runtime.adminUrl,
       protocol: restateAdmin,
       prefix: '/registry',
-      credential: credentialOf(runtime.adminToken),
+      credential: files.add(runtime.adminToken),
       // If Restate refuses a request before it has read the body, it closes the connection without announcing it. The next
       // request would meet the closed connection, and one with a body cannot be sent again. Registrations are rare enough.
       keepsConnections: false,
@@ -67,7 +64,7 @@ export class Upstreams implements OnApplicationShutdown {
       name: 'runtime-ingress',
       url: runtime.ingressUrl,
       protocol: restateIngress,
-      credential: credentialOf(runtime.ingressToken),
+      credential: files.add(runtime.ingressToken),
     });
   }
 

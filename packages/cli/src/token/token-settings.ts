@@ -2,7 +2,7 @@ import { EXIT } from '../exit-codes.ts';
 import { existsSync } from 'node:fs';
 import { ADDRESS_PATTERNS, readSmallFileSync } from '../gateway-rules.ts';
 import {
-  jwkSetSource,
+  jwkSetReader,
   parseReadTokenSecrets,
   ReadTokenVerifier,
   TokenKeySet,
@@ -105,7 +105,7 @@ export function signingSecret({ secrets }: TokenSettings): Buffer {
 export function tokenVerifier(settings: TokenSettings): ReadTokenVerifier {
   const { secrets, jwks, tenant, maxTtlSeconds } = settings;
   const silent = { error: () => undefined, info: () => undefined };
-  const keySet = jwks === undefined ? undefined : new TokenKeySet(jwkSetSource(jwks), silent);
+  const keySet = jwks === undefined ? undefined : new TokenKeySet(jwkSetReader(jwks), silent);
   keySet?.start();
   return new ReadTokenVerifier({ entries: secrets, version: 0 }, keySet, {
     tenant,

@@ -1,3 +1,4 @@
+import type { BlockList } from 'node:net';
 import { IsIn, IsOptional, Matches } from 'class-validator';
 import { LOG_LEVELS, type LogLevel } from '../platform/log/log-level.ts';
 import { ADDRESS_PATTERNS } from './address-patterns.ts';
@@ -157,5 +158,5 @@ export class Environment {
   GATEWAY_AUDIT_FILE?: string;
 
   @NetList()
-  GATEWAY_TRUSTED_PROXIES?: string[];
+  GATEWAY_TRUSTED_PROXIES?: BlockList;
 }

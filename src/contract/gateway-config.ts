@@ -94,7 +94,7 @@ export function gatewayConfig(env: Environment, { secrets, traces, plan }: Other
     /** The file of the audit lines. Without it they are in the log. */
     auditFile: env.GATEWAY_AUDIT_FILE,
     /** The proxies whose word on the client's address the log takes. */
-    trustedProxies: env.GATEWAY_TRUSTED_PROXIES ?? [],
+    trustedProxies: env.GATEWAY_TRUSTED_PROXIES,
     traces,
   };
 }

@@ -1,4 +1,4 @@
-import { isIpNet } from '../platform/http/ip-nets.ts';
+import { ipNets } from '../platform/http/ip-nets.ts';
 import { Setting } from '../platform/config/setting.decorator.ts';
 
 /** Scheme, host and port of an `Origin` whose scheme the URL parser does not support. */
@@ -29,7 +29,7 @@ export function TableList(): PropertyDecorator {
 export function NetList(): PropertyDecorator {
   return Setting(
     'must be comma-separated addresses or nets such as 10.0.0.0/8 or fd00::/8, never all addresses',
-    (text) => listOf(text, isIpNet),
+    (text) => ipNets(listOf(text, () => true) ?? ['']),
   );
 }
 

@@ -345,11 +345,14 @@ const SETTINGS: Setting[] = [
   },
   {
     name: 'GATEWAY_TRUSTED_PROXIES',
-    value: (config) => config.trustedProxies,
-    default: [],
+    value: (config) => config.trustedProxies?.rules.toSorted(),
+    default: undefined,
     good: [
-      ['10.0.0.0/8', ['10.0.0.0/8']],
-      ['127.0.0.1, ::1,fd00::/8', ['127.0.0.1', '::1', 'fd00::/8']],
+      ['10.0.0.0/8', ['Subnet: IPv4 10.0.0.0/8']],
+      [
+        '127.0.0.1, ::1,fd00::/8',
+        ['Subnet: IPv4 127.0.0.1/32', 'Subnet: IPv6 ::1/128', 'Subnet: IPv6 fd00::/8'],
+      ],
     ],
     // With all addresses every client could write its own. A mapped IPv4 address is compared as IPv4.
     bad: [

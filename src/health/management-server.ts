@@ -52,7 +52,7 @@ export function managementServer(parts: ManagementParts): Server {
     : [];
   const filter = new ProblemFilter(logger);
   const steps = [
-    requestContextStep(observers, new OpenRequests(), paths, new ClientAddresses([])),
+    requestContextStep(observers, new OpenRequests(), paths, new ClientAddresses()),
     requestTargetStep(() => false),
     unexpectedBodyStep,
   ];

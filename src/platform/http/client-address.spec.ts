@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { ClientAddresses } from './client-address.ts';
+import { ipNets } from './ip-nets.ts';
 
-const addresses = new ClientAddresses(['10.0.0.0/8', '2001:db8:1::/48', '127.0.0.1']);
+const addresses = new ClientAddresses(ipNets(['10.0.0.0/8', '2001:db8:1::/48', '127.0.0.1']));
 
 function seen(remoteAddress: string | undefined, headers: Record<string, string> = {}) {
   return addresses.of({ headers, socket: { remoteAddress } });
@@ -13,7 +14,7 @@ const forwarded = (list: string) => seen('10.0.0.1', { forwarded: list });
 describe('ClientAddresses', () => {
   it('takes the address of the connection without trusted proxies, whatever the headers say', () => {
     const headers = { 'x-forwarded-for': '192.0.2.9', forwarded: 'for=192.0.2.9' };
-    const none = new ClientAddresses([]);
+    const none = new ClientAddresses();
     expect(none.of({ headers, socket: { remoteAddress: '10.0.0.1' } })).toBe('10.0.0.1');
     expect(seen('203.0.113.7', headers)).toBe('203.0.113.7');
     expect(seen(undefined, headers)).toBeUndefined();

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Socket } from 'node:net';
-import { ipAddress, IpNets } from './ip-nets.ts';
+import type { BlockList, Socket } from 'node:net';
+import { familyOf, ipAddress } from './ip-nets.ts';
 
 /** How many proxies one behind the other are looked at. A client can write as many entries as it wants. */
 const MAX_PROXIES = 16;
@@ -21,17 +21,17 @@ export interface RequestOrigin {
  * proxy's may be invented.
  */
 export class ClientAddresses {
-  private readonly trusted: IpNets | undefined;
+  private readonly trusted: BlockList | undefined;
 
   /** The addresses and nets of the proxies whose headers are believed. */
-  constructor(trustedProxies: readonly string[]) {
-    this.trusted = trustedProxies.length === 0 ? undefined : new IpNets(trustedProxies);
+  constructor(trustedProxies?: BlockList) {
+    this.trusted = trustedProxies;
   }
 
   /** Undefined if the connection is gone already. */
   of({ headers, socket }: RequestOrigin): string | undefined {
     const peer = addressOf(socket);
-    if (this.trusted === undefined || peer === undefined || !this.trusted.has(peer)) return peer;
+    if (peer === undefined || !this.isTrusted(peer)) return peer;
     const forwardedFor = headers['x-forwarded-for'];
     if (forwardedFor !== undefined) return this.client(peer, String(forwardedFor), entryAddress);
     if (headers.forwarded !== undefined) return this.client(peer, headers.forwarded, forAddress);
@@ -45,9 +45,13 @@ export class ClientAddresses {
       const address = read(entry.trim());
       if (address === undefined) return client;
       client = address;
-      if (!this.trusted?.has(address)) return client;
+      if (!this.isTrusted(address)) return client;
     }
     return client;
+  }
+
+  private isTrusted(address: string): boolean {
+    return this.trusted?.check(address, familyOf(address)) ?? false;
   }
 }
 

@@ -2,40 +2,24 @@ import { BlockList, isIP } from 'node:net';
 
 /** The longest text of an IPv6 address, with an IPv4 address at its end. */
 const MAX_ADDRESS_LENGTH = 45;
+const BITS = { ipv4: 32, ipv6: 128 };
+const NET = /^([^/]+)(?:\/([1-9]\d{0,2}))?$/;
 const MAPPED = /^(?:0{0,4}:){2,5}ffff:(?:(\d+\.\d+\.\d+\.\d+)|([\da-f]{1,4}):([\da-f]{1,4}))$/i;
 
-/** An address, or a net such as `10.0.0.0/8`. */
-interface Net {
-  address: string;
-  prefix: number;
-  family: 'ipv4' | 'ipv6';
-}
-
-/** IP addresses and nets. */
-export class IpNets {
-  private readonly list = new BlockList();
-
-  /** Throws a plain Error for a text that is no net; see `isIpNet`. */
-  constructor(nets: readonly string[]) {
-    for (const text of nets) {
-      const net = parseNet(text);
-      if (!net) throw new Error(`${text} is no address and no net`);
-      this.list.addSubnet(net.address, net.prefix, net.family);
-    }
-  }
-
-  /** `address` is one of `ipAddress`. */
-  has(address: string): boolean {
-    return this.list.check(address, familyOf(address));
-  }
-}
-
 /**
- * Whether a text is an IP address or a net. A net of all addresses is none: everybody would be trusted. An IPv4 address is
- * written as one, because it is compared as one.
+ * IP addresses and nets such as `10.0.0.0/8`. Undefined if a text is none. A net of all addresses is none: everybody would be
+ * trusted. An IPv4 address is written as one, because it is compared as one.
  */
-export function isIpNet(text: string): boolean {
-  return parseNet(text) !== undefined;
+export function ipNets(texts: readonly string[]): BlockList | undefined {
+  const nets = new BlockList();
+  for (const text of texts) {
+    const [, address = '', prefix] = NET.exec(text) ?? [];
+    const family = familyOf(address);
+    const bits = Number(prefix ?? BITS[family]);
+    if (ipAddress(address) !== address || bits > BITS[family]) return undefined;
+    nets.addSubnet(address, bits, family);
+  }
+  return nets;
 }
 
 /** An IP address without its zone, an IPv4 address that is mapped into IPv6 as IPv4. Undefined for any other text. */
@@ -70,16 +54,6 @@ function groupsOf(part: string): number[] {
   });
 }
 
-function parseNet(text: string): Net | undefined {
-  const [address = '', prefixText, ...more] = text.split('/');
-  const version = isIP(address);
-  if (version === 0 || more.length > 0 || ipAddress(address) !== address) return undefined;
-  const bits = version === 4 ? 32 : 128;
-  if (prefixText === undefined) return { address, prefix: bits, family: familyOf(address) };
-  if (!/^[1-9]\d{0,2}$/.test(prefixText) || Number(prefixText) > bits) return undefined;
-  return { address, prefix: Number(prefixText), family: familyOf(address) };
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
+export function familyOf(address: string): 'ipv4' | 'ipv6' {
   return address.includes(':') ? 'ipv6' : 'ipv4';
 }

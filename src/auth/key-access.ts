@@ -1,12 +1,7 @@
 import { isOfStreams, type ApiKey, type Scope } from '../contract/api-key.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { ClientRequest } from '../platform/http/client-request.ts';
-import {
-  checkForkSource,
-  FORK_HEADER,
-  isControlPlanePath,
-  scopeCovers,
-} from '../contract/path-scope.ts';
+import { checkForkSource, FORK_HEADER, scopeCovers } from '../contract/path-scope.ts';
 
 /** Refuses a request that a valid API key does not open. Throws `scope_not_covered`. */
 export function checkKeyAccess(
@@ -22,7 +17,7 @@ export function checkKeyAccess(
   if (first === undefined) return;
   for (const source of sources) checkForkSource(source);
   // A server may read several as one path.
-  if (sources.length > 1 || !pathsCover(key.paths, first)) {
+  if (sources.length > 1 || !scopeCovers(key.paths, first)) {
     throw new GatewayError(
       'scope_not_covered',
       `No path of the API key covers the stream in Stream-Forked-From for the scope ${scope}; name one that its paths cover, with /streams.`,
@@ -37,12 +32,7 @@ export function keyOpens(
   path: string,
 ): boolean {
   if (!scopes.has(scope)) return false;
-  return !paths || !isOfStreams(scope) || pathsCover(paths, path);
-}
-
-/** The control plane acts on any stream, so no path can limit it. */
-function pathsCover(paths: NonNullable<ApiKey['paths']>, path: string): boolean {
-  return scopeCovers(paths, path) && !isControlPlanePath(path);
+  return !paths || !isOfStreams(scope) || scopeCovers(paths, path);
 }
 
 export function notCovered({ scopes }: Pick<ApiKey, 'scopes'>, scope: Scope): GatewayError {

@@ -1,6 +1,6 @@
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { isReadMethod } from '../platform/http/client-request.ts';
-import { isControlPlanePath, scopeCovers } from '../contract/path-scope.ts';
+import { scopeCovers } from '../contract/path-scope.ts';
 import type { ReadToken } from './read-token.ts';
 
 /**
@@ -18,7 +18,7 @@ export function checkReadAccess(
       'A read token opens GET and HEAD only; use an API key.',
     );
   }
-  if (!scopeCovers(token.scope, path) || isControlPlanePath(path)) {
+  if (!scopeCovers(token.scope, path)) {
     throw new GatewayError(
       'prefix_not_covered',
       'No prefix of the read token covers this path; mint a token for it.',

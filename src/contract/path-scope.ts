@@ -25,11 +25,14 @@ export function parsePathScope(prefixes: readonly string[]): PathScope | undefin
 /**
  * Whether a prefix's segments are the first segments of the path: `/streams/t/a1` covers `/streams/t/a1/x` and
  * never `/streams/t/a10`. The path must have passed `pathProblem`, so that decoding it once gives the segments that
- * every upstream sees.
+ * every upstream sees. The control plane acts on any stream, so no scope covers it.
  */
 export function scopeCovers(scope: PathScope, path: string): boolean {
   const segments = decodedSegments(path);
-  return scope.some((prefix) => prefix.every((segment, i) => segments[i] === segment));
+  return (
+    scope.some((prefix) => prefix.every((segment, i) => segments[i] === segment)) &&
+    !isControlPlanePath(path)
+  );
 }
 
 /** Whether a path names the history store's control plane, however often it is encoded. */

@@ -47,7 +47,7 @@ function tokenOf(secret = SECRET, claims: object = {}): Promise<string> {
 }
 
 describe('AccessGuard', () => {
-  let keys: { entries: ReturnType<typeof parseApiKeys>['entries'] };
+  let keys: { entries: ReturnType<typeof parseApiKeys>['entries']; version: number };
   let secrets: { entries: Buffer[]; version: number };
   let files: { version: number; reads: number; onRead: () => void; readAgain(): Promise<void> };
   let nowMs: number;
@@ -56,7 +56,7 @@ describe('AccessGuard', () => {
   const use = (list: string) => void (keys.entries = parseApiKeys(list, 'variable').entries);
 
   beforeEach(() => {
-    keys = { entries: [] };
+    keys = { entries: [], version: 0 };
     use(`${KEY} name=writer,${READER} name=reader scopes=streams:read`);
     secrets = { entries: [Buffer.from(SECRET)], version: 0 };
     nowMs = NOW_MS;

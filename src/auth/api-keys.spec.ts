@@ -11,7 +11,7 @@ const HASH = `sha256:${createHash('sha256').update(HASHED).digest('hex').toUpper
 
 function apiKeys(list: string): ApiKeys {
   const { entries } = parseApiKeys(list, 'variable');
-  return new ApiKeys({ entries });
+  return new ApiKeys({ entries, version: 0 });
 }
 
 describe('ApiKeys', () => {

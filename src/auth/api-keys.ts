@@ -6,15 +6,15 @@ import { credentialDigest } from './bearer.ts';
 
 /** The API keys of this deployment. All are valid at the same time, so that keys rotate without downtime. */
 export class ApiKeys implements CurrentCredentials {
-  private readonly keys: Pick<SecretList<ApiKey>, 'entries'>;
+  private readonly keys: Pick<SecretList<ApiKey>, 'entries' | 'version'>;
 
-  constructor(keys: Pick<SecretList<ApiKey>, 'entries'>) {
+  constructor(keys: Pick<SecretList<ApiKey>, 'entries' | 'version'>) {
     this.keys = keys;
   }
 
-  /** The keys in use, to be compared by identity: changed keys are a new object. */
-  get version(): unknown {
-    return this.keys.entries;
+  /** Grows with each change of the keys in use. */
+  get version(): number {
+    return this.keys.version;
   }
 
   /** Whether a text has the length of a key. A key that is given as its digest can have any. */

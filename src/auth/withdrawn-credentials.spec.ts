@@ -15,8 +15,11 @@ const OTHER = 'another-key-of-some-length';
 const TOKEN = { caller: { id: 'token', isSubject: false }, expiresAtSeconds: 1 } as ReadToken;
 
 describe('WithdrawnCredentials', () => {
-  const list = { entries: parseApiKeys(`${KEY},${OTHER}`, 'variable').entries };
-  const use = (keys: string) => void (list.entries = parseApiKeys(keys, 'variable').entries);
+  const list = { entries: parseApiKeys(`${KEY},${OTHER}`, 'variable').entries, version: 0 };
+  const use = (keys: string): void => {
+    list.entries = parseApiKeys(keys, 'variable').entries;
+    list.version++;
+  };
   const verifier: Pick<ReadTokenVerifier, 'trusts'> & { version: number } = {
     version: 1,
     trusts: () => true,

@@ -19,7 +19,7 @@ const MIN_STEP_READS = 50;
 /** Ends the reads whose credential has been withdrawn. */
 @Injectable()
 export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
-  private seen: readonly unknown[] = [];
+  private seen = 0;
   /** The keys can change between a read's admission and its opening. A second check finds such reads. */
   private mustLookAgain = false;
   private isAtWork = false;
@@ -34,7 +34,7 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
   ) {}
 
   onModuleInit(): void {
-    this.seen = this.version();
+    this.seen = this.version;
     this.checkTimer = setInterval(() => void this.endWithdrawn(), CHECK_INTERVAL_MS).unref();
   }
 
@@ -43,33 +43,31 @@ export class WithdrawnCredentials implements OnModuleInit, OnModuleDestroy {
     clearTimeout(this.pause);
   }
 
-  private version(): readonly unknown[] {
-    return [this.apiKeys.version, this.readTokens.version];
+  private get version(): number {
+    return this.apiKeys.version + this.readTokens.version;
   }
 
   private async endWithdrawn(): Promise<void> {
-    const hasChanged = this.version().some((part, index) => part !== this.seen[index]);
+    const hasChanged = this.version !== this.seen;
     // The reads that the previous check found are ended first.
     if (this.isAtWork || (!hasChanged && !this.mustLookAgain)) return;
     this.isAtWork = true;
     // A file that is being written may have held a part of its keys only.
     if (hasChanged) await this.files.readAgain();
-    this.seen = this.version();
+    this.seen = this.version;
     this.mustLookAgain = hasChanged;
     const reads = this.openRequests.reads();
     const count = Math.max(MIN_STEP_READS, Math.ceil(reads.length / STEPS));
     for (let start = 0; start < reads.length; start += count) {
-      if (start > 0) await this.stepTime();
+      if (start > 0) {
+        await new Promise((go) => (this.pause = setTimeout(go, STEP_INTERVAL_MS).unref()));
+      }
       for (const context of reads.slice(start, start + count)) {
         const error = this.refusal(context, accessOf(context));
         if (error) context.openRead?.endEarly(error);
       }
     }
     this.isAtWork = false;
-  }
-
-  private stepTime(): Promise<void> {
-    return new Promise((resolve) => (this.pause = setTimeout(resolve, STEP_INTERVAL_MS).unref()));
   }
 
   /** The reason why a read would be refused now, if there is one. */

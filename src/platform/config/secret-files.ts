@@ -70,8 +70,7 @@ export class SecretFiles implements OnModuleDestroy {
   /** Resolves after a read of the files of callers that began after this call. Never fails. */
   readAgain(): Promise<void> {
     if (this.ofCallers.length === 0) return Promise.resolve();
-    this.next ??= this.turn().then(() => this.readNow());
-    return this.next;
+    return (this.next ??= this.readNext());
   }
 
   private readAll(): void {
@@ -80,13 +79,10 @@ export class SecretFiles implements OnModuleDestroy {
       if (!this.ofCallers.includes(list)) void list.reread(this.logger);
   }
 
-  private async turn(): Promise<void> {
+  private async readNext(): Promise<void> {
     await this.last;
     const waitMs = this.beganAtMs + MIN_INTERVAL_MS - performance.now();
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
-  }
-
-  private async readNow(): Promise<void> {
     this.next = undefined;
     this.beganAtMs = performance.now();
     this.last = Promise.all(this.ofCallers.map((list) => list.reread(this.logger)));

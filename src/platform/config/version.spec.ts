@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { versionFor } from './version.ts';
+import { gatewayVersion } from './version.ts';
 
-describe('versionFor', () => {
+describe('gatewayVersion', () => {
   let folder: string;
   beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'version-'))));
   afterEach(() => rm(folder, { recursive: true }));
 
-  const version = (): string => versionFor(pathToFileURL(join(folder, 'main.js')).href);
+  const version = (): string => gatewayVersion(pathToFileURL(join(folder, 'main.js')).href);
 
   // The start ended with EISDIR.
   it('is unknown where no package.json is', () => expect(version()).toBe('unknown'));

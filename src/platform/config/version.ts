@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 
-/** The version in the `package.json` of the program, or "unknown". */
-export function gatewayVersion(): string {
-  return versionFor(import.meta.url);
-}
+const UNKNOWN = 'unknown';
 
-/** The same for a module by its URL. Where there is no `package.json`, Node may give the path of a folder. */
-export function versionFor(moduleUrl: string): string {
+/** The version in the `package.json` of a module, or "unknown". Where there is none, Node may give the path of a folder. */
+export function gatewayVersion(moduleUrl = import.meta.url): string {
   try {
     const manifest = findPackageJSON('.', moduleUrl);
     if (manifest === undefined) return UNKNOWN;
@@ -17,5 +14,3 @@ export function versionFor(moduleUrl: string): string {
     return UNKNOWN;
   }
 }
-
-const UNKNOWN = 'unknown';

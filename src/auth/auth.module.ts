@@ -14,6 +14,9 @@ import { WithdrawnCredentials } from './withdrawn-credentials.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { TokenKeySet } from './token-key-set.ts';
 
+/** The memory for so many is taken at the start. No process serves more reads well. */
+const MAX_KNOWN_TOKENS = 50_000;
+
 /** API keys, read tokens, and the guard that every route passes. */
 @Module({
   imports: [DiscoveryModule],
@@ -53,6 +56,6 @@ function readTokenVerifier(
   // Not awaited, because a missing key set must not keep the gateway from starting.
   keySet?.start();
   // Each open read may have a token of its own.
-  const maxKnownTokens = limits.maxOpenReads;
+  const maxKnownTokens = Math.min(limits.maxOpenReads, MAX_KNOWN_TOKENS);
   return new ReadTokenVerifier(secrets, keySet, { tenant, maxTtlSeconds, maxKnownTokens });
 }

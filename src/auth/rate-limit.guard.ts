@@ -1,11 +1,11 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
-import { RecentMap } from '../platform/collections/recent-map.ts';
+import { LRUCache } from 'lru-cache';
 import type { ClientRequest } from '../platform/http/client-request.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import { requestContext } from '../platform/server/request-context.ts';
 
 const MS_PER_SECOND = 1_000;
-/** So many callers are remembered, and twice as many at most. Read tokens without a subject count, and their number has no bound. */
+/** So many callers are remembered. Read tokens without a subject count, and their number has no bound. */
 const MAX_CALLERS = 50_000;
 /** Tolerance for rounding errors in sums of fractions of a millisecond. */
 const ROUNDING_MS = 1e-6;
@@ -18,7 +18,7 @@ export class RateLimitGuard implements CanActivate {
   private readonly intervalMs: number;
   private readonly now: () => number;
   /** The theoretical arrival time of the caller's last request, as if all requests were evenly spaced. */
-  private readonly dueAtMs = new RecentMap<number>(MAX_CALLERS);
+  private readonly dueAtMs = new LRUCache<string, number>({ max: MAX_CALLERS });
 
   /** `now` gives milliseconds that only grow. */
   constructor(requestsPerSecond: number, now: () => number = () => performance.now()) {

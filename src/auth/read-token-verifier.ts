@@ -1,7 +1,7 @@
 import type { OnModuleDestroy } from '@nestjs/common';
 import { hash, type KeyObject } from 'node:crypto';
 import { compactVerify, decodeProtectedHeader, type CompactVerifyResult } from 'jose';
-import { RecentMap } from '../platform/collections/recent-map.ts';
+import { LRUCache } from 'lru-cache';
 import type { SecretList } from '../platform/config/secret-list.ts';
 import type { Caller } from '../platform/server/caller.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
@@ -15,7 +15,7 @@ const SECRET_ALGORITHM = 'HS256';
 const COMPACT_JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 export interface VerifierRules extends ClaimRules {
-  /** How many of the tokens last used the cache holds at least. Any other one is verified again. */
+  /** How many of the tokens last used the cache holds, at least 1. Any other one is verified again. */
   maxKnownTokens: number;
 }
 
@@ -36,7 +36,7 @@ export class ReadTokenVerifier implements OnModuleDestroy {
   private readonly rules: ClaimRules;
   private readonly now: () => number;
   /** The tokens that the keys of this version have verified, by the digests of their credentials. */
-  private readonly verified: RecentMap<ReadToken>;
+  private readonly verified: LRUCache<string, ReadToken>;
   private verifiedVersion = 0;
 
   /** `now` gives milliseconds since 1970. */
@@ -49,7 +49,7 @@ export class ReadTokenVerifier implements OnModuleDestroy {
     this.secrets = secrets;
     this.keySet = keySet;
     this.rules = rules;
-    this.verified = new RecentMap(rules.maxKnownTokens);
+    this.verified = new LRUCache({ max: rules.maxKnownTokens });
     this.now = now;
   }
 

@@ -10,7 +10,7 @@ import { stateOf } from '../../test/support/state-of.ts';
 
 /** A withdrawn key ends the reads that it opened within 5 s. */
 const REFRESH_MS = 2_000;
-const RULES = { tenant: 'acme', maxTtlSeconds: 3_600, maxKnownTokens: 0 };
+const RULES = { tenant: 'acme', maxTtlSeconds: 3_600, maxKnownTokens: 1 };
 
 interface SigningKey {
   kid: string;

@@ -1,4 +1,4 @@
-import { RecentMap } from '../collections/recent-map.ts';
+import { LRUCache } from 'lru-cache';
 import { loggedPath, MAX_LOGGED_LENGTH } from './logged-path.ts';
 
 /** How many paths are remembered. A reader sends the same one with every long-poll. */
@@ -19,7 +19,7 @@ export interface CurrentCredentials {
  */
 export class LoggedPaths {
   private readonly credentials: CurrentCredentials;
-  private readonly clean = new RecentMap<true>(MAX_PATHS);
+  private readonly clean = new LRUCache<string, true>({ max: MAX_PATHS });
   private version: unknown;
   private lastPath: string | undefined;
   private lastLogged = '';

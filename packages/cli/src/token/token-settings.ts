@@ -110,6 +110,6 @@ export function tokenVerifier(settings: TokenSettings): ReadTokenVerifier {
   return new ReadTokenVerifier({ entries: secrets, version: 0 }, keySet, {
     tenant,
     maxTtlSeconds,
-    maxKnownTokens: 0,
+    maxKnownTokens: 1,
   });
 }

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { bearerCredential, credentialDigest } from './bearer.ts';
 
@@ -38,8 +39,5 @@ export function sentCredential(request: IncomingMessage): SentCredential {
  * them may find out another's credential from how long a wrong one takes.
  */
 function isSame(one: string, other: string): boolean {
-  if (one.length !== other.length) return false;
-  let difference = 0;
-  for (let i = 0; i < one.length; i++) difference |= one.charCodeAt(i) ^ other.charCodeAt(i);
-  return difference === 0;
+  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 }

@@ -38,7 +38,7 @@ export class DeclaredAccess implements OnModuleInit {
   }
 
   private routesOf(controller: Function, prototype: object, name: string): DeclaredRoute[] {
-    const handler = Reflect.get(prototype, name) as object;
+    const handler = Reflect.get(prototype, name) as Function;
     const paths = Reflect.getMetadata(PATH_METADATA, handler) as string | string[] | undefined;
     if (paths === undefined) return [];
     const base = String(Reflect.getMetadata(PATH_METADATA, controller) ?? '');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { uuidToULID } from 'ulid';
-import { freshUlid } from '../platform/http/fresh-ulid.ts';
+import { freshUlid } from '../platform/http/request-id.ts';
 
 /** A fresh lowercase ULID. */
 export function freshId(): string {

@@ -1,11 +1,5 @@
 import { systemText } from '../platform/process/system-file.ts';
 
-/** The caps that determine the number of open files. */
-export interface ConnectionCaps {
-  maxConnections: number;
-  maxOpenReads: number;
-}
-
 /** Files reserved for listeners, probes, metrics and secret files. */
 const RESERVED_FILES = 64;
 /**
@@ -25,7 +19,13 @@ export function openFileLimit(limitsFile = '/proc/self/limits'): number {
  * The most open files when connections and reads are at their caps. Idle connections to one upstream can remain
  * from its last reads while as many reads use another upstream.
  */
-export function filesAtCaps({ maxConnections, maxOpenReads }: ConnectionCaps): number {
+export function filesAtCaps({
+  maxConnections,
+  maxOpenReads,
+}: {
+  maxConnections: number;
+  maxOpenReads: number;
+}): number {
   return RESERVED_FILES + Math.ceil(FILES_PER_CONNECTION * maxConnections) + maxOpenReads;
 }
 

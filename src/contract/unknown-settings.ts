@@ -2,20 +2,14 @@ import { Environment } from './environment.ts';
 import type { Variables } from '../platform/config/setting.decorator.ts';
 import { isServiceVariable } from './service-links.ts';
 
-/** A variable that looks like a setting and is not one. The message contains its name, never its value. */
-export interface UnknownSetting {
-  name: string;
-  message: string;
-}
-
 /** Other variables of the project that begin with `GATEWAY_`: of the command line, agents and the Compose file. */
 const NOT_OF_THE_GATEWAY = new Set(['GATEWAY_URL', 'GATEWAY_API_KEY', 'GATEWAY_LISTEN']);
 
 /**
- * The `GATEWAY_…` variables that are not settings. They do not stop the start, because after a rollback there may
+ * The `GATEWAY_…` variables that are not settings, each with a message, which never contains a value. They do not stop the start, because after a rollback there may
  * be settings of the next version.
  */
-export function unknownSettings(variables: Variables): UnknownSetting[] {
+export function unknownSettings(variables: Variables): { name: string; message: string }[] {
   const settings = Object.keys(new Environment());
   return Object.entries(variables)
     .filter(([name, value]) => name.startsWith('GATEWAY_') && value !== undefined && value !== '')

@@ -81,8 +81,8 @@ export function managementServer(parts: ManagementParts): Server {
 async function ready(parts: ManagementParts, response: ServerResponse): Promise<string> {
   const { state, secretFiles, probes } = parts;
   const named: [string, string][] = Object.entries(await probes.states());
-  for (const [name, isFileGood] of Object.entries(secretFiles.areGood)) {
-    named.push([name, isFileGood ? 'in use' : 'bad; the list from before is in use']);
+  for (const { setting, isFileGood } of secretFiles.lists) {
+    named.push([setting, isFileGood ? 'in use' : 'bad; the list from before is in use']);
   }
   return healthBody(parts, response, {
     gateway: state.isDraining ? { state: 'draining', status: 'down' } : { status: 'up' },

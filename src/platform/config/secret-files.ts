@@ -18,7 +18,7 @@ type List = Pick<SecretList<unknown>, 'hasFile' | 'isFileGood' | 'setting' | 're
  * credential, so that a new one works at once.
  */
 export class SecretFiles implements OnModuleDestroy {
-  private readonly lists: List[] = [];
+  readonly lists: List[] = [];
   /** Those of callers. A refusal waits for them, and for no other: a file of an upstream may be on a disk that hangs. */
   private readonly ofCallers: List[] = [];
   private timer: NodeJS.Timeout | undefined;
@@ -48,11 +48,6 @@ export class SecretFiles implements OnModuleDestroy {
   /** Grows with each change of a list of callers. */
   get version(): number {
     return this.ofCallers.reduce((sum, list) => sum + list.version, 0);
-  }
-
-  /** By its setting, whether each file was good when it was last read. */
-  get areGood(): Record<string, boolean> {
-    return Object.fromEntries(this.lists.map(({ setting, isFileGood }) => [setting, isFileGood]));
   }
 
   readonly metrics: readonly StateMetric[] = [

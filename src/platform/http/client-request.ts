@@ -12,3 +12,6 @@ export interface ClientRequest extends IncomingMessage {
 export function isReadMethod(method: string): method is 'GET' | 'HEAD' {
   return method === 'GET' || method === 'HEAD';
 }
+
+/** How a response waits for something new: as a long-poll, or as a stream of events. */
+export type LiveMode = 'long-poll' | 'sse';

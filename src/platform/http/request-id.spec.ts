@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { decodeTime, isValid } from 'ulid';
-import { freshUlid } from './fresh-ulid.ts';
+import { freshUlid } from './request-id.ts';
 
 describe('freshUlid', () => {
   it('is what the package takes for one, with the time of now', () => {

@@ -1,5 +1,5 @@
 import { UnorderedList } from '../collections/unordered-list.ts';
-import type { LiveMode } from '../http/live-mode.ts';
+import type { LiveMode } from '../http/client-request.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** The open requests, for the drain and for limits. */

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
 import type { ErrorReason, ParserReason } from '../errors/gateway-error.ts';
-import type { LiveMode } from '../http/live-mode.ts';
+import type { LiveMode } from '../http/client-request.ts';
 import { loggedPath } from '../log/logged-path.ts';
 import type { LoggedPaths } from '../log/logged-paths.ts';
 

@@ -22,9 +22,10 @@ export class ExportLog {
   /** A batch that the collector did not accept, after all retries. */
   lost(spans: number, cause: unknown): void {
     this.lostSpans += spans;
-    const status = statusIn(cause);
+    // The `code` of the exporter's error is the status of a response, or a name for a lost connection.
+    const { code } = (cause ?? {}) as { code?: unknown };
     // The collector's own message is left out, because it may repeat the refused data.
-    const why = status === undefined ? { err: cause } : { status };
+    const why = typeof code === 'number' ? { status: code } : { err: cause };
     this.warn(why, 'spans could not be sent');
   }
 
@@ -40,10 +41,4 @@ export class ExportLog {
     this.logger.warn({ ...fields, lostSpans: this.lostSpans }, message);
     this.lostSpans = 0;
   }
-}
-
-/** The `code` of the exporter's error is the status of a response, or a name for a lost connection. */
-function statusIn(error: unknown): number | undefined {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === 'number' ? code : undefined;
 }

@@ -1,4 +1,4 @@
-import type { LiveMode } from '../../../platform/http/live-mode.ts';
+import type { LiveMode } from '../../../platform/http/client-request.ts';
 import type { MappedPaths } from '../upstream-target.ts';
 
 /** The protocol of an upstream. */

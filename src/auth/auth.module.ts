@@ -9,7 +9,7 @@ import { NameResolver } from '../platform/names/name-resolver.ts';
 import { AccessGuard } from './access.guard.ts';
 import { ApiKeys } from './api-keys.ts';
 import { DeclaredAccess } from './declared-access.ts';
-import { jwkSetReader } from './jwk-set-source.ts';
+import { jwkSetReader } from './jwk-set.ts';
 import { WithdrawnCredentials } from './withdrawn-credentials.ts';
 import { ReadTokenVerifier } from './read-token-verifier.ts';
 import { TokenKeySet } from './token-key-set.ts';

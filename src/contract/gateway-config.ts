@@ -12,20 +12,16 @@ const SUBJECT_SHARE = 1 / 32;
 const SUBJECT_READS = 64;
 const MAX_SUBJECT_SHARE = 0.25;
 
-/** What takes more than its own variable to know. */
-export interface OtherSources {
-  secrets: SecretSettings;
-  /** Undefined if tracing is off. */
-  traces: TraceConfig | undefined;
-  /** The caps that no variable sets. */
-  plan: MemoryPlan;
-}
-
 /** The gateway's settings, checked and parsed. Times are milliseconds, sizes bytes. */
 export type GatewayConfig = ReturnType<typeof gatewayConfig>;
 
-/** The settings by what they are for. */
-export function gatewayConfig(env: Environment, { secrets, traces, plan }: OtherSources) {
+/** The settings by what they are for. `traces` is undefined if tracing is off. `plan` has the caps that no variable sets. */
+export function gatewayConfig(
+  env: Environment,
+  secrets: SecretSettings,
+  traces: TraceConfig | undefined,
+  plan: MemoryPlan,
+) {
   const maxOpenReads = env.GATEWAY_MAX_OPEN_READS ?? plan.maxOpenReads;
   const maxConnections =
     env.GATEWAY_MAX_CONNECTIONS ?? Math.max(plan.maxConnections, env.GATEWAY_MAX_OPEN_READS ?? 0);

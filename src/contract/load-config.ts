@@ -50,7 +50,7 @@ export function loadConfig(
   checkReusePort(env, platform, problems);
   const traces = traceConfig(variables, readFile, problems);
   if (problems.length > 0) throw new ConfigError(problems);
-  return gatewayConfig(env, { secrets, traces, plan });
+  return gatewayConfig(env, secrets, traces, plan);
 }
 
 /** Undefined if a setting is not set, or empty. */

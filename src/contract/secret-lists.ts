@@ -86,17 +86,13 @@ interface Line {
 
 /** The entries of a list that are not empty. In a file, a line that begins with `#` is a comment. */
 function linesOf(text: string, form: ListForm): Line[] {
-  if (form === 'variable') return placed(text.split(','), 'entry');
-  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
-  return placed(
-    lines.map((line) => (line.startsWith('#') ? '' : line)),
-    'line',
-  );
-}
-
-function placed(entries: readonly string[], unit: string): Line[] {
+  const isFile = form === 'file';
+  const entries = isFile ? text.replace(/^\uFEFF/, '').split(/\r?\n/) : text.split(',');
   return entries
-    .map((entry, index) => ({ entry: entry.trim(), place: `${unit} ${index + 1}` }))
+    .map((entry, index) => ({
+      entry: isFile && entry.startsWith('#') ? '' : entry.trim(),
+      place: `${isFile ? 'line' : 'entry'} ${index + 1}`,
+    }))
     .filter(({ entry }) => entry !== '');
 }
 

@@ -120,7 +120,7 @@ describe('a credential that is withdrawn', () => {
     expect((await stays.ended).body.toString()).toBe('new');
   });
 
-  // It took 20 s: the gateway asked the key set's server no more often. How often it does is in `jwk-set-source.spec.ts`.
+  // It took 20 s: the gateway asked the key set's server no more often. How often it does is in `token-key-set.spec.ts`.
   it('takes the parked reads along that it opened: the JWK of a set at a URL', async () => {
     let served = await jwkSet(0, 1);
     const keyServer = forThisTest(

@@ -3,7 +3,7 @@
  * verify signatures.
  */
 export { checkReadAccess } from '../../../../src/auth/read-access.ts';
-export { jwkSetReader } from '../../../../src/auth/jwk-set-source.ts';
+export { jwkSetReader } from '../../../../src/auth/jwk-set.ts';
 export { ReadTokenVerifier } from '../../../../src/auth/read-token-verifier.ts';
 export { readTokenFromClaims, type ReadToken } from '../../../../src/auth/read-token.ts';
 export { parseShapeScope } from '../../../../src/auth/shape-scope.ts';

@@ -8,7 +8,7 @@ import {
   startScriptedUpstream,
   type ScriptedUpstream,
 } from '../../test/support/scripted-upstream.ts';
-import { jwkSetReader } from './jwk-set-source.ts';
+import { jwkSetReader } from './jwk-set.ts';
 
 describe('jwkSetReader', () => {
   describe('of a URL', () => {

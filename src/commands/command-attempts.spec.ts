@@ -1,44 +1,57 @@
 import { describe, expect, it } from '@jest/globals';
+import { runtimeAnswer } from '../../test/support/runtime-answer.ts';
+import { upstreamsWith } from '../../test/support/upstreams.ts';
 import { CommandAttempts, type AttemptsParts } from './command-attempts.ts';
-import { RuntimeAnswer } from './runtime-attempt.ts';
+import type { RuntimeAnswer } from './runtime-attempt.ts';
 
 /** Too little time for a second attempt, so that the first answer is the one of the command. */
 const BUDGET_MS = 60;
-const HEADERS = ['transfer-encoding', 'chunked', 'retry-after', '7', 'x-page', 'x'.repeat(10_000)];
 
-async function outcomeOf(answer: RuntimeAnswer): Promise<RuntimeAnswer> {
+function failureOf(answer: RuntimeAnswer): Promise<unknown> {
   const parts = {
     outage: {
-      isUnderWay: false,
-      isStopped: false,
+      underWay: undefined,
       isJustOver: false,
       refused: () => undefined,
       answered: () => undefined,
+      sent: () => () => undefined,
     },
-    silence: { sent: () => () => undefined },
     budgetMs: BUDGET_MS,
-    isRefusal: ({ status }: RuntimeAnswer) => status === 503,
   } as unknown as AttemptsParts;
-  const command = { entity: 'e', isRepeatable: true, clientHasGone: () => false };
-  return new CommandAttempts(parts, command, () => Promise.resolve(answer)).answer();
+  const command = {
+    entity: 'e',
+    isRepeatable: true,
+    clientHasGone: () => false,
+    upstream: upstreamsWith().runtimeIngress,
+    api: 'restate' as const,
+    method: 'POST',
+    target: '/x',
+  };
+  const accepted = new CommandAttempts(parts, command, () => Promise.resolve(answer)).accepted();
+  return accepted.catch((error: unknown) => error);
 }
 
 describe('CommandAttempts', () => {
   // Thousands of commands that waited for a runtime behind a proxy held its pages, and no budget counted them.
-  it.each([
-    ['x'.repeat(1_025), ''],
-    ['{"message":"no"}', '{"message":"no"}'],
-  ])('keeps little of an answer while it tries again: %#', async (text, kept) => {
-    const outcome = await outcomeOf(new RuntimeAnswer(503, HEADERS, text));
-    expect([outcome.status, outcome.headers, outcome.text]).toEqual([
-      503,
-      ['transfer-encoding', 'chunked', 'retry-after', '7'],
-      kept,
-    ]);
+  it('keeps nothing of the page of a proxy, and its Retry-After', async () => {
+    const failure = await failureOf(runtimeAnswer(503, ['retry-after', '7'], 'page'.repeat(1_000)));
+    expect(failure).toMatchObject({
+      code: 'upstream_invalid_response',
+      headers: { 'Retry-After': '7' },
+      cause: new Error('what stands before the runtime answered 503'),
+    });
+    expect(JSON.stringify(failure)).not.toContain('page');
   });
 
-  it('gives a final answer as it came', async () => {
-    const answer = new RuntimeAnswer(400, HEADERS, 'x'.repeat(10_000));
-    expect(await outcomeOf(answer)).toBe(answer);
+  it('fails with what a final answer says', async () => {
+    const answer = runtimeAnswer(
+      400,
+      ['x-restate-error-source', 'x'],
+      '{"message":"no such field"}',
+    );
+    expect(await failureOf(answer)).toMatchObject({
+      code: 'runtime_rejected',
+      message: 'The runtime rejected the command: no such field',
+    });
   });
 });

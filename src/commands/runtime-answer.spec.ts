@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { thrown } from '../../test/support/thrown.ts';
+import { runtimeAnswer } from '../../test/support/runtime-answer.ts';
 import { upstreamsWith } from '../../test/support/upstreams.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { HeaderList } from '../platform/http/header-list.ts';
 import { interpretAnswer, isRefusal, retryAfterMs, type SentCommand } from './runtime-answer.ts';
-import { RuntimeAnswer } from './runtime-attempt.ts';
 
 /** Restate says where its errors come from, from 1.7.4 on. */
 const OF_RUNTIME = ['x-restate-error-source', 'ingress'];
@@ -24,7 +23,7 @@ describe('interpretAnswer', () => {
     [undefined, false],
   ])('reads a 202 whose status is %j', (status, isReplay) => {
     const text = JSON.stringify({ invocationId: 'inv_1', status });
-    expect(interpretAnswer(SENT, new RuntimeAnswer(202, [], text))).toEqual({
+    expect(interpretAnswer(SENT, runtimeAnswer(202, [], text))).toEqual({
       invocationId: 'inv_1',
       isReplay,
     });
@@ -158,7 +157,7 @@ describe('isRefusal', () => {
     ['a body that is too large', 413, [], '<html>', false, false],
     ['too many requests', 429, [], '<html>', false, false],
   ])('of %s (%d, %j, %j) is %s, and %s by the classic way', (_, status, headers, text, ...is) => {
-    const answer = new RuntimeAnswer(status, headers, text);
+    const answer = runtimeAnswer(status, headers, text);
     expect([isRefusal('restate', answer), isRefusal('classic', answer)]).toEqual(is);
   });
 });
@@ -173,8 +172,8 @@ describe('retryAfterMs', () => {
     ['1.5', undefined],
     ['Wed, 21 Oct 2026 07:28:00 GMT', undefined],
   ])('of %j is %j', (value, ms) => {
-    expect(retryAfterMs(new RuntimeAnswer(503, ['Retry-After', value], ''))).toBe(ms);
-    expect(retryAfterMs(new RuntimeAnswer(503, [], ''))).toBeUndefined();
+    expect(retryAfterMs(runtimeAnswer(503, ['Retry-After', value], ''))).toBe(ms);
+    expect(retryAfterMs(runtimeAnswer(503, [], ''))).toBeUndefined();
   });
 });
 
@@ -184,8 +183,8 @@ function failure(
   headers: HeaderList = [],
   sent: Partial<SentCommand> = {},
 ): GatewayError {
-  const answer = new RuntimeAnswer(status, headers, text);
-  const error = thrown(GatewayError, () => interpretAnswer({ ...SENT, ...sent }, answer));
-  if (!error) throw new Error('nothing was thrown');
+  const answer = runtimeAnswer(status, headers, text);
+  const error = interpretAnswer({ ...SENT, ...sent }, answer);
+  if (!(error instanceof GatewayError)) throw new Error('it was accepted');
   return error;
 }

@@ -43,46 +43,49 @@ export function isRefusal(api: RuntimeApi, { status, header, text }: RuntimeAnsw
   return api === 'restate' ? !isUnknownPath(text) : messageIn(text) === undefined;
 }
 
-/** Interprets the runtime's response to a `/send`. Throws a `GatewayError` unless the command was accepted. */
-export function interpretAnswer(sent: SentCommand, answer: RuntimeAnswer): AcceptedCommand {
+/** What the runtime's response to a `/send` means: the command was accepted, or the error for the client. */
+export function interpretAnswer(
+  sent: SentCommand,
+  answer: RuntimeAnswer,
+): AcceptedCommand | GatewayError {
   const { status, header, text } = answer;
   const fault = answerFault(sent.upstream, status, header);
   if (!fault && status < 300) return accepted(sent, text);
   if (fault || isRefusal(sent.api, answer)) {
     const reason = fault ?? new UnusableAnswer(`what stands before the runtime answered ${status}`);
-    throw unusable(sent, reason, retryAfterMs(answer));
+    return unusable(sent, reason, retryAfterMs(answer));
   }
   const otherWay = isUnknownPath(text) ? OTHER_WAY[sent.api] : undefined;
   switch (status) {
     case 404:
-      throw new GatewayError(
+      return new GatewayError(
         'entity_type_not_registered',
         otherWay ??
           'The runtime knows no such entity type, or not this command of it; register its deployment first.',
       );
     case 413:
-      throw new GatewayError('body_too_large', "The body is over the runtime's own limit.", {
+      return new GatewayError('body_too_large', "The body is over the runtime's own limit.", {
         reason: 'runtime',
       });
     case 429:
-      throw new GatewayError('rate_limited', 'The runtime is overloaded; try again later.', {
+      return new GatewayError('rate_limited', 'The runtime is overloaded; try again later.', {
         reason: 'runtime',
         headers: { 'Retry-After': header('retry-after') || '1' },
       });
   }
   if (status >= 400 && status < 500) {
-    throw new GatewayError(
+    return new GatewayError(
       'runtime_rejected',
       `The runtime rejected the command: ${messageOf(text)}${otherWay ? `. ${otherWay}` : ''}`,
     );
   }
-  throw unusable(sent, new UnusableAnswer(`the runtime answered ${status}`));
+  return unusable(sent, new UnusableAnswer(`the runtime answered ${status}`));
 }
 
-function accepted(sent: SentCommand, text: string): AcceptedCommand {
+function accepted(sent: SentCommand, text: string): AcceptedCommand | GatewayError {
   const { invocationId, status } = (parsedJson(text) ?? {}) as Record<string, unknown>;
   if (typeof invocationId !== 'string' || !invocationId.startsWith('inv_')) {
-    throw unusable(sent, new UnusableAnswer('the runtime accepted without an invocation id'));
+    return unusable(sent, new UnusableAnswer('the runtime accepted without an invocation id'));
   }
   return { invocationId, isReplay: status === 'PreviouslyAccepted' };
 }

@@ -6,57 +6,39 @@ import type {
   ExchangeFailure,
   ExchangeRequest,
 } from '../proxy/upstream/exchange.ts';
-import type { Reached } from '../proxy/upstream/send-again.ts';
 import type { Upstream } from '../proxy/upstream/upstream.ts';
 
 /** The response to a send has a hundred bytes, an error a few thousand. */
 const MAX_ANSWER_BYTES = 65_536;
 
 /** A complete response of the runtime. */
-export class RuntimeAnswer {
-  readonly status: number;
-  readonly headers: HeaderList;
-  readonly text: string;
-
-  constructor(status: number, headers: HeaderList, text: string) {
-    this.status = status;
-    this.headers = headers;
-    this.text = text;
-  }
-
+export interface RuntimeAnswer {
+  status: number;
+  text: string;
   /** The value of a header by its name in lower case. */
-  readonly header = (lowerName: string): string | undefined => headerValue(this.headers, lowerName);
+  header: (lowerName: string) => string | undefined;
 }
 
-/** An attempt without a response, or with one that may be another one next time. */
-export class FailedAttempt extends Error {
-  readonly reached: Reached;
-  readonly isTimeout: boolean;
-  readonly answer: RuntimeAnswer | undefined;
-
-  constructor(reached: Reached, isTimeout: boolean, cause: unknown, answer?: RuntimeAnswer) {
-    super('the attempt brought no answer', { cause });
-    this.name = 'FailedAttempt';
-    this.reached = reached;
-    this.isTimeout = isTimeout;
-    this.answer = answer;
-  }
+/** An attempt without a response, or with one that does not accept the command. */
+export interface FailedAttempt extends Pick<ExchangeFailure, 'reached' | 'isTimeout' | 'cause'> {
+  /** Whether its response may be another one next time. */
+  mayPass: boolean;
 }
 
 /** Whether a response was cut. An invalid one would come again. */
-export function isCut({ reached, cause }: FailedAttempt): boolean {
+function isCut(cause: unknown): boolean {
   const { code } = (cause ?? {}) as { code?: unknown };
   const isLost = cause instanceof ConnectionClosed || code === 'ECONNRESET' || code === 'EPIPE';
-  return reached === 'answered' && (isLost || code === 'HPE_INVALID_EOF_STATE');
+  return isLost || code === 'HPE_INVALID_EOF_STATE';
 }
 
-/** Sends one request and collects its response. Rejects with a `FailedAttempt`. */
+/** Sends one request and collects its response. */
 export function attempt(
   upstream: Upstream,
   request: ExchangeRequest,
   held: HeldBytes,
-): Promise<RuntimeAnswer> {
-  return new Promise((resolve, reject) => {
+): Promise<RuntimeAnswer | FailedAttempt> {
+  return new Promise((resolve) => {
     let status = 0;
     let headers: HeaderList = [];
     let heldBytes = 0;
@@ -76,15 +58,16 @@ export function attempt(
         exchange.cancel();
         held.release('answers', heldBytes);
         const cause = new Error(`the answer has more than ${MAX_ANSWER_BYTES} bytes`);
-        reject(new FailedAttempt('answered', false, cause));
+        resolve({ reached: 'answered', isTimeout: false, cause, mayPass: false });
       },
       onEnd: () => {
         held.release('answers', heldBytes);
-        resolve(new RuntimeAnswer(status, headers, Buffer.concat(chunks).toString('utf8')));
+        const text = Buffer.concat(chunks).toString('utf8');
+        resolve({ status, text, header: (lowerName) => headerValue(headers, lowerName) });
       },
       onFailure: ({ reached, isTimeout, cause }: ExchangeFailure) => {
         held.release('answers', heldBytes);
-        reject(new FailedAttempt(reached, isTimeout, cause));
+        resolve({ reached, isTimeout, cause, mayPass: isCut(cause) });
       },
     };
     const exchange = upstream.exchange(request, handler);

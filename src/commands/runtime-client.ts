@@ -1,31 +1,25 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { RuntimeApi } from '../contract/environment.ts';
 import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
-import { awakeMs } from '../platform/clock/awake-clock.ts';
-import type { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { HeaderList } from '../platform/http/header-list.ts';
 import type { StateMetric } from '../platform/metrics/state-metric.ts';
 import { HeldBytes } from '../platform/memory/held-bytes.ts';
 import type { RequestContext } from '../platform/server/request-context.ts';
-import { upstreamError } from '../proxy/upstream/upstream-error.ts';
 import type { Upstream } from '../proxy/upstream/upstream.ts';
 import { Upstreams } from '../proxy/upstream/upstreams.ts';
 import { CommandAttempts, type AttemptedCommand, type AttemptsParts } from './command-attempts.ts';
-import {
-  interpretAnswer,
-  isRefusal,
-  type AcceptedCommand,
-  type SentCommand,
-} from './runtime-answer.ts';
-import { attempt, FailedAttempt } from './runtime-attempt.ts';
+import type { AcceptedCommand } from './runtime-answer.ts';
+import { attempt } from './runtime-attempt.ts';
 import { RuntimeOutage } from './runtime-outage.ts';
-import { RuntimeSilence } from './runtime-silence.ts';
 
 /** The share of a command's time after which several that wait mean silence. By then each with a key was probed in vain. */
 const SILENT_SHARE = 0.5;
 
 /** A one-way durable send. */
-export interface RuntimeCommand extends AttemptedCommand {
+export interface RuntimeCommand extends Pick<
+  AttemptedCommand,
+  'entity' | 'isRepeatable' | 'clientHasGone'
+> {
   service: string;
   /** The virtual-object key, not encoded yet. */
   key: string;
@@ -52,24 +46,15 @@ export class RuntimeClient implements OnApplicationShutdown {
     const { connectMs, outageWaitMs, responseMs } = timeouts;
     this.upstream = runtimeIngress;
     this.api = runtime.api;
-    const silence = new RuntimeSilence(SILENT_SHARE * responseMs, awakeMs);
-    const outage = new RuntimeOutage(
-      outageWaitMs,
-      (signal) => runtimeIngress.tryConnect(connectMs, signal),
-      silence,
+    const outage = new RuntimeOutage(outageWaitMs, SILENT_SHARE * responseMs, () =>
+      runtimeIngress.tryConnect(connectMs),
     );
-    this.parts = {
-      outage,
-      silence,
-      budgetMs: responseMs,
-      outageWaitMs,
-      isRefusal: (answer) => isRefusal(this.api, answer),
-    };
+    this.parts = { outage, budgetMs: responseMs, outageWaitMs };
     runtimeIngress.onConnect = (failure) => {
       if (failure) outage.connectFailed(failure);
       else outage.connected();
     };
-    runtimeIngress.isSilent = () => outage.isSilent;
+    runtimeIngress.isSilent = () => outage.underWay?.kind === 'silence';
   }
 
   readonly metrics: readonly StateMetric[] = [
@@ -81,7 +66,10 @@ export class RuntimeClient implements OnApplicationShutdown {
     {
       name: 'gateway_runtime_outage_seconds',
       help: 'Time since the runtime could not be connected to any more, or accepted no command; 0 where it does.',
-      read: () => this.parts.outage.seconds,
+      read: () => {
+        const startedAtMs = this.parts.outage.underWay?.startedAtMs;
+        return startedAtMs === undefined ? 0 : (performance.now() - startedAtMs) / 1_000;
+      },
     },
   ];
 
@@ -90,13 +78,13 @@ export class RuntimeClient implements OnApplicationShutdown {
   }
 
   /** Resolves once the runtime has the command in its journal. Rejects with a `GatewayError`, or `ClientGone`. */
-  async send(command: RuntimeCommand): Promise<AcceptedCommand> {
+  send(command: RuntimeCommand): Promise<AcceptedCommand> {
     const { api, upstream, parts, held } = this;
     const { body, context, isRepeatable, headers } = command;
     context.upstream = upstream.name;
     const { authorization, base } = upstream;
     const target = upstream.basePath + SEND_PATHS[api](command);
-    const sent: SentCommand = { upstream, api, isRepeatable, method: 'POST', target };
+    const sent = { ...command, upstream, api, method: 'POST', target };
     const request = {
       method: 'POST',
       target,
@@ -114,25 +102,10 @@ export class RuntimeClient implements OnApplicationShutdown {
       // A refusal of what stands before the runtime is not the runtime's word.
       isJudged: false,
     };
-    const attempts = new CommandAttempts(parts, command, (timeoutMs) =>
+    const attempts = new CommandAttempts(parts, sent, (timeoutMs) =>
       attempt(upstream, { ...request, timeoutMs }, held),
     );
-    try {
-      return interpretAnswer(sent, await attempts.answer());
-    } catch (failure) {
-      throw failure instanceof FailedAttempt ? this.toGatewayError(sent, failure) : failure;
-    }
-  }
-
-  private toGatewayError(sent: SentCommand, failure: FailedAttempt): GatewayError {
-    const { reached, isTimeout, cause } = failure;
-    const { budgetMs, outage } = this.parts;
-    return upstreamError(sent, {
-      reached,
-      cause,
-      ...(isTimeout && { timeoutMs: budgetMs }),
-      ...(reached === 'nowhere' && { retryAfterSeconds: outage.retryAfterSeconds }),
-    });
+    return attempts.accepted();
   }
 }
 

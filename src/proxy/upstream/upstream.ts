@@ -138,8 +138,8 @@ export class Upstream<
   }
 
   /** Resolves with the reason if no connection opens within `timeoutMs`, and never rejects; see `tryConnect`. */
-  tryConnect(timeoutMs: number, signal?: AbortSignal): Promise<Error | undefined> {
-    return tryConnect(this.connect, timeoutMs, signal);
+  tryConnect(timeoutMs: number): Promise<Error | undefined> {
+    return tryConnect(this.connect, timeoutMs);
   }
 
   watch(exchange: Exchange): void {

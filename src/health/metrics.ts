@@ -2,14 +2,14 @@ import { Gauge, type Registry } from 'prom-client';
 import { gatewayVersion } from '../platform/config/version.ts';
 import { CommandMetrics } from '../commands/command-metrics.ts';
 import { addProcessMetrics } from '../platform/metrics/process-metrics.ts';
-import { RefusalMetrics } from './refusal-metrics.ts';
+import { ProblemMetrics } from './problem-metrics.ts';
 import { RequestMetrics } from '../platform/telemetry/request-metrics.ts';
 import type { Telemetry } from '../platform/telemetry/telemetry.ts';
 
 /** The metrics of requests, of commands, and of the process. */
 export function addMetrics({ registry, requests }: Telemetry): RequestMetrics {
   const requestMetrics = new RequestMetrics(registry);
-  requests.push(requestMetrics, new RefusalMetrics(registry), new CommandMetrics(registry));
+  requests.push(requestMetrics, new ProblemMetrics(registry), new CommandMetrics(registry));
   addBuildInfo(registry);
   addProcessMetrics(registry);
   return requestMetrics;

@@ -277,8 +277,8 @@ describe('commands in progress', () => {
     expect(await sendCommand(gateway.url, KEYED, 'more')).toEqual(
       refusal('more', 503, 'overloaded', 'The gateway is at its limit', detail),
     );
-    const refused = { limit: 'open_commands' };
-    await gateway.until('gateway_limit_refusals_total', refused, 1);
+    const refused = { code: 'overloaded', reason: 'open_commands' };
+    await gateway.until('gateway_problems_total', refused, 1);
     const read = await fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
     expect([read.status, await read.text()]).toEqual([200, 'ok']);
 

@@ -133,8 +133,8 @@ describe('limits', () => {
     expect((await read('fourth')).status).toBe(200);
     expect(await gateway.value('gateway_open_reads_of_busiest_subject')).toBe(3);
     expect(await gateway.value('gateway_open_reads_per_subject_limit')).toBe(3);
-    const limit = 'open_reads_per_subject';
-    expect(await gateway.value('gateway_limit_refusals_total', { limit })).toBe(4);
+    const labels = { code: 'overloaded', reason: 'open_reads_per_subject' };
+    expect(await gateway.value('gateway_problems_total', labels)).toBe(4);
     // Who it is stands in one line, and in no label.
     const lines = gateway.logLines.filter((line) => line.includes('as many reads open'));
     expect(

@@ -27,9 +27,9 @@ const tokens = (refusals: string, refused: string, opened: string): Series => ({
   [refusals]: refused,
   'gateway_credential_requests_total{credential="read-token",outcome="2xx"}': opened,
 });
-const NOT_YET_VALID = 'gateway_auth_refusals_total{reason="not_yet_valid"}';
-const NOT_JUDGED = 'gateway_auth_refusals_total{reason="keys_unavailable"}';
-const EXPIRED = 'gateway_token_expiries_total{when="before"}';
+const NOT_YET_VALID = 'gateway_problems_total{code="invalid_credentials",reason="not_yet_valid"}';
+const NOT_JUDGED = 'gateway_problems_total{code="keys_unavailable"}';
+const EXPIRED = 'gateway_problems_total{code="token_expired"}';
 
 /** A store that answers reads, and so many of its appends a minute with 5xx. */
 const appends = (failed: string, all: string): Series => ({
@@ -61,7 +61,7 @@ function draining(share: number, steps: number): Series {
 }
 
 const refused = (limit: string, aMinute: number): Series => ({
-  [`gateway_limit_refusals_total{limit="${limit}"}`]: `0+${aMinute}x30`,
+  [`gateway_problems_total{code="overloaded",reason="${limit}"}`]: `0+${aMinute}x30`,
 });
 
 const ended = (reason: string, aMinute: number): Series => ({
@@ -90,11 +90,11 @@ const nearLimit = (
 
 const turnsAway = (limit: string, quiet: string): AlertCase => ({
   alert: 'AgentGatewayTurnsAway',
-  labels: { limit },
+  labels: { reason: limit },
   fires: refused(limit, 9),
   quiet: refused(quiet, 9),
   // One 503 was critical.
-  once: { [`gateway_limit_refusals_total{limit="${limit}"}`]: ONCE },
+  once: { [`gateway_problems_total{code="overloaded",reason="${limit}"}`]: ONCE },
   atMinutes: 5,
 });
 
@@ -134,7 +134,7 @@ const failures = (kind: string, aMinute: number): Series => ({
 });
 
 const credentials = (reason: string, aMinute: number): Series => ({
-  [`gateway_auth_refusals_total{reason="${reason}"}`]: `0+${aMinute}x60`,
+  [`gateway_problems_total{code="invalid_credentials",reason="${reason}"}`]: `0+${aMinute}x60`,
   'gateway_requests_total{http_response_status_class="4xx"}': '0+100x60',
 });
 
@@ -269,11 +269,11 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'AgentGatewayCredentialsRefused',
     fires: credentials('signature', 30),
     once: {
-      'gateway_auth_refusals_total{reason="signature"}': ONCE,
+      'gateway_problems_total{code="invalid_credentials",reason="signature"}': ONCE,
       'gateway_requests_total{http_response_status_class="4xx"}': ONCE,
     },
     // Tokens run out all the time, and clients fetch new ones.
-    quiet: credentials('expired', 90),
+    quiet: credentials('malformed_header', 90),
     atMinutes: 30,
   },
   {
@@ -307,9 +307,9 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'AgentGatewayCallerAtLimit',
-    labels: { limit: 'requests_per_second' },
+    labels: { reason: 'requests_per_second' },
     fires: refused('requests_per_second', 9),
-    once: { 'gateway_limit_refusals_total{limit="requests_per_second"}': ONCE },
+    once: { 'gateway_problems_total{code="rate_limited",reason="requests_per_second"}': ONCE },
     quiet: refused('runtime', 9),
     atMinutes: 25,
   },

@@ -147,9 +147,9 @@ describe('limits', () => {
     const end = read(gateway, '/streams/a');
     await gateway.until('gateway_open_reads', {}, 1);
     expect((await fetch(`${gateway.url}/streams/b`, { headers: AUTHORIZED })).status).toBe(503);
-    await gateway.until('gateway_limit_refusals_total', { limit }, 1);
+    await gateway.until('gateway_problems_total', { code: 'overloaded', reason: limit }, 1);
     const families = await gateway.metrics();
-    const refusals = families.find(({ name }) => name === 'gateway_limit_refusals_total');
+    const refusals = families.find(({ name }) => name === 'gateway_problems_total');
     expect(refusals?.samples.filter(({ value }) => value > 0)).toHaveLength(1);
     await end();
   });
@@ -162,7 +162,8 @@ describe('limits', () => {
     }
     expect(statuses).toContain(429);
     const refused = statuses.filter((status) => status === 429).length;
-    await gateway.until('gateway_limit_refusals_total', { limit: 'requests_per_second' }, refused);
+    const labels = { code: 'rate_limited', reason: 'requests_per_second' };
+    await gateway.until('gateway_problems_total', labels, refused);
   });
 
   it('count the connections beyond the cap', async () => {
@@ -172,7 +173,8 @@ describe('limits', () => {
     await first.write(rawRequest('GET /streams/a', [`Authorization: ${AUTHORIZED.authorization}`]));
     await gateway.until('gateway_open_reads', {}, 1);
     expect(await sendRaw(gateway.port, rawRequest('GET /health'))).toMatch(/^HTTP\/1\.1 503 /);
-    await gateway.until('gateway_limit_refusals_total', { limit: 'connections' }, 1);
+    const labels = { code: 'overloaded', reason: 'connections' };
+    await gateway.until('gateway_problems_total', labels, 1);
     expect(await gateway.value('gateway_connections_limit')).toBe(1);
     first.reset();
   });
@@ -241,7 +243,7 @@ describe('the phase', () => {
       expect(current.map(({ labels }) => labels.phase)).toEqual([state.phase]);
     }
     expect((await fetch(`${gateway.url}/streams/a`, { headers: AUTHORIZED })).status).toBe(503);
-    await gateway.until('gateway_problems_total', { code: 'draining' }, 1);
+    await gateway.until('gateway_problems_total', { code: 'draining', reason: '' }, 1);
   });
 });
 
@@ -284,7 +286,7 @@ describe('the key set of read tokens', () => {
     const authorization = `Bearer ${header}.e30.AAAA`;
     const answer = await fetch(`${gateway.url}/streams/x`, { headers: { authorization } });
     expect(answer.status).toBe(503);
-    await gateway.until('gateway_auth_refusals_total', { reason: 'keys_unavailable' }, 1);
+    await gateway.until('gateway_problems_total', { code: 'keys_unavailable', reason: '' }, 1);
   });
 
   it('has no metrics where the settings name none', async () => {

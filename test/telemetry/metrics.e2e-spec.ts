@@ -20,7 +20,7 @@ describe('/metrics of the management port', () => {
     // Something of every kind, so that every family has a series.
     await fetch(`${gateway.url}/streams/x`, { headers: AUTHORIZED });
     await fetch(`${gateway.url}/streams/x?live=sse`, { headers: AUTHORIZED });
-    await gateway.until('gateway_problems_total', { code: 'upstream_unreachable' }, 2);
+    await gateway.until('gateway_problems_total', { code: 'upstream_unreachable', reason: '' }, 2);
   });
 
   it('is in the text format, for no cache, and asks for no credential', async () => {
@@ -78,7 +78,7 @@ describe('/metrics of the management port', () => {
 
   it('counts one gateway alone where a process has several', async () => {
     const other = forThisTest(await startMeasuredGateway());
-    const labels = { code: 'upstream_unreachable' };
+    const labels = { code: 'upstream_unreachable', reason: '' };
     expect(await other.value('gateway_problems_total', labels)).toBe(0);
     expect(await gateway.value('gateway_problems_total', labels)).toBe(2);
   });

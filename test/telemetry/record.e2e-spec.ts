@@ -125,7 +125,11 @@ describe('a flood of refusals', () => {
     await Promise.all(Array.from({ length: 2_000 }, () => wrong('203.0.113.7')));
     await wrong('198.51.100.9');
     await ask(gateway.url, { method: 'DELETE' });
-    await gateway.until('gateway_auth_refusals_total', { reason: 'unknown_credential' }, 2_001);
+    await gateway.until(
+      'gateway_problems_total',
+      { code: 'invalid_credentials', reason: 'unknown_credential' },
+      2_001,
+    );
     await gateway.stop();
     const log = logOf(gateway);
     const ofFlood = log.filter(({ address }) => address === '203.0.113.7').length;

@@ -1,20 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Request } from 'express';
 import type { HeaderList } from '../platform/http/header-list.ts';
-import type { RequestContext } from '../platform/server/request-context.ts';
+import { requestContext } from '../platform/server/request-context.ts';
 import { parseTraceparent } from '../platform/tracing/traceparent.ts';
 import { entityUrl, timelinePath, type EntityAddress } from './entity-address.ts';
-
-/** The headers of a command that the runtime gets. */
-export interface CommandCall {
-  context: RequestContext;
-  /** A checked `Idempotency-Key`. */
-  idempotencyKey: string | undefined;
-  /** The client's W3C Trace Context, if it is valid. */
-  trace: Record<string, string>;
-  contentType: string | undefined;
-  /** Whether the client has disconnected before its response. */
-  clientHasGone: () => boolean;
-}
+import { idempotencyKeyOf } from './idempotency-key.interceptor.ts';
 
 /** `traceparent`, and `tracestate` along with it (W3C Trace Context §3.2, §3.3). */
 export function traceHeaders(headers: IncomingHttpHeaders): Record<string, string> {
@@ -29,14 +19,16 @@ export function traceHeaders(headers: IncomingHttpHeaders): Record<string, strin
  */
 export function runtimeHeaders(
   address: EntityAddress,
-  call: CommandCall,
+  request: Request,
   contentType: string,
 ): HeaderList {
-  const { idempotencyKey } = call;
+  const idempotencyKey = idempotencyKeyOf(request);
   const headers = ['content-type', contentType];
   headers.push('x-entity-url', entityUrl(address), 'x-entity-stream', timelinePath(address));
-  headers.push('x-request-id', call.context.requestId);
-  for (const [name, value] of Object.entries(call.trace)) headers.push(name, value);
+  headers.push('x-request-id', requestContext(request).requestId);
+  for (const [name, value] of Object.entries(traceHeaders(request.headers))) {
+    headers.push(name, value);
+  }
   if (idempotencyKey !== undefined) headers.push('idempotency-key', idempotencyKey);
   return headers;
 }

@@ -1,17 +1,7 @@
-import {
-  Body,
-  Controller,
-  HttpCode,
-  Param,
-  Post,
-  UseGuards,
-  UseInterceptors,
-} from '@nestjs/common';
+import { Controller, HttpCode, Param, Post, Req, UseGuards, UseInterceptors } from '@nestjs/common';
 import { Access } from '../auth/access.decorator.ts';
 import { CommandAddressGuard } from './command-address.guard.ts';
-import { Call } from './command-call.decorator.ts';
-import type { CommandCall } from './command-headers.ts';
-import { CommandsService, type CommandResponse } from './commands.service.ts';
+import { CommandsService, type CommandRequest, type CommandResponse } from './commands.service.ts';
 import { IdempotencyKeyInterceptor } from './idempotency-key.interceptor.ts';
 import { OpenCommandInterceptor } from './open-command.interceptor.ts';
 
@@ -25,8 +15,8 @@ export class CommandsController {
 
   @Post(['spawn', 't/:tenant/spawn'])
   @HttpCode(202)
-  spawn(@Body() body: Buffer, @Call() call: CommandCall): Promise<CommandResponse> {
-    return this.commands.spawn(body, call);
+  spawn(@Req() request: CommandRequest): Promise<CommandResponse> {
+    return this.commands.spawn(request);
   }
 
   @Post(['a/:type/:id/send', 't/:tenant/a/:type/:id/send'])
@@ -34,10 +24,9 @@ export class CommandsController {
   send(
     @Param('type') type: string,
     @Param('id') id: string,
-    @Body() body: Buffer,
-    @Call() call: CommandCall,
+    @Req() request: CommandRequest,
   ): Promise<CommandResponse> {
-    return this.commands.send(type, id, body, call);
+    return this.commands.send(type, id, request);
   }
 
   @Post(['a/:type/:id/control', 't/:tenant/a/:type/:id/control'])
@@ -45,9 +34,8 @@ export class CommandsController {
   control(
     @Param('type') type: string,
     @Param('id') id: string,
-    @Body() body: Buffer,
-    @Call() call: CommandCall,
+    @Req() request: CommandRequest,
   ): Promise<CommandResponse> {
-    return this.commands.control(type, id, body, call);
+    return this.commands.control(type, id, request);
   }
 }

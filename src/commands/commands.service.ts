@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
 import { InjectConfig, type GatewayConfig } from '../contract/gateway-config.ts';
+import { requestContext, type RequestContext } from '../platform/server/request-context.ts';
 import { parseCommandBody } from './command-body.ts';
 import type { CommandRecord } from './command-record.ts';
 import type { CommandVerb } from './command-verb.ts';
-import { runtimeHeaders, type CommandCall } from './command-headers.ts';
+import { runtimeHeaders } from './command-headers.ts';
+import { idempotencyKeyOf } from './idempotency-key.interceptor.ts';
 import { ControlDto } from './dto/control.dto.ts';
 import { SpawnDto, tenantProblems } from './dto/spawn.dto.ts';
 import {
@@ -17,6 +20,9 @@ import { RuntimeClient, type RuntimeCommand } from './runtime-client.ts';
 import { derivedId, freshId } from './spawn-id.ts';
 
 const JSON_TYPE = 'application/json';
+
+/** A request whose body was read, and whose address and key were checked. */
+export type CommandRequest = Request<Record<string, string>, unknown, Buffer>;
 
 /** The body of a 202. */
 export interface CommandResponse {
@@ -34,32 +40,24 @@ export class CommandsService {
     private readonly runtime: RuntimeClient,
   ) {}
 
-  async spawn(bytes: Buffer, call: CommandCall): Promise<CommandResponse> {
+  async spawn(request: CommandRequest): Promise<CommandResponse> {
     const { tenant } = this.config;
-    const dto = parseCommandBody(bytes, SpawnDto, (spawn) => tenantProblems(spawn, tenant));
-    const { type, id = this.newId(type, call) } = dto;
-    const address = entityAddress(tenant, type, id);
-    return this.deliver('spawn', 'spawn', address, { bytes, type: JSON_TYPE }, call);
+    const dto = parseCommandBody(request.body, SpawnDto, (spawn) => tenantProblems(spawn, tenant));
+    const { type, id = this.newId(type, idempotencyKeyOf(request)) } = dto;
+    return this.deliver('spawn', 'spawn', entityAddress(tenant, type, id), request);
   }
 
-  send(type: string, id: string, bytes: Buffer, call: CommandCall): Promise<CommandResponse> {
+  send(type: string, id: string, request: CommandRequest): Promise<CommandResponse> {
     const address = entityAddress(this.config.tenant, type, id);
-    const content = { bytes, type: call.contentType || JSON_TYPE };
-    return this.deliver('send', 'wake', address, content, call);
+    return this.deliver('send', 'wake', address, request, request.headers['content-type']);
   }
 
-  async control(
-    type: string,
-    id: string,
-    bytes: Buffer,
-    call: CommandCall,
-  ): Promise<CommandResponse> {
-    const { verb } = parseCommandBody(bytes, ControlDto);
-    const address = entityAddress(this.config.tenant, type, id);
-    return this.deliver(verb, 'control', address, { bytes, type: JSON_TYPE }, call);
+  async control(type: string, id: string, request: CommandRequest): Promise<CommandResponse> {
+    const { verb } = parseCommandBody(request.body, ControlDto);
+    return this.deliver(verb, 'control', entityAddress(this.config.tenant, type, id), request);
   }
 
-  private newId(type: string, { idempotencyKey }: CommandCall): string {
+  private newId(type: string, idempotencyKey: string | undefined): string {
     return idempotencyKey === undefined
       ? freshId()
       : derivedId(this.config.tenant, type, idempotencyKey);
@@ -69,10 +67,10 @@ export class CommandsService {
     verb: CommandVerb,
     handler: RuntimeCommand['handler'],
     address: EntityAddress,
-    content: { bytes: Buffer; type: string },
-    call: CommandCall,
+    request: CommandRequest,
+    contentType?: string,
   ): Promise<CommandResponse> {
-    const { context } = call;
+    const context = requestContext(request);
     const url = entityUrl(address);
     const record: CommandRecord = { verb, entityUrl: url };
     context.command = record;
@@ -82,10 +80,10 @@ export class CommandsService {
       service: address.type,
       key: objectKey(this.config.runtime.keyTemplate, address),
       handler,
-      body: content.bytes,
-      headers: runtimeHeaders(address, call, content.type),
-      isRepeatable: call.idempotencyKey !== undefined,
-      clientHasGone: call.clientHasGone,
+      body: request.body,
+      headers: runtimeHeaders(address, request, contentType || JSON_TYPE),
+      isRepeatable: idempotencyKeyOf(request) !== undefined,
+      clientHasGone: () => request.res?.destroyed === true,
       context,
     });
     context.attributes = { ...context.attributes, 'gateway.invocation.id': invocationId };
@@ -98,7 +96,7 @@ export class CommandsService {
 /** The type of the entity for the span. It could be an API key that somebody took for the name of a type. */
 function entityAttributes(
   { type }: EntityAddress,
-  { paths }: CommandCall['context'],
+  { paths }: RequestContext,
 ): Record<string, string> {
   return paths.of(`/${type}`) === `/${type}` ? { 'gateway.entity.type': type } : {};
 }

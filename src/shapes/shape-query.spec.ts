@@ -12,25 +12,25 @@ const RULES = {
     tables: '*' | string[];
     tenantColumn: string;
   },
-  syncSecret: undefined as string | undefined,
 };
 const FENCE = `"tenant" = 'acme'`;
 
 /** The forwarded query for an API key. */
 function forApiKey(query: string, secret?: string): string {
-  return shapeQuery({ path: '/shapes/v1/shape', query }, { ...RULES, syncSecret: secret });
+  return shapeQuery({ path: '/shapes/v1/shape', query }, undefined, RULES, secret);
 }
 
 interface TokenCase {
   shape?: object;
   path?: string;
   rules?: Partial<typeof RULES>;
+  syncSecret?: string;
 }
 
 /** The forwarded query for a read token. */
 function forToken(
   query: string,
-  { shape, path = '/shapes/v1/shape', rules }: TokenCase = {},
+  { shape, path = '/shapes/v1/shape', rules, syncSecret }: TokenCase = {},
 ): string {
   const readToken: ReadToken = {
     signedBy: 'secret:x',
@@ -41,7 +41,7 @@ function forToken(
     subject: undefined,
   };
   if (shape && !readToken.shape) throw new Error('the shape is no claim');
-  return shapeQuery({ path, query, readToken }, { ...RULES, ...rules });
+  return shapeQuery({ path, query }, readToken, { ...RULES, ...rules }, syncSecret);
 }
 
 function codeOf(query: string, options?: TokenCase): string {
@@ -63,7 +63,9 @@ describe('shapeQuery', () => {
     });
 
     it('passes any path', () => {
-      expect(shapeQuery({ path: '/shapes/v1/health', query: '?x' }, RULES)).toBe('?x');
+      expect(
+        shapeQuery({ path: '/shapes/v1/health', query: '?x' }, undefined, RULES, undefined),
+      ).toBe('?x');
     });
   });
 
@@ -119,8 +121,8 @@ describe('shapeQuery', () => {
         expect(sent.getAll('secret')).toEqual(['s3cret']);
         expect(sent.getAll('api_secret')).toEqual([]);
       }
-      const rules = { syncSecret: 's3cret' };
-      const sent = new URLSearchParams(forToken('?table=entities&secret=mine', { rules }));
+      const forwarded = forToken('?table=entities&secret=mine', { syncSecret: 's3cret' });
+      const sent = new URLSearchParams(forwarded);
       expect(sent.getAll('secret')).toEqual(['s3cret']);
     });
 

@@ -27,14 +27,10 @@ export class ShapesController {
     @Next() next: (error: Error) => void,
   ): void {
     const context = requestContext(request);
-    const { path, query: sent } = context;
     const { readToken } = accessOf(context) ?? {};
-    const { shapes, tenant } = this.config;
-    context.logged = () => loggedShape(sent, shapes.tables);
-    const query = shapeQuery(
-      { path, query: sent, readToken },
-      { shapes, tenant, syncSecret: this.upstreams.syncSecret },
-    );
-    this.proxy.read(request, response, this.upstreams.sync, next, query);
+    const { sync, syncSecret } = this.upstreams;
+    context.logged = () => loggedShape(context.query, this.config.shapes.tables);
+    const query = shapeQuery(context, readToken, this.config, syncSecret);
+    this.proxy.read(request, response, sync, next, query);
   }
 }

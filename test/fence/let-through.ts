@@ -35,10 +35,8 @@ export function letThrough(query: string, shape?: object): string | undefined {
   };
   const shapes = { tables: ['entities'], tenantColumn: 'tenant' };
   try {
-    return shapeQuery(
-      { path: '/shapes/v1/shape', query, readToken },
-      { tenant: TENANT, shapes, syncSecret: undefined },
-    );
+    const rules = { tenant: TENANT, shapes };
+    return shapeQuery({ path: '/shapes/v1/shape', query }, readToken, rules, undefined);
   } catch (error) {
     if (error instanceof GatewayError) return undefined;
     throw error;

@@ -48,5 +48,5 @@ function checkShape(
   readToken: ReadToken,
   { tenant, shapes }: TokenSettings,
 ): void {
-  shapeQuery({ path, query, readToken }, { tenant, shapes, syncSecret: undefined });
+  shapeQuery({ path, query }, readToken, { tenant, shapes }, undefined);
 }

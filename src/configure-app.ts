@@ -1,4 +1,5 @@
-import type { INestApplication, Type } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
+import type { Logger } from 'pino';
 import { ApiKeys } from './auth/api-keys.ts';
 import type { GatewayConfig } from './contract/gateway-config.ts';
 import { isHealthPath, isProxiedPath, isReadPath } from './contract/routes.ts';
@@ -43,20 +44,19 @@ export function configureApp(
   telemetry: Telemetry,
   expressForReads: boolean,
 ): void {
-  const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
-  const adapter = part(GatewayAdapter);
-  const connections = part(Connections);
+  const adapter = app.get(GatewayAdapter);
+  const connections = app.get(Connections);
   const acceptBurst = new AcceptBurst(() => connections.accepted);
-  const filter = part(ProblemFilter);
+  const filter = app.get(ProblemFilter);
   const { server } = adapter;
   const { requests: observers } = telemetry;
   const addresses = new ClientAddresses(trustedProxies);
 
   const way = new RequestWay({
     steps: [
-      requestContextStep(observers, part(OpenRequests), loggedPaths(app), addresses),
+      requestContextStep(observers, app.get(OpenRequests), loggedPaths(app), addresses),
       corsStep({ origins: corsOrigins, isOpen: isReadPath, exposedHeaders: EXPOSED_HEADERS }),
-      admissionStep(part(GatewayState), connections, isHealthPath),
+      admissionStep(app.get(GatewayState), connections, isHealthPath),
       headSizeStep,
       requestTargetStep(isProxiedPath),
       unexpectedBodyStep,
@@ -66,7 +66,7 @@ export function configureApp(
     mustWait: () => acceptBurst.isUnderWay(),
     onFailure: (error, request, response) => filter.answer(error, request, response),
   });
-  catchStrayErrors(server, app.get(LOGGER, { strict: false }));
+  catchStrayErrors(server, app.get<Logger>(LOGGER));
   closeInOrder(server);
   server.on('request', connections.inTurn(way.take));
   const onExpectation = connections.inTurn(way.takeAtOnce);
@@ -80,5 +80,5 @@ export function configureApp(
 
 /** Writes paths without the API keys of this deployment. */
 export function loggedPaths(app: INestApplication): LoggedPaths {
-  return new LoggedPaths(app.get(ApiKeys, { strict: false }));
+  return new LoggedPaths(app.get(ApiKeys));
 }

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
-import type { INestApplication, Type } from '@nestjs/common';
+import type { INestApplication } from '@nestjs/common';
 import { HealthCheckService } from '@nestjs/terminus';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.ts';
@@ -54,8 +54,8 @@ export interface RunningGateway {
 }
 
 export interface GatewayOptions {
-  /** The state of the log's output. Without it, all lines are assumed to be written. */
-  log?: LogCounts;
+  /** The state of the log's output. */
+  log: LogCounts;
   /** Lets Express find the handlers of reads too. Tests use it to show that nothing else changes. */
   expressForReads?: boolean;
 }
@@ -67,7 +67,7 @@ export interface GatewayOptions {
 export async function startGateway(
   config: GatewayConfig,
   logger: Logger,
-  { log = ALL_WRITTEN, expressForReads = false }: GatewayOptions = {},
+  { log, expressForReads = false }: GatewayOptions,
 ): Promise<RunningGateway> {
   const state = new GatewayState();
   const telemetry = new Telemetry();
@@ -96,8 +96,7 @@ export async function startGateway(
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
   configureApp(app, config, telemetry, expressForReads);
-  const part = <Part>(type: Type<Part>): Part => app.get(type, { strict: false });
-  const upstreams = part(Upstreams);
+  const upstreams = app.get(Upstreams);
   if (requestMetrics) upstreams.observe(new UpstreamMetrics(telemetry.registry));
   if (tracing) {
     const { CallSpans } = await import('./proxy/upstream/call-spans.ts');
@@ -107,21 +106,22 @@ export async function startGateway(
     config.managementPort === 0
       ? undefined
       : managementServer({
-          health: part(HealthCheckService),
+          health: app.get(HealthCheckService),
           logger,
           telemetry,
           secretFiles,
           state,
-          probes: telemetry.show(new UpstreamProbes(part(Upstreams))),
+          probes: telemetry.show(new UpstreamProbes(upstreams)),
           paths: loggedPaths(app),
         });
-  requestMetrics?.announce(part(DeclaredAccess).routes(), READ_TOKEN_CREDENTIAL);
+  requestMetrics?.announce(app.get(DeclaredAccess).routes(), READ_TOKEN_CREDENTIAL);
   const closeAll = async (flushMs: number): Promise<void> => {
-    const flushed = app
-      .close()
-      .then(lastLogLines)
-      .then(() => tracing?.shutdown(flushMs));
-    await Promise.all([flushed, management && closeManagement(management)]);
+    management?.close();
+    await app.close();
+    await lastLogLines();
+    await tracing?.shutdown(flushMs);
+    // Whoever only connects, or stops in the middle of a request, would hold up the end of the process.
+    management?.closeAllConnections();
     await lastLogLines();
     requestLog.end();
     await auditFile?.end();
@@ -153,8 +153,8 @@ export async function startGateway(
       const endsAtMs = performance.now() + timeoutMs;
       await drain({
         server: adapter.server,
-        connections: part(Connections),
-        openRequests: part(OpenRequests),
+        connections: app.get(Connections),
+        openRequests: app.get(OpenRequests),
         state,
         logger,
         hasLameDuck,
@@ -167,14 +167,6 @@ export async function startGateway(
     },
     close: () => close(),
   };
-}
-
-/** Whoever only connects, or stops in the middle of a request, would hold up the end of the process. */
-async function closeManagement(management: Server): Promise<void> {
-  const closed = new Promise((resolve) => management.close(resolve));
-  await within(MANAGEMENT_CLOSE_MS, closed);
-  management.closeAllConnections();
-  await closed;
 }
 
 /** Rejects with a plain sentence if a port cannot be listened on. */
@@ -207,15 +199,10 @@ const SHARED_LISTEN_FAILURES: typeof LISTEN_FAILURES = {
   EADDRINUSE: 'another process has it, without GATEWAY_REUSE_PORT=true or as another user',
 };
 
-/** For a logger whose output is not the process's own. */
-const ALL_WRITTEN: LogCounts = { droppedLines: 0, waitingBytes: 0 };
-
 /** The share of the drain's time that is reserved for the last spans. */
 const FLUSH_SHARE = 0.04;
 /** How long everything may take to close after a drain that took all of its time. */
 const MIN_CLOSE_MS = 100;
-/** How long the last answers of the management port may take. */
-const MANAGEMENT_CLOSE_MS = 500;
 /** An unreachable collector delays the end of the process at most by this. */
 const MAX_FLUSH_MS = 3_000;
 

@@ -48,9 +48,9 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
       done();
     },
   });
-  const running = await startGateway(config, createLogger(config.logLevel, sink), {
-    expressForReads,
-  });
+  const log = { droppedLines: 0, waitingBytes: 0 };
+  const logger = createLogger(config.logLevel, sink);
+  const running = await startGateway(config, logger, { log, expressForReads });
   const server = running.app.getHttpServer() as Server;
   const checkContract = watchContract(server, {
     streams: config.history.url,

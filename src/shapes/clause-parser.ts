@@ -152,15 +152,13 @@ class ClauseParser {
   }
 
   #primary(): Part {
-    if (!this.#takes('(')) return this.#atom();
-    return this.#deeper(() => {
-      const part = this.#either();
-      this.#expect(')');
-      return part;
-    });
-  }
-
-  #atom(): Part {
+    if (this.#takes('(')) {
+      return this.#deeper(() => {
+        const part = this.#either();
+        this.#expect(')');
+        return part;
+      });
+    }
     const token = this.#token;
     const operand = token && this.#operandOf(token);
     if (!operand) throw this.#refusal();

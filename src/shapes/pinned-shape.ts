@@ -1,13 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ShapeScope } from '../auth/shape-scope.ts';
 import { GatewayError } from '../platform/errors/gateway-error.ts';
 import type { OrderedColumn } from './order-by.ts';
+import type { ShapeParameters } from './shape-parameters.ts';
 import { foldedName } from './sql-tokens.ts';
 
-/** The parts of a shape read that a read token can pin. Values are decoded. */
-interface Asked {
-  parameters: ReadonlyMap<string, string>;
-  /** The values of `params[n]` by n. */
-  params: ReadonlyMap<string, string>;
+/** The parts of a shape read that a read token can pin. */
+interface Asked extends ShapeParameters {
   order: readonly OrderedColumn[];
 }
 
@@ -17,7 +16,9 @@ export function checkPinned(asked: Asked, pinned: ShapeScope): void {
   if (pinned.where !== undefined && where !== pinned.where) throw notCovered('where');
   if (pinned.columns) checkColumns(asked, pinned.columns, pinned.where !== undefined);
   const pinsParams = pinned.params !== undefined || pinned.where !== undefined;
-  if (pinsParams && !sameParams(asked.params, pinned.params ?? {})) throw notCovered('params');
+  if (pinsParams && !isDeepStrictEqual(Object.fromEntries(asked.params), { ...pinned.params })) {
+    throw notCovered('params');
+  }
 }
 
 /**
@@ -29,37 +30,16 @@ function checkColumns(
   pinned: readonly string[],
   pinsWhere: boolean,
 ): void {
-  if (!sameColumns(parameters.get('columns'), pinned)) throw notCovered('columns');
-  const clause = [...(pinsWhere ? [] : ['where']), 'subset__where'].find((name) =>
-    parameters.has(name),
-  );
-  if (clause) {
-    throw new GatewayError(
-      'shape_not_covered',
-      `The read token pins "columns", and "${clause}" could tell of others; leave it out.`,
-    );
+  const columns = columnNames(parameters.get('columns') ?? '');
+  if (!isDeepStrictEqual(columns, pinned)) throw notCovered('columns');
+  for (const clause of pinsWhere ? ['subset__where'] : ['where', 'subset__where']) {
+    if (parameters.has(clause)) {
+      throw notCovered('columns', `, and "${clause}" could tell of others; leave it out.`);
+    }
   }
   if (!order.every(({ column }) => pinned.includes(column))) {
-    throw new GatewayError(
-      'shape_not_covered',
-      'The read token pins "columns"; order by these alone.',
-    );
+    throw notCovered('columns', '; order by these alone.');
   }
-}
-
-function sameParams(
-  asked: ReadonlyMap<string, string>,
-  pinned: Readonly<Record<string, string>>,
-): boolean {
-  const entries = Object.entries(pinned);
-  return (
-    entries.length === asked.size && entries.every(([number, value]) => asked.get(number) === value)
-  );
-}
-
-function sameColumns(asked: string | undefined, pinned: readonly string[]): boolean {
-  const columns = columnNames(asked ?? '');
-  return columns?.length === pinned.length && columns.every((name, i) => name === pinned[i]);
 }
 
 /**
@@ -77,9 +57,6 @@ function columnNames(columns: string): string[] | undefined {
   }
 }
 
-function notCovered(what: string): GatewayError {
-  return new GatewayError(
-    'shape_not_covered',
-    `The read token pins "${what}"; request exactly what it pins.`,
-  );
+function notCovered(what: string, advice = '; request exactly what it pins.'): GatewayError {
+  return new GatewayError('shape_not_covered', `The read token pins "${what}"${advice}`);
 }

@@ -28,37 +28,38 @@ const PARAMETERS: ReadonlySet<string> = new Set([
 ]);
 const PARAM = /^params\[([1-9]\d{0,3})\]$/;
 
+/** The decoded parameters of a shape read. */
+export interface ShapeParameters {
+  /** All of them, in their order. */
+  parameters: ReadonlyMap<string, string>;
+  /** The values of `params[n]` by n. */
+  params: ReadonlyMap<string, string>;
+}
+
 /**
- * The decoded parameters of a raw query in their order, without the client's secrets. Throws `unknown_parameter`,
+ * Reads a raw query, and leaves out the client's secrets. Throws `unknown_parameter`, also where a number is missing,
  * `duplicate_parameter`, and for broken percent-encoding `invalid_where` or `invalid_parameter`.
  */
-export function readShapeParameters(query: string): Map<string, string> {
+export function readShapeParameters(query: string): ShapeParameters {
   const parameters = new Map<string, string>();
+  const params = new Map<string, string>();
   for (const pair of query.slice(1).split('&')) {
     if (pair === '') continue;
     const [rawName = '', ...rest] = pair.split('=');
     const name = decode(rawName) ?? rawName;
     if (SECRETS.includes(name)) continue;
-    if (!PARAMETERS.has(name) && !PARAM.test(name)) throw unknown(name);
+    const number = PARAM.exec(name)?.[1];
+    if (number === undefined && !PARAMETERS.has(name)) throw unknown(name);
     if (parameters.has(name)) throw duplicate(name);
     const value = decode(rest.join('='));
     if (value === undefined) throw undecodable(name);
     parameters.set(name, value);
-  }
-  return parameters;
-}
-
-/** The values of `params[n]` by n. Throws `unknown_parameter` if a number is missing. */
-export function paramsByNumber(parameters: ReadonlyMap<string, string>): Map<string, string> {
-  const params = new Map<string, string>();
-  for (const [name, value] of parameters) {
-    const number = PARAM.exec(name)?.[1];
     if (number !== undefined) params.set(number, value);
   }
   for (const number of params.keys()) {
     if (Number(number) > params.size) throw unknown(`params[${number}]`);
   }
-  return params;
+  return { parameters, params };
 }
 
 /** A query with these parameters, encoded so that every server reads it alike. */

@@ -6,7 +6,7 @@ import { topLevelKeys } from '../platform/http/top-level-keys.ts';
 import { ownClause } from './clause-parser.ts';
 import { parseOrderBy, printOrderBy, type OrderedColumn } from './order-by.ts';
 import { checkPinned } from './pinned-shape.ts';
-import { paramsByNumber, printParameters, readShapeParameters } from './shape-parameters.ts';
+import { printParameters, readShapeParameters } from './shape-parameters.ts';
 import { SqlRefusal } from './sql-tokens.ts';
 
 /**
@@ -19,13 +19,12 @@ export function tokenQuery(
   pinned: ShapeScope | undefined,
   { shapes: { tables, tenantColumn }, tenant }: Pick<GatewayConfig, 'shapes' | 'tenant'>,
 ): string {
-  const parameters = readShapeParameters(query);
+  const { parameters, params } = readShapeParameters(query);
   const valueOf = (name: string): string | undefined => parameters.get(name);
   checkCount('subset__limit', valueOf('subset__limit'));
   checkCount('subset__offset', valueOf('subset__offset'));
   const order = orderOf(valueOf('subset__order_by'));
   const subsetParams = subsetParamsOf(valueOf('subset__params'));
-  const params = paramsByNumber(parameters);
   for (const [number, value] of params) checkText(`params[${number}]`, value);
   checkTable(valueOf('table'), pinned ? [pinned.table] : tables);
   if (pinned) checkPinned({ parameters, params, order }, pinned);

@@ -46,7 +46,7 @@ async function run(firstSignal: Promise<NodeJS.Signals>): Promise<void> {
   await setImmediate();
   const gateway = await Promise.race([
     firstSignal.then(() => undefined),
-    startGateway(config, logger, { log: output }),
+    startGateway(config, logger, output),
   ]);
   if (gateway === undefined) {
     logger.info({ signal: await firstSignal }, 'the gateway ends before it has started');

@@ -42,7 +42,6 @@ export function configureApp(
   app: INestApplication,
   { corsOrigins, trustedProxies }: GatewayConfig,
   telemetry: Telemetry,
-  expressForReads: boolean,
 ): void {
   const adapter = app.get(GatewayAdapter);
   const connections = app.get(Connections);
@@ -61,7 +60,7 @@ export function configureApp(
       requestTargetStep(isProxiedPath),
       unexpectedBodyStep,
     ],
-    findHandler: expressForReads ? () => undefined : (path) => adapter.prefixHandler(path),
+    findHandler: (path) => adapter.prefixHandler(path),
     router: adapter.express,
     mustWait: () => acceptBurst.isUnderWay(),
     onFailure: (error, request, response) => filter.answer(error, request, response),

@@ -53,21 +53,14 @@ export interface RunningGateway {
   close(): Promise<void>;
 }
 
-export interface GatewayOptions {
-  /** The state of the log's output. */
-  log: LogCounts;
-  /** Lets Express find the handlers of reads too. Tests use it to show that nothing else changes. */
-  expressForReads?: boolean;
-}
-
 /**
  * Creates the public application and the server of the management port, and starts to listen. Rejects with an Error that names the
- * address that is not available.
+ * address that is not available. `log` is the state of the log's output.
  */
 export async function startGateway(
   config: GatewayConfig,
   logger: Logger,
-  { log, expressForReads = false }: GatewayOptions,
+  log: LogCounts,
 ): Promise<RunningGateway> {
   const state = new GatewayState();
   const telemetry = new Telemetry();
@@ -95,7 +88,7 @@ export async function startGateway(
     adapter,
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
-  configureApp(app, config, telemetry, expressForReads);
+  configureApp(app, config, telemetry);
   const upstreams = app.get(Upstreams);
   if (requestMetrics) upstreams.observe(new UpstreamMetrics(telemetry.registry));
   if (tracing) {

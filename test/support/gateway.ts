@@ -3,13 +3,14 @@ import { Writable } from 'node:stream';
 import { loadConfig } from '../../src/contract/load-config.ts';
 import { startGateway, type RunningGateway } from '../../src/gateway.ts';
 import { createLogger } from '../../src/platform/log/create-logger.ts';
+import { GatewayAdapter } from '../../src/platform/server/gateway.adapter.ts';
 import { watchContract } from './contract/contract-watch.ts';
 import { API_KEY, API_KEY_NAME, AUTHORIZED, READ_TOKEN_SECRET } from './credentials.ts';
 import { upstreamsOrNobody } from './nobody.ts';
 
 export { API_KEY, API_KEY_NAME, AUTHORIZED, READ_TOKEN_SECRET };
 
-/** Set by `jest.config.js`; see `GatewayOptions.expressForReads`. */
+/** Set by `jest.config.js`: Express finds the handlers of reads too, which must change nothing else. */
 const { EXPRESS_FOR_READS: expressForReads = false } = globalThis as {
   EXPRESS_FOR_READS?: boolean;
 };
@@ -50,7 +51,8 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
   });
   const log = { droppedLines: 0, waitingBytes: 0 };
   const logger = createLogger(config.logLevel, sink);
-  const running = await startGateway(config, logger, { log, expressForReads });
+  const running = await startGateway(config, logger, log);
+  if (expressForReads) running.app.get(GatewayAdapter).prefixHandler = () => undefined;
   const server = running.app.getHttpServer() as Server;
   const checkContract = watchContract(server, {
     streams: config.history.url,

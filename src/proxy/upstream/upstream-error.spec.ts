@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { upstreamsWith } from '../../../test/support/upstreams.ts';
+import { GatewayError } from '../../platform/errors/gateway-error.ts';
 import { upstreamError, type FailedRequest, type RequestFailure } from './upstream-error.ts';
 
 const { history, sync, runtimeAdmin, runtimeIngress } = upstreamsWith();
@@ -96,5 +97,10 @@ describe('upstreamError', () => {
   it('leaves no doubt where the upstream refused it', () => {
     const failure = { reached: 'answered', isRefused: true } as const;
     expect(told(APPEND, failure)).toEqual(['upstream_invalid_response', UNUSABLE]);
+  });
+
+  it("hands on what is the gateway's own error already", () => {
+    const cause = new GatewayError('overloaded', 'Too much');
+    expect(upstreamError(APPEND, { reached: 'nowhere', cause })).toBe(cause);
   });
 });

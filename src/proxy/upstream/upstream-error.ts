@@ -65,6 +65,7 @@ const NAMELESS = 'server behind this route';
  */
 export function upstreamError(request: FailedRequest, failure: RequestFailure): GatewayError {
   const { reached, timeoutMs, isRefused, retryAfterSeconds } = failure;
+  if (failure.cause instanceof GatewayError) return failure.cause;
   const { basePath, protocol } = request.upstream;
   const isUnsent = reached === 'nowhere';
   const hasNoConnection = isUnsent && timeoutMs !== undefined;

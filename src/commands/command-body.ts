@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { validateSync, type ValidationError } from 'class-validator';
 import type { ErrorCode } from '../platform/errors/error-codes.ts';
 import { GatewayError, type FieldError } from '../platform/errors/gateway-error.ts';
-import { isJsonObject } from '../platform/http/parsed-json.ts';
+import { isJsonObject, parsedJson } from '../platform/http/parsed-json.ts';
 import { topLevelKeys } from '../platform/http/top-level-keys.ts';
 
 export interface CommandDtoClass<Dto extends object> {
@@ -19,8 +20,6 @@ export interface CodedFieldError extends FieldError {
 const MAX_NAMED_FIELDS = 32;
 const MAX_NAME_LENGTH = 128;
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /**
  * Parses and validates the body of a spawn or control command; `check` adds what a DTO alone cannot
  * judge. Throws one 400 that names every field that is wrong.
@@ -30,8 +29,8 @@ export function parseCommandBody<Dto extends object>(
   Dto: CommandDtoClass<Dto>,
   check: (dto: Dto) => FieldError[] = () => [],
 ): Dto {
-  const text = decodeJsonText(bytes);
-  const object = parseObject(text);
+  const text = jsonText(bytes);
+  const object = jsonObject(text);
   // Duplicate keys are refused, because JSON parsers differ on which of two equal keys counts.
   const keys = topLevelKeys(text);
   const errors: CodedFieldError[] = [
@@ -69,13 +68,11 @@ function invalidFields(errors: CodedFieldError[]): GatewayError {
   });
 }
 
-function decodeJsonText(bytes: Buffer): string {
-  let text: string;
-  try {
-    text = UTF8.decode(bytes);
-  } catch (cause) {
-    throw new GatewayError('invalid_body', 'The body must be JSON in valid UTF-8.', { cause });
+function jsonText(bytes: Buffer): string {
+  if (!isUtf8(bytes)) {
+    throw new GatewayError('invalid_body', 'The body must be JSON in valid UTF-8.');
   }
+  const text = bytes.toString();
   // RFC 8259 §8.1 forbids a byte-order mark, and parsers differ on whether they ignore it.
   if (text.startsWith('\uFEFF')) {
     throw new GatewayError('invalid_body', 'The body must not begin with a byte-order mark.');
@@ -83,17 +80,11 @@ function decodeJsonText(bytes: Buffer): string {
   return text;
 }
 
-function parseObject(text: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new GatewayError('invalid_body', 'The body must be a JSON object; it is not JSON.', {
-      cause,
-    });
-  }
+function jsonObject(text: string): Record<string, unknown> {
+  const value = parsedJson(text);
   if (isJsonObject(value)) return value;
-  throw new GatewayError('invalid_body', 'The body must be a JSON object.');
+  const problem = value === undefined ? '; it is not JSON.' : '.';
+  throw new GatewayError('invalid_body', `The body must be a JSON object${problem}`);
 }
 
 function toFieldError({ property, constraints, contexts }: ValidationError): CodedFieldError {

@@ -1,6 +1,6 @@
+import { performance } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import { collectDefaultMetrics, Registry, type Metric } from 'prom-client';
-import { eventLoopMetrics } from './event-loop-metrics.ts';
 import { gcMetric } from './gc-metrics.ts';
 import { addStateMetric, type StateMetric } from './state-metric.ts';
 
@@ -20,10 +20,14 @@ const TAKEN = [
   'nodejs_heap_size_total_bytes',
   'nodejs_heap_size_used_bytes',
   'nodejs_external_memory_bytes',
+  // It also sets the values of the next ones.
+  'nodejs_eventloop_lag_seconds',
+  'nodejs_eventloop_lag_p50_seconds',
+  'nodejs_eventloop_lag_p99_seconds',
+  'nodejs_eventloop_lag_max_seconds',
 ];
 
-/** The package's own event-loop monitor is stopped, because its values are not used. */
-const NEVER_MS = 2 ** 31 - 1;
+const MS_PER_SECOND = 1_000;
 
 let ofThisProcess: { metrics: Metric[]; states: StateMetric[] } | undefined;
 
@@ -34,7 +38,7 @@ let ofThisProcess: { metrics: Metric[]; states: StateMetric[] } | undefined;
 export function addProcessMetrics(registry: Registry): void {
   ofThisProcess ??= {
     metrics: [...packageMetrics(), gcMetric()],
-    states: [HEAP_LIMIT, ...eventLoopMetrics()],
+    states: [HEAP_LIMIT, BUSY_TIME],
   };
   for (const metric of ofThisProcess.metrics) registry.registerMetric(metric);
   for (const state of ofThisProcess.states) addStateMetric(registry, state);
@@ -42,7 +46,7 @@ export function addProcessMetrics(registry: Registry): void {
 
 function packageMetrics(): Metric[] {
   const all = new Registry();
-  collectDefaultMetrics({ register: all, eventLoopMonitoringPrecision: NEVER_MS });
+  collectDefaultMetrics({ register: all });
   return TAKEN.flatMap((name) => all.getSingleMetric(name) ?? []);
 }
 
@@ -50,4 +54,19 @@ const HEAP_LIMIT: StateMetric = {
   name: 'nodejs_heap_size_limit_bytes',
   help: 'Heap that Node takes at most; a process that needs more ends.',
   read: () => getHeapStatistics().heap_size_limit,
+};
+
+/**
+ * Named after OpenTelemetry's `nodejs.eventloop.time`. The rate of `active` is the share of time in which the
+ * thread is busy.
+ */
+const BUSY_TIME: StateMetric = {
+  name: 'nodejs_eventloop_time_seconds_total',
+  help: 'Time that the event loop has been active, and idle.',
+  label: 'nodejs_eventloop_state',
+  isCounter: true,
+  read: () => {
+    const { active, idle } = performance.eventLoopUtilization();
+    return { active: active / MS_PER_SECOND, idle: idle / MS_PER_SECOND };
+  },
 };

@@ -5,8 +5,7 @@ import type { GatewayConfig } from './contract/gateway-config.ts';
 import { loadConfig } from './contract/load-config.ts';
 import { unknownSettings } from './contract/unknown-settings.ts';
 import { startGateway } from './gateway.ts';
-import { createOutputLogger } from './platform/log/create-logger.ts';
-import { LogOutput } from './platform/log/log-output.ts';
+import { StandardOutput } from './platform/log/standard-output.ts';
 import { filesAtCaps, openFileLimit } from './contract/open-files.ts';
 import { setCollectorFlags } from './platform/process/v8-flags.ts';
 
@@ -32,8 +31,8 @@ export async function bootstrap(firstSignal: Promise<NodeJS.Signals>): Promise<v
 async function run(firstSignal: Promise<NodeJS.Signals>): Promise<void> {
   setCollectorFlags();
   const config = loadConfig(process.env);
-  const output = new LogOutput();
-  const logger = createOutputLogger(config.logLevel, output);
+  const output = new StandardOutput(config.logLevel);
+  const { logger } = output;
   for (const { name, message } of unknownSettings(process.env)) {
     logger.warn({ setting: name }, message);
   }

@@ -15,7 +15,7 @@ import { GatewayState } from './platform/server/gateway-state.ts';
 import { managementServer } from './health/management-server.ts';
 import { Upstreams } from './proxy/upstream/upstreams.ts';
 import { UpstreamProbes } from './health/upstream-probes.ts';
-import type { LogCounts } from './platform/log/log-output.ts';
+import type { LineOutput } from './platform/log/line-output.ts';
 import { NestLogger } from './platform/log/nest-logger.ts';
 import { GatewayAdapter } from './platform/server/gateway.adapter.ts';
 import { serverOptions } from './platform/server/server-options.ts';
@@ -26,7 +26,6 @@ import { DeclaredAccess } from './auth/declared-access.ts';
 import { READ_TOKEN_CREDENTIAL } from './contract/api-key.ts';
 import { commandOf } from './commands/command-record.ts';
 import { SecretFiles } from './platform/config/secret-files.ts';
-import { logMetrics } from './platform/log/log-metrics.ts';
 import { Connections } from './platform/server/connections.ts';
 import { OpenRequests } from './platform/server/open-requests.ts';
 import { UpstreamMetrics } from './proxy/upstream/upstream-metrics.ts';
@@ -55,17 +54,17 @@ export interface RunningGateway {
 
 /**
  * Creates the public application and the server of the management port, and starts to listen. Rejects with an Error that names the
- * address that is not available. `log` is the state of the log's output.
+ * address that is not available. `log` is the log's output, which exports its state.
  */
 export async function startGateway(
   config: GatewayConfig,
   logger: Logger,
-  log: LogCounts,
+  log: LineOutput,
 ): Promise<RunningGateway> {
   const state = new GatewayState();
   const telemetry = new Telemetry();
   const secretFiles = telemetry.show(new SecretFiles(logger));
-  telemetry.show({ metrics: logMetrics(log) });
+  telemetry.show(log);
   const requestLog = new RequestLog(logger);
   const auditPath = config.auditLog ? config.auditFile : undefined;
   const auditFile =

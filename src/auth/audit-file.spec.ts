@@ -15,7 +15,6 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const RETRY_MS = 5;
 const END_TIMEOUT_MS = 30_000;
 
 function opened(path: string) {
@@ -37,7 +36,7 @@ function opened(path: string) {
       else tell(droppedLines ? `room ${droppedLines}` : 'recovery');
     },
   });
-  const file = new AuditFile(path, log, RETRY_MS);
+  const file = new AuditFile(path, log);
   return { file, told, happened };
 }
 

@@ -3,6 +3,7 @@ import { Writable } from 'node:stream';
 import { loadConfig } from '../../src/contract/load-config.ts';
 import { startGateway, type RunningGateway } from '../../src/gateway.ts';
 import { createLogger } from '../../src/platform/log/create-logger.ts';
+import { StandardOutput } from '../../src/platform/log/standard-output.ts';
 import { GatewayAdapter } from '../../src/platform/server/gateway.adapter.ts';
 import { watchContract } from './contract/contract-watch.ts';
 import { API_KEY, API_KEY_NAME, AUTHORIZED, READ_TOKEN_SECRET } from './credentials.ts';
@@ -27,6 +28,9 @@ export interface TestGateway {
   stop(): Promise<void>;
 }
 
+/** Only its metrics are used. */
+const LOG_OUTPUT = new StandardOutput('silent');
+
 /**
  * Starts a real, listening gateway on a free port, in this process. Upstreams that a test does not
  * name refuse connections.
@@ -49,9 +53,8 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
       done();
     },
   });
-  const log = { droppedLines: 0, waitingBytes: 0 };
   const logger = createLogger(config.logLevel, sink);
-  const running = await startGateway(config, logger, log);
+  const running = await startGateway(config, logger, LOG_OUTPUT);
   if (expressForReads) running.app.get(GatewayAdapter).prefixHandler = () => undefined;
   const server = running.app.getHttpServer() as Server;
   const checkContract = watchContract(server, {

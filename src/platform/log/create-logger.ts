@@ -1,6 +1,5 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { InfoLines } from './info-lines.ts';
-import type { LogOutput } from './log-output.ts';
 import type { LogLevel } from './log-level.ts';
 import { loggedError } from './logged-error.ts';
 import { loggedPath } from './logged-path.ts';
@@ -32,13 +31,4 @@ export function infoLines(logger: Logger, bindings: Record<string, string> = {})
   const destination = destinations.get(logger);
   if (!destination) throw new Error('this logger was not made by createLogger');
   return new InfoLines(logger, destination, { ...BASE, ...bindings });
-}
-
-/** The logger of the process. If its output did not accept all lines, a line says how many are missing. */
-export function createOutputLogger(level: LogLevel, output: LogOutput): Logger {
-  const logger = createLogger(level, output);
-  output.onRoom = (droppedLines) => {
-    logger.error({ droppedLines }, 'lines are missing here: the output of the log took none');
-  };
-  return logger;
 }

@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-const MODULE = pathToFileURL(join(import.meta.dirname, 'log-output.ts')).href;
+const MODULE = pathToFileURL(join(import.meta.dirname, 'standard-output.ts')).href;
 let folder: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gateway-log-output-'));
+  folder = await mkdtemp(join(tmpdir(), 'gateway-standard-output-'));
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -19,7 +19,7 @@ type Kind = 'a pipe' | 'a file' | 'a full device';
 /** What a program of its own has written to its standard output when it has ended. */
 async function outputOf(kind: Kind, name: string, program: string): Promise<string> {
   const path = join(folder, `${name}.mjs`);
-  const start = `import { LogOutput } from '${MODULE}';\nconst output = new LogOutput();\n`;
+  const start = `import { StandardOutput } from '${MODULE}';\nconst output = new StandardOutput('info');\n`;
   await writeFile(path, start + program);
   const file = await open(kind === 'a full device' ? '/dev/full' : join(folder, 'output'), 'w');
   const child = spawn(process.execPath, ['--no-warnings', path], {
@@ -37,7 +37,7 @@ async function outputOf(kind: Kind, name: string, program: string): Promise<stri
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, i) => `line ${i}\n`).join('');
 
-describe.each(['a pipe', 'a file'] as const)('LogOutput to %s', (kind) => {
+describe.each(['a pipe', 'a file'] as const)('StandardOutput to %s', (kind) => {
   it('writes every line once and in order, in one turn and in many', async () => {
     const program = `
       for (let i = 0; i < 20000; i++) {
@@ -82,7 +82,7 @@ describe.each(['a pipe', 'a file'] as const)('LogOutput to %s', (kind) => {
   });
 });
 
-describe('LogOutput to what takes nothing', () => {
+describe('StandardOutput to what takes nothing', () => {
   // An error of the disk was thrown, and then tried again for good by the only thread.
   it('drops lines beyond 4 MiB, counts them, and lets the process end', async () => {
     const program = `

@@ -17,14 +17,12 @@ export class ApiKeys implements CurrentCredentials {
     return this.keys.version;
   }
 
-  /** Whether a text has the length of a key. A key that is given as its digest can have any. */
-  canBeCredential(text: string): boolean {
-    return this.keys.entries.some(({ length = text.length }) => length === text.length);
-  }
-
-  /** Whether a text of any kind is a key. It takes a digest of what can be one. */
+  /** Whether a text of any kind is a key. It takes a digest of what has the length of one. */
   isCredential(text: string): boolean {
-    return this.canBeCredential(text) && this.find(credentialDigest(text)) !== undefined;
+    const { entries } = this.keys;
+    // A key that is given as its digest can have any length.
+    const canBeKey = entries.some(({ length = text.length }) => length === text.length);
+    return canBeKey && this.find(credentialDigest(text)) !== undefined;
   }
 
   /** The key that this credential is. `digest` is its SHA-256. */

@@ -3,12 +3,9 @@ import { ipv6Groups } from '../http/ip-nets.ts';
 const PERIOD_MS = 1_000;
 /** The refusals of one caller that have a line of their own in a period. */
 const MAX_LINES_PER_CALLER = 100;
-/** Those of all callers together, but for the first one of each. */
-const MAX_LINES = 500;
-/** Those of all callers together. */
-const MAX_ALL_LINES = 1_000;
-/** The callers that are counted apart. The others are counted together. */
-const MAX_CALLERS = 4_096;
+/** Those of all callers together. From half of them on, each caller has only its first one. */
+const MAX_LINES = 1_000;
+const MAX_LINES_BEFORE_FIRST_ONLY = 500;
 /** The callers that a summary names. */
 const MAX_NAMED = 10;
 
@@ -30,77 +27,57 @@ export interface RefusalCounts {
  */
 export class RefusalSummary {
   private readonly write: (counts: RefusalCounts) => void;
-  private readonly now: () => number;
-  private endsAtMs = 0;
   private lines = 0;
-  private firstLines = 0;
-  private readonly refusedOfCaller = new Map<string, number>();
-  private refused = 0;
+  /** The lines of each caller that has one, and its refusals without one. The lines bound their number. */
+  private readonly callers = new Map<string, { lines: number; refused: number }>();
   private readonly byCode = new Map<string, number>();
-  private readonly byCaller = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
 
-  /** `now` gives milliseconds that only grow. */
-  constructor(write: (counts: RefusalCounts) => void, now: () => number = () => performance.now()) {
+  constructor(write: (counts: RefusalCounts) => void) {
     this.write = write;
-    this.now = now;
   }
 
   /** Whether a refused request gets a line of its own. Otherwise it is in the next summary. */
   takesLine(code: string, address = 'unknown'): boolean {
-    const nowMs = this.now();
-    if (nowMs >= this.endsAtMs) this.begin(nowMs);
-    const caller = callerOf(address);
-    if (this.hasLine(caller)) return true;
-    this.refused++;
-    this.byCode.set(code, (this.byCode.get(code) ?? 0) + 1);
-    // Its callers are among those that have been seen, so the number of both is bounded.
-    if (this.refusedOfCaller.has(caller)) {
-      this.byCaller.set(caller, (this.byCaller.get(caller) ?? 0) + 1);
+    this.timer ??= setTimeout(() => this.end(), PERIOD_MS).unref();
+    const name = callerOf(address);
+    const caller = this.callers.get(name) ?? { lines: 0, refused: 0 };
+    const maxLines = caller.lines === 0 ? MAX_LINES : MAX_LINES_BEFORE_FIRST_ONLY;
+    if (caller.lines < MAX_LINES_PER_CALLER && this.lines < maxLines) {
+      this.lines++;
+      caller.lines++;
+      this.callers.set(name, caller);
+      return true;
     }
-    this.timer ??= setTimeout(() => this.end(), this.endsAtMs - nowMs).unref();
+    caller.refused++;
+    this.byCode.set(code, (this.byCode.get(code) ?? 0) + 1);
     return false;
   }
 
-  /** Writes what is not written yet. */
+  /** Writes what is not written yet, and begins the next period. */
   end(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    if (this.refused === 0) return;
-    const named = sorted(this.byCaller).slice(0, MAX_NAMED);
-    const counts = {
-      refused: this.refused,
-      codes: Object.fromEntries(sorted(this.byCode)),
-      addresses: Object.fromEntries(named),
-      fromOthers: named.reduce((rest, [, count]) => rest - count, this.refused),
-    };
-    this.refused = 0;
-    this.byCode.clear();
-    this.byCaller.clear();
-    this.write(counts);
-  }
-
-  private begin(nowMs: number): void {
-    this.end();
-    this.endsAtMs = nowMs + PERIOD_MS;
+    const codes = sorted(this.byCode);
+    const refused = codes.reduce((sum, [, count]) => sum + count, 0);
+    const refusedOf = [...this.callers].map(([name, caller]): Count => [name, caller.refused]);
+    const named = sorted(refusedOf.filter(([, count]) => count > 0)).slice(0, MAX_NAMED);
     this.lines = 0;
-    this.firstLines = 0;
-    this.refusedOfCaller.clear();
-  }
-
-  private hasLine(caller: string): boolean {
-    const before = this.refusedOfCaller.get(caller);
-    if (before === undefined) {
-      if (this.refusedOfCaller.size === MAX_CALLERS) return false;
-      this.refusedOfCaller.set(caller, 1);
-      return ++this.firstLines <= MAX_ALL_LINES - MAX_LINES;
-    }
-    this.refusedOfCaller.set(caller, before + 1);
-    return before < MAX_LINES_PER_CALLER && ++this.lines <= MAX_LINES;
+    this.callers.clear();
+    this.byCode.clear();
+    if (refused === 0) return;
+    this.write({
+      refused,
+      codes: Object.fromEntries(codes),
+      addresses: Object.fromEntries(named),
+      fromOthers: named.reduce((rest, [, count]) => rest - count, refused),
+    });
   }
 }
 
-function sorted(counts: ReadonlyMap<string, number>): [string, number][] {
+type Count = [name: string, count: number];
+
+function sorted(counts: Iterable<Count>): Count[] {
   return [...counts].sort(([, one], [, other]) => other - one);
 }
 

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
-import { infoLines } from '../log/create-logger.ts';
-import type { InfoLines } from '../log/info-lines.ts';
+import { InfoLines } from '../log/info-lines.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 import { RefusalSummary } from './refusal-summary.ts';
 
@@ -17,10 +16,9 @@ export class RequestLog implements RequestObserver {
     this.logger.warn(counts, `refused ${counts.refused.toLocaleString('en')} more in this second`),
   );
 
-  /** `bindings` are additional members of each line. */
-  constructor(logger: Logger, bindings: Record<string, string> = {}) {
+  constructor(logger: Logger) {
     this.logger = logger;
-    this.lines = infoLines(logger, bindings);
+    this.lines = new InfoLines(logger);
   }
 
   ended(request: EndedRequest): void {

@@ -17,7 +17,7 @@ export async function within<Result>(
 
 /**
  * The same, and only time in which this process ran counts. Behind a pause a plain timer is due before what has arrived
- * meanwhile is read; see `AwakeClock`.
+ * meanwhile is read; see `awakeMs`.
  */
 export async function withinAwake<Result>(
   timeoutMs: number,

@@ -26,15 +26,11 @@ export class LookupTimeout extends Error {
 class KnownName {
   addresses: readonly string[] = [];
   foundAtMs = Number.NEGATIVE_INFINITY;
+  /** Until when the addresses serve while there are no newer ones. */
+  usableUntilMs = Number.NEGATIVE_INFINITY;
   beganAtMs = Number.NEGATIVE_INFINITY;
-  /** Whether DNS said last that the name has no address. */
-  isGone = false;
   /** The look-up under way. Never more than one for a name. */
   lookup: Promise<readonly string[]> | undefined;
-
-  maxAgeMs(): number {
-    return this.isGone ? MAX_AGE_OF_GONE_MS : MAX_AGE_MS;
-  }
 }
 
 /**
@@ -63,20 +59,17 @@ export class NameResolver {
 
   /** Rejects with `NameNotFound` or `LookupTimeout` if there is no address that is young enough. */
   async addressesOf(name: string): Promise<readonly string[]> {
-    const known = this.known(name);
-    const ageMs = this.nowMs() - known.foundAtMs;
+    let known = this.names.get(name);
+    if (!known) this.names.set(name, (known = new KnownName()));
+    const nowMs = this.nowMs();
+    const ageMs = nowMs - known.foundAtMs;
     if (ageMs < FRESH_MS) return known.addresses;
     const lookup = this.begin(name, known);
-    if (ageMs > known.maxAgeMs()) return lookup;
-    lookup.catch(() => {});
-    if (ageMs <= STALE_MS) return known.addresses;
-    const found = await withinAwake(
-      STALE_WAIT_MS,
-      lookup.catch(() => undefined),
-    );
-    if (found) return found;
+    if (nowMs > known.usableUntilMs) return lookup;
+    const ended = lookup.catch(() => undefined);
+    if (ageMs > STALE_MS) await withinAwake(STALE_WAIT_MS, ended);
     // The look-up may have said that the name is gone.
-    return ageMs > known.maxAgeMs() ? lookup : known.addresses;
+    return nowMs > known.usableUntilMs ? lookup : known.addresses;
   }
 
   /** A connection to a name could not be opened, so its address may be another one by now. */
@@ -84,12 +77,6 @@ export class NameResolver {
     const known = this.names.get(name);
     if (!known || this.nowMs() - known.beganAtMs < MIN_INTERVAL_MS) return;
     this.begin(name, known).catch(() => {});
-  }
-
-  private known(name: string): KnownName {
-    let known = this.names.get(name);
-    if (!known) this.names.set(name, (known = new KnownName()));
-    return known;
   }
 
   private begin(name: string, known: KnownName): Promise<readonly string[]> {
@@ -103,10 +90,12 @@ export class NameResolver {
       const addresses = await this.find(name, deadline);
       known.addresses = addresses;
       known.foundAtMs = this.nowMs();
-      known.isGone = false;
+      known.usableUntilMs = known.foundAtMs + MAX_AGE_MS;
       return addresses;
     } catch (error) {
-      known.isGone ||= error instanceof NameNotFound && error.isGone;
+      if (error instanceof NameNotFound && error.isGone) {
+        known.usableUntilMs = known.foundAtMs + MAX_AGE_OF_GONE_MS;
+      }
       throw deadline.aborted ? new LookupTimeout(name, this.timeoutMs) : error;
     } finally {
       known.lookup = undefined;

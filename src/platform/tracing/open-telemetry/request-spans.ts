@@ -31,7 +31,7 @@ export class RequestSpan {
   private readonly record: RequestRecord;
   private readonly method: string;
   private readonly caller: SpanContext | undefined;
-  private started: { span: Span; context: Context } | undefined;
+  private started: Span | undefined;
 
   constructor(tracer: Tracer, { method = '', headers }: IncomingMessage, record: RequestRecord) {
     this.tracer = tracer;
@@ -42,19 +42,15 @@ export class RequestSpan {
   }
 
   get span(): Span {
-    return this.start().span;
+    return (this.started ??= this.start());
   }
 
   /** The context in which the spans of its upstream requests are its children. */
   get context(): Context {
-    return this.start().context;
+    return trace.setSpan(ROOT_CONTEXT, this.span);
   }
 
-  private start(): { span: Span; context: Context } {
-    return (this.started ??= this.startSpan());
-  }
-
-  private startSpan(): { span: Span; context: Context } {
+  private start(): Span {
     const { caller, method, record, tracer } = this;
     const isAccepted = record.credential !== undefined;
     const span = tracer.startSpan(
@@ -75,7 +71,7 @@ export class RequestSpan {
     const { traceId } = span.spanContext();
     // A trace that nobody records says less than the caller's own.
     if (span.isRecording() || !caller) record.traceId = traceId;
-    return { span, context: trace.setSpan(ROOT_CONTEXT, span) };
+    return span;
   }
 }
 

@@ -24,7 +24,7 @@ describe('OpenCommandInterceptor', () => {
   ): Promise<Observable<unknown>> =>
     interceptor.intercept(executionContext(request), { handle: () => answer });
   const expectNothingOpen = (): void =>
-    expect([stateOf(interceptor, 'gateway_open_commands'), held.of('bodies')]).toEqual([0, 0]);
+    expect([stateOf(interceptor, 'gateway_open_commands'), held.byKind.bodies]).toEqual([0, 0]);
 
   it.each<[string, (answer: Subject<unknown>) => void]>([
     ['answered', (answer) => answer.complete()],
@@ -37,7 +37,7 @@ describe('OpenCommandInterceptor', () => {
     request.end('0123456789');
     const done = lastValueFrom(await begun, { defaultValue: 'done' }).catch(() => 'failed');
     expect(String(request.body)).toBe('0123456789');
-    expect(held.of('bodies')).toBeGreaterThanOrEqual(10);
+    expect(held.byKind.bodies).toBeGreaterThanOrEqual(10);
     end(answer);
     await done;
     expectNothingOpen();

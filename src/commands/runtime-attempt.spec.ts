@@ -118,7 +118,7 @@ describe('attempt', () => {
     const answer = attempt(upstream, REQUEST, held);
     handler?.onHead(202, []);
     handler?.onChunk(Buffer.alloc(60_000));
-    expect(held.of('answers')).toBeGreaterThanOrEqual(60_000);
+    expect(held.byKind.answers).toBeGreaterThanOrEqual(60_000);
     if (handler) end(handler);
     expect(held.total).toBe(0);
     await answer;

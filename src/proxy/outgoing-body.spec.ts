@@ -18,7 +18,7 @@ beforeEach(async () => {
     outcome = (async () => {
       try {
         const body = await outgoingBody(incoming, response, MAX_BODY_BYTES, held);
-        const heldBytes = held.of('bodies');
+        const heldBytes = held.byKind.bodies;
         if (!body) return undefined;
         if ('bytes' in body) return { heldBytes, sentBytes: body.bytes.length };
         const { length } = await text(body.stream);
@@ -74,6 +74,6 @@ describe('a body for an upstream', () => {
     held.hold('answers', 750_000 - 131_071);
     await post(200_000, { 'content-length': 200_000 });
     await expect(outcome).rejects.toMatchObject({ code: 'overloaded' });
-    expect(held.of('bodies')).toBe(0);
+    expect(held.byKind.bodies).toBe(0);
   });
 });

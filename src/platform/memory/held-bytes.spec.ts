@@ -23,7 +23,7 @@ describe('HeldBytes', () => {
     held.hold('events', 150);
     await turnEnd();
     expect(clients.map(({ isEnded }) => isEnded)).toEqual([true, false, false]);
-    expect([held.total, held.of('answers'), held.of('events')]).toEqual([650, 500, 150]);
+    expect([held.total, held.byKind.answers, held.byKind.events]).toEqual([650, 500, 150]);
     expect(held.shedCount).toBe(1);
   });
 

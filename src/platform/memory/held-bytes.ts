@@ -1,11 +1,6 @@
 import { TimedList, type TimedItem } from '../collections/timed-list.ts';
 
-/**
- * The bytes that the gateway holds in memory for others: responses that clients have not read yet or that are not whole
- * yet, events for slow and for later readers, and request bodies.
- */
-export const HELD_KINDS = ['answers', 'events', 'bodies'] as const;
-export type HeldKind = (typeof HELD_KINDS)[number];
+export type HeldKind = keyof HeldBytes['byKind'];
 
 /** A client that must read what is held for it. */
 export interface SlowClient extends TimedItem<SlowClient> {
@@ -35,11 +30,11 @@ export class HeldBytes {
   shedCount = 0;
   /** Whether the whole process is short of memory. Then there is no new work, even within this budget. */
   isClosed = false;
-  private readonly byKind: Record<HeldKind, number> = {
-    answers: 0,
-    events: 0,
-    bodies: 0,
-  };
+  /**
+   * The bytes that the gateway holds in memory for others: responses that clients have not read yet or that are not whole
+   * yet, events for slow and for later readers, and request bodies.
+   */
+  readonly byKind = { answers: 0, events: 0, bodies: 0 };
   private totalBytes = 0;
   private readonly slowClients = new TimedList<SlowClient>();
   private shedAtTurnEnd: NodeJS.Immediate | undefined;
@@ -69,10 +64,6 @@ export class HeldBytes {
 
   get total(): number {
     return this.totalBytes;
-  }
-
-  of(kind: HeldKind): number {
-    return this.byKind[kind];
   }
 
   /** Whether new work may take this many bytes. */

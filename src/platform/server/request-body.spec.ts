@@ -60,7 +60,7 @@ describe('readBody', () => {
     const pieces = [Buffer.alloc(1_000), Buffer.alloc(1_000)];
     expect(await outcome(readBody(requestOf(pieces), 1_000_000, room))).toBe('overloaded');
     room.release();
-    expect(budget.of('bodies')).toBe(5_000);
+    expect(budget.byKind.bodies).toBe(5_000);
     others.release();
     const again = await outcome(readBody(requestOf(pieces), 1_000_000, room));
     expect(again).toEqual(Buffer.alloc(2_000));
@@ -79,7 +79,7 @@ describe('readBody', () => {
     }
     request.end();
     expect((await body).length).toBe(100);
-    expect(budget.of('bodies')).toBeGreaterThan(20_000);
+    expect(budget.byKind.bodies).toBeGreaterThan(20_000);
   });
 });
 

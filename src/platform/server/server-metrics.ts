@@ -1,4 +1,4 @@
-import { HELD_KINDS, type HeldBytes } from '../memory/held-bytes.ts';
+import type { HeldBytes } from '../memory/held-bytes.ts';
 import type { MemoryWatch } from '../memory/memory-watch.ts';
 import type { StateMetric } from '../metrics/state-metric.ts';
 import type { Connections } from './connections.ts';
@@ -76,7 +76,7 @@ function memoryMetrics({
       name: 'gateway_held_bytes',
       help: 'Bytes held in memory for others: answers that clients have not taken, events for slow and later readers, request bodies.',
       label: 'kind',
-      read: () => Object.fromEntries(HELD_KINDS.map((kind) => [kind, held.of(kind)])),
+      read: () => held.byKind,
     },
     {
       name: 'gateway_held_bytes_limit',

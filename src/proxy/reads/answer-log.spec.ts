@@ -66,12 +66,12 @@ describe('AnswerLog', () => {
     for (let event = 0; event < 1_000; event++) append(EVENT);
     expect(held.total).toBe(0);
     log.countHeld();
-    expect(held.of('events')).toBeGreaterThan(log.end);
-    expect(held.of('events')).toBe(held.total);
+    expect(held.byKind.events).toBeGreaterThan(log.end);
+    expect(held.byKind.events).toBe(held.total);
     log.trim(50_000);
     expect(held.total).toBeLessThan(70_000);
     log.trim(log.end);
-    expect([held.of('events'), held.total, log.start]).toEqual([0, 0, log.end]);
+    expect([held.byKind.events, held.total, log.start]).toEqual([0, 0, log.end]);
   });
 
   it('may end nowhere, if its events are compressed', () => {
@@ -97,7 +97,7 @@ describe('AnswerLog', () => {
 
     it('takes room for what comes, until that is released', () => {
       expect(bring(1_000)).toBe(true);
-      expect(held.of('answers')).toBeGreaterThanOrEqual(1_000);
+      expect(held.byKind.answers).toBeGreaterThanOrEqual(1_000);
       log.trim(log.end);
       expect(held.total).toBe(0);
     });

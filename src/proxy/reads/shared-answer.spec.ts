@@ -223,7 +223,7 @@ describe('SharedAnswer', () => {
       const [reader] = begin(1) as [FakeReader];
       expect([reader.share, told]).toEqual(['first', ['close']]);
       send('one');
-      expect([reader.received, held.of('answers')]).toEqual(['one', expect.any(Number)]);
+      expect([reader.received, held.byKind.answers]).toEqual(['one', expect.any(Number)]);
       reader.take();
       expect(held.total).toBe(0);
       bring('two');
@@ -263,7 +263,7 @@ describe('SharedAnswer', () => {
       const [reader] = begin(1) as [FakeReader];
       for (let i = 0; i < 3; i++) send(32 * KIB);
       end();
-      expect([reader.outcome, held.of('answers') >= 96 * KIB]).toEqual(['open', true]);
+      expect([reader.outcome, held.byKind.answers >= 96 * KIB]).toEqual(['open', true]);
       reader.take();
       expect([reader.outcome, held.total]).toEqual(['whole', 0]);
     });
@@ -320,7 +320,7 @@ describe('SharedAnswer', () => {
       end();
       quick.takeAll();
       // All of it is kept until the last one has it.
-      expect(held.of('answers')).toBeGreaterThanOrEqual(MIB);
+      expect(held.byKind.answers).toBeGreaterThanOrEqual(MIB);
       expect(outcomes([quick, slow])).toEqual(['whole', 'open']);
       slow.takeAll();
       expect([slow.outcome, slow.received.length, held.total]).toEqual(['whole', MIB, 0]);
@@ -361,7 +361,7 @@ describe('SharedAnswer', () => {
       expect([first?.outcome, exchange.isCancelled]).toEqual(['open', false]);
       expect(told).toEqual(['close', 'release']);
       first?.leave('gone');
-      expect([exchange.isCancelled, held.of('answers')]).toEqual([true, 0]);
+      expect([exchange.isCancelled, held.byKind.answers]).toEqual([true, 0]);
     });
 
     it('leaves it to another one if the one that it was sent for has gone', () => {

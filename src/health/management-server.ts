@@ -48,7 +48,7 @@ export function managementServer(parts: ManagementParts): Server {
   const { logger, paths } = parts;
   // Probes come every few seconds, so their lines appear only at debug level.
   const observers = logger.isLevelEnabled('debug')
-    ? [new RequestLog(logger.child({ listener: 'management' }))]
+    ? [new RequestLog(logger, { listener: 'management' })]
     : [];
   const filter = new ProblemFilter(logger);
   const steps = [

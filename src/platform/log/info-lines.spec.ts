@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createLogger } from './create-logger.ts';
-import { InfoLines } from './info-lines.ts';
+import { createLogger, infoLines } from './create-logger.ts';
 
 function linesOf(level: 'info' | 'warn'): {
   logger: ReturnType<typeof createLogger>;
@@ -17,9 +16,8 @@ describe('InfoLines', () => {
   it('writes what the logger itself writes, byte for byte but for the time', () => {
     const { logger, lines } = linesOf('info');
     for (const bindings of [{}, { listener: 'management' }] as Record<string, string>[]) {
-      const child = logger.child(bindings);
-      child.info({ path: '/a"b', status: 200 }, 'request');
-      new InfoLines(child).write(',"path":"/a\\"b","status":200', 'request');
+      logger.child(bindings).info({ path: '/a"b', status: 200 }, 'request');
+      infoLines(logger, bindings).write(',"path":"/a\\"b","status":200', 'request');
     }
     const [byLogger, own, byChild, ownOfChild] = lines.map(withoutTime);
     expect(own).toBe(byLogger);
@@ -27,7 +25,7 @@ describe('InfoLines', () => {
   });
 
   it('says whether the level lets them through', () => {
-    expect(new InfoLines(linesOf('info').logger).isOn).toBe(true);
-    expect(new InfoLines(linesOf('warn').logger).isOn).toBe(false);
+    expect(infoLines(linesOf('info').logger).isOn).toBe(true);
+    expect(infoLines(linesOf('warn').logger).isOn).toBe(false);
   });
 });

@@ -14,12 +14,15 @@ export class InfoLines {
   private beginning = '';
   private beginningMs = -1;
 
-  constructor(logger: Logger) {
+  /** `bindings` are members of each line; see `infoLines` in `create-logger.ts`. */
+  constructor(
+    logger: Logger,
+    destination: DestinationStream,
+    bindings: Readonly<Record<string, string>>,
+  ) {
     this.logger = logger;
-    this.destination = (logger as Logger & Record<symbol, DestinationStream>)[
-      pino.symbols.streamSym
-    ] as DestinationStream;
-    this.bindings = `,${JSON.stringify(logger.bindings()).slice(1, -1)}`;
+    this.destination = destination;
+    this.bindings = `,${JSON.stringify(bindings).slice(1, -1)}`;
   }
 
   get isOn(): boolean {

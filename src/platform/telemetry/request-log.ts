@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { InfoLines } from '../log/info-lines.ts';
+import { infoLines } from '../log/create-logger.ts';
+import type { InfoLines } from '../log/info-lines.ts';
 import type { EndedRequest, RequestObserver } from './request-observer.ts';
 import { RefusalSummary } from './refusal-summary.ts';
 
@@ -16,9 +17,10 @@ export class RequestLog implements RequestObserver {
     this.logger.warn(counts, `refused ${counts.refused.toLocaleString('en')} more in this second`),
   );
 
-  constructor(logger: Logger) {
+  /** `bindings` are additional members of each line. */
+  constructor(logger: Logger, bindings: Record<string, string> = {}) {
     this.logger = logger;
-    this.lines = new InfoLines(logger);
+    this.lines = infoLines(logger, bindings);
   }
 
   ended(request: EndedRequest): void {

@@ -1,7 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Logger } from 'pino';
 import { collectGarbage } from '../process/v8-flags.ts';
-import type { StalledClients } from '../server/stalled-clients.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import type { ProcessMemory } from './process-memory.ts';
 
@@ -32,6 +31,15 @@ const COLLECT_REST = 10;
 const INTERVAL_MS = 250;
 const FLOW_SHARE = 0.01;
 
+/** Disconnects clients for which the kernel holds much. */
+export interface SocketShedder {
+  /**
+   * Disconnects clients that have read nothing lately, those with the largest kernel buffers first, until this
+   * many bytes are free. With `isUrgent` also clients that read.
+   */
+  shed(bytes: number, isUrgent: boolean): void;
+}
+
 /**
  * Watches the memory of the whole process. The budget of held bytes counts only what the gateway knows; this also
  * sees the kernel's socket buffers, garbage, and everything else. When memory is short, clients that do not read
@@ -40,7 +48,7 @@ const FLOW_SHARE = 0.01;
 export class MemoryWatch {
   private readonly memory: ProcessMemory;
   private readonly held: HeldBytes;
-  private readonly sockets: Pick<StalledClients, 'shed'>;
+  private readonly sockets: SocketShedder;
   private readonly logger: Pick<Logger, 'warn' | 'info'>;
   private readonly heap: () => { used_heap_size: number; heap_size_limit: number };
   private readonly timer: NodeJS.Timeout;
@@ -51,7 +59,7 @@ export class MemoryWatch {
   constructor(
     memory: ProcessMemory,
     held: HeldBytes,
-    sockets: Pick<StalledClients, 'shed'>,
+    sockets: SocketShedder,
     logger: Pick<Logger, 'warn' | 'info'>,
     heap: () => { used_heap_size: number; heap_size_limit: number } = getHeapStatistics,
     collect: () => void = collectGarbage,
